@@ -1,0 +1,63 @@
+# Two commands matter: `make demo` and `make test`. Both set up .venv once and need no network afterwards.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test format clean
+
+# Any interpreter can be forced: make PYTHON=/path/to/python3.12 test
+PYTHON ?=
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+# Without this pyright asks the network whether a newer release exists.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+setup: $(READY) ## create .venv and install perp with everything the tests need
+
+demo: $(READY) ## solve a few contact problems and show what the answers are worth
+	@$(BIN)/python examples/demo.py
+
+test: $(READY) ## lint, check types and run the whole test suite
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/python -m pytest -n auto --maxprocesses 8
+
+format: $(READY) ## put every file in the house format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove .venv and every generated file
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The build backend is installed first and used without isolation, so that a set-up which has become stale
+# (pyproject.toml touched) is renewed without a download.
+$(READY): pyproject.toml
+	@$(FIND_PYTHON); \
+	if ! $(BIN)/python -c "import pip" 2>/dev/null; then \
+		echo "Creating $(VENV) with $$("$$python" --version)"; \
+		"$$python" -m venv --clear $(VENV); \
+	fi
+	@echo "Installing perp and its packages into $(VENV) (once; a few minutes on a slow line)"
+	@$(BIN)/python -m pip install -qq "hatchling>=1.26" "editables>=0.5"
+	@$(BIN)/python -m pip install -qq --no-build-isolation --editable ".[dev]"
+	@touch $@
+
+# A name on the PATH is no proof: it may be a shim without an interpreter, or lack venv (Debian's python3-venv).
+define FIND_PYTHON
+set -eu; python=; \
+for candidate in $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python3.14); do \
+	if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		python=$$candidate; break; \
+	fi; \
+done; \
+if [ -z "$$python" ]; then \
+	echo "perp needs Python 3.11 or newer with its venv module; none of $(or $(PYTHON),python3.13 python3.12 python3.11 python3) is one. Install it (Debian, Ubuntu: apt install python3 python3-venv) or pass PYTHON=/path/to/python3." >&2; \
+	exit 1; \
+fi
+endef

@@ -1,0 +1,198 @@
+"""The contact problem: u = W λ + q, −(u + Γ(u)) ∈ N_K(λ), K a product of small convex sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, InitVar, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from perp.problems.column_scale import column_scale
+from perp.problems.dynamics import Dynamics
+from perp.problems.errors import ProblemError
+from perp.problems.saving import Savable
+from perp.problems.sets import ROLLING, ConstraintSet, Sets
+from perp.problems.validation import Matrix, Vector, freeze, is_sparse, same_array, square_matrix, vector
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ContactProblem(Savable):
+    """Find impulses λ in K with velocities u = W λ + q and −(u + Γ(u)) in the normal cone of K at λ.
+
+    Args:
+        W: Delassus matrix [velocity per impulse], dense or sparse, shape (rows, rows).
+        q: Free velocity, shape (rows,) [m/s]; per constraint normal row first, then tangents.
+        sets: One set per constraint, in the order of the rows.
+        relaxed: Leave out Γ: the convex relaxation (CCP), exact only where nothing slides.
+        copy: As in `LCP`.
+    """
+
+    W: Matrix
+    q: Vector
+    sets: Sets
+    _: KW_ONLY
+    relaxed: bool = False
+    dynamics: Dynamics | None = field(default=None, init=False)
+    copy: InitVar[bool] = True
+
+    def __post_init__(self, copy: bool) -> None:
+        assign = object.__setattr__
+        assign(self, "sets", _as_sets(self.sets))
+        assign(self, "W", square_matrix("W", self.W, copy=copy))
+        assign(self, "q", vector("q", self.q, self.W.shape[0], copy=copy))
+        _check_rows(self.sets, self.q.size)
+        assign(self, "relaxed", bool(self.relaxed))
+
+    @classmethod
+    def coulomb(
+        cls, W: Any, q: Any, mu: Any, *, dimension: int = 3, relaxed: bool = False, copy: bool = True
+    ) -> ContactProblem:
+        """Coulomb contacts only: one friction coefficient per contact, or one number for all."""
+        if np.ndim(mu) == 0:
+            rows = np.shape(q)[0] if np.ndim(q) == 1 else 0
+            mu = np.full(rows // dimension if dimension in (2, 3) else 0, mu)
+        return cls(W, q, Sets.coulomb(mu, dimension=dimension), relaxed=relaxed, copy=copy)
+
+    @classmethod
+    def from_dynamics(
+        cls,
+        mass: Any,
+        jacobian: Any,
+        momentum: Any,
+        bias: Any = 0.0,
+        sets: Iterable[ConstraintSet] | Sets = (),
+        *,
+        compliance: Any = 0.0,
+        relaxed: bool = False,
+        copy: bool = True,
+    ) -> ContactProblem:
+        """From bodies: v = M⁻¹ (p + Jᵀ λ), u = J v + bias + compliance λ. W and q are formed when first needed.
+
+        Args:
+            mass: Dense (n, n), sparse (n, n) or one block per body (bodies, k, k).
+            jacobian: J, shape (rows, n).
+            momentum: p = M v⁻ + h f, shape (n,) [N·s].
+            bias: Shape (rows,) [m/s]: gaps over the step, prescribed velocities.
+            sets: One set per constraint, in the order of the rows.
+            compliance: Diagonal of Σ, shape (rows,) or one number.
+            relaxed: As in the constructor.
+            copy: As in `LCP`.
+        """
+        bias = 0.0 if bias is None else bias
+        compliance = 0.0 if compliance is None else compliance
+        problem = cls.__new__(cls)
+        assign = object.__setattr__
+        assign(problem, "sets", _as_sets(sets))
+        dynamics = Dynamics(mass, jacobian, momentum, bias=bias, compliance=compliance, copy=copy)
+        assign(problem, "dynamics", dynamics)
+        assign(problem, "relaxed", bool(relaxed))
+        _check_rows(problem.sets, dynamics.bias.size)
+        return problem
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only for names that are not set: W and q of a problem in dynamics form, formed on first use.
+        dynamics = self.__dict__.get("dynamics")
+        if dynamics is None or name not in ("W", "q"):
+            raise AttributeError(f"ContactProblem has no attribute {name!r}")
+        value = dynamics.delassus if name == "W" else dynamics.free_velocity
+        self.__dict__[name] = value
+        return value
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.sets.rows
+
+    @property
+    def contact_count(self) -> int:
+        """Number of constraints of any kind."""
+        return self.sets.count
+
+    @cached_property
+    def rolling_length(self) -> Vector:
+        """A length per constraint that turns rolling rates [rad/s] into velocities; 1 for other sets.
+
+        It is the radius of gyration that W itself implies, √(W_TT / W_RR), so that it follows the units.
+        """
+        length = np.ones(self.contact_count)
+        rolling = np.flatnonzero(self.sets.kind == ROLLING)
+        if rolling.size:
+            diagonal, first = self.W.diagonal(), self.sets.start[rolling]
+            linear = (diagonal[first] + diagonal[first + 1] + diagonal[first + 2]) / 3
+            angular = (diagonal[first + 3] + diagonal[first + 4]) / 2
+            fallback = np.where(self.sets.b[rolling] > 0, self.sets.b[rolling], 1.0)
+            usable = (linear > 0) & (angular > 0)
+            ratio = np.divide(linear, angular, out=np.ones_like(linear), where=usable)
+            length[rolling] = np.where(usable, np.sqrt(ratio), fallback)
+        return freeze(length)
+
+    @cached_property
+    def row_scale(self) -> Vector:
+        """`rolling_length` on rolling rows, 1 elsewhere, shape (rows,): u times it is a velocity [m/s]."""
+        scale = np.ones(self.size)
+        for first_offset in (3, 4):
+            rolling = np.flatnonzero(self.sets.kind == ROLLING)
+            scale[self.sets.start[rolling] + first_offset] = self.rolling_length[rolling]
+        return freeze(scale)
+
+    @cached_property
+    def column_scale(self) -> Vector:
+        """The largest velocity that a unit impulse of each constraint causes anywhere, shape (count,)."""
+        W, s = self.W, self.row_scale
+        if (s != 1.0).any():
+            if is_sparse(W):
+                from scipy.sparse import diags_array
+
+                W = (diags_array(s) @ W @ diags_array(s)).tocsr()
+            else:
+                W = s[:, None] * W * s
+        if not self.contact_count:
+            return freeze(np.zeros(0))
+        return freeze(np.maximum.reduceat(column_scale(W), self.sets.start[:-1]))
+
+    def evaluate(self, impulse: Vector) -> Vector:
+        """Velocities u at the constraints, from the data as given (W and q, or mass and Jacobian)."""
+        if self.dynamics is not None:
+            return self.dynamics.velocity(impulse)
+        return self.W @ impulse + self.q
+
+    def as_relaxed(self) -> ContactProblem:
+        """The convex relaxation of this problem: the same data without Γ."""
+        return self._replace(relaxed=True)
+
+    def as_exact(self) -> ContactProblem:
+        """The exact problem: the same data with Γ."""
+        return self._replace(relaxed=False)
+
+    def _replace(self, *, relaxed: bool) -> ContactProblem:
+        if relaxed == self.relaxed:
+            return self
+        problem = ContactProblem.__new__(ContactProblem)
+        problem.__dict__.update(self.__dict__)
+        problem.__dict__["relaxed"] = relaxed
+        return problem
+
+    def equals(self, other: object) -> bool:
+        """Whether `other` is the same problem in the same form, bit for bit."""
+        if type(other) is not ContactProblem or self.relaxed != other.relaxed:
+            return False
+        if not self.sets.equals(other.sets) or (self.dynamics is None) != (other.dynamics is None):
+            return False
+        if self.dynamics is not None and other.dynamics is not None:
+            return self.dynamics.equals(other.dynamics)
+        return same_array(self.W, other.W) and same_array(self.q, other.q)
+
+    def __repr__(self) -> str:
+        form = "" if self.dynamics is None else ", dynamics form"
+        return f"ContactProblem({self.sets!r}, rows={self.size}{form}{', relaxed' if self.relaxed else ''})"
+
+
+def _as_sets(sets: Any) -> Sets:
+    return sets if isinstance(sets, Sets) else Sets(sets)
+
+
+def _check_rows(sets: Sets, rows: int) -> None:
+    if sets.rows != rows:
+        raise ProblemError(f"sets have {sets.rows} rows over {sets.count} constraints: {rows} are needed")

@@ -1,0 +1,143 @@
+"""The dynamics form of a contact problem: mass, Jacobian, momentum and bias.
+
+    v = M⁻¹ (p + Jᵀ λ)          velocities of the bodies after the impulses λ
+    u = J v + b + Σ λ           velocities at the constraints
+
+so that W = J M⁻¹ Jᵀ + Σ and q = J M⁻¹ p + b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, InitVar, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from perp.problems.errors import ProblemError
+from perp.problems.mass import MassSolver, mass_solver
+from perp.problems.validation import (
+    Matrix,
+    Vector,
+    check_finite,
+    describe,
+    freeze,
+    is_sparse,
+    matrix,
+    per_row,
+    same_array,
+    square_matrix,
+    to_float,
+    vector,
+)
+
+# Real files carry inertias that were rotated in floating point: relative asymmetries of 2e-6 occur.
+ASYMMETRY_ALLOWED = 1e-5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dynamics:
+    """Bodies and constraints before they are condensed into W and q.
+
+    Args:
+        mass: Symmetric positive definite: dense (n, n), sparse (n, n), or one block per body (bodies, k, k).
+        jacobian: J, dense or sparse, shape (rows, n).
+        momentum: p = M v⁻ + h f, shape (n,) [N·s].
+        bias: b, shape (rows,) [m/s]; zero by default.
+        compliance: Diagonal of Σ ≥ 0, shape (rows,) or one number; zero by default.
+    """
+
+    mass: Matrix
+    jacobian: Matrix
+    momentum: Vector
+    _: KW_ONLY
+    bias: Vector = 0.0  # type: ignore[assignment]
+    compliance: Vector = 0.0  # type: ignore[assignment]
+    copy: InitVar[bool] = True
+
+    def __post_init__(self, copy: bool) -> None:
+        assign = object.__setattr__
+        assign(self, "mass", _mass("mass", self.mass, copy=copy))
+        n = self.mass.shape[0] * (self.mass.shape[1] if self.mass.ndim == 3 else 1)
+        assign(self, "jacobian", matrix("jacobian", self.jacobian, columns=n, copy=copy))
+        rows = self.jacobian.shape[0]
+        assign(self, "momentum", vector("momentum", self.momentum, n, copy=copy))
+        assign(self, "bias", per_row("bias", self.bias, rows, copy=copy))
+        assign(self, "compliance", per_row("compliance", self.compliance, rows, copy=copy))
+        if (self.compliance < 0).any():
+            i = int(np.argmax(self.compliance < 0))
+            raise ProblemError(f"compliance[{i}] = {self.compliance[i]} is negative")
+
+    @cached_property
+    def mass_solver(self) -> MassSolver:
+        """M⁻¹ as something that can be applied; factorised on first use."""
+        return mass_solver(self.mass)
+
+    @cached_property
+    def delassus(self) -> Matrix:
+        """W = J M⁻¹ Jᵀ + Σ, shape (rows, rows): sparse when J is."""
+        W = self.mass_solver.delassus(self.jacobian)
+        if self.compliance.any():
+            if is_sparse(W):
+                from scipy.sparse import diags_array
+
+                W = W + diags_array(self.compliance)
+            else:
+                W = W + np.diag(self.compliance)
+        return matrix("W", W, copy=False)
+
+    @cached_property
+    def free_velocity(self) -> Vector:
+        """q = J M⁻¹ p + b: the velocities at the constraints without impulses [m/s]."""
+        return freeze(self.jacobian @ self.mass_solver.solve(self.momentum) + self.bias)
+
+    def body_velocity(self, impulse: Vector) -> Vector:
+        """The bodies' velocities v = M⁻¹ (p + Jᵀ λ), shape (n,)."""
+        return self.mass_solver.solve(self.momentum + self.jacobian.T @ impulse)
+
+    def velocity(self, impulse: Vector) -> Vector:
+        """The constraints' velocities u = J v + b + Σ λ, shape (rows,)."""
+        return self.jacobian @ self.body_velocity(impulse) + self.bias + self.compliance * impulse
+
+    def equals(self, other: Dynamics) -> bool:
+        return all(
+            same_array(getattr(self, name), getattr(other, name))
+            for name in ("mass", "jacobian", "momentum", "bias", "compliance")
+        )
+
+
+def _mass(name: str, x: Any, *, copy: bool) -> Matrix:
+    """Checks shape, finiteness, symmetry and a positive diagonal."""
+    if not is_sparse(x) and np.ndim(x) == 3:
+        blocks = freeze(to_float(name, x, copy=copy))
+        if blocks.shape[1] != blocks.shape[2]:
+            raise ProblemError(f"{name} has shape {blocks.shape}: (bodies, k, k) is needed")
+        check_finite(name, blocks)
+        _check_symmetric(name, blocks - np.swapaxes(blocks, 1, 2), blocks)
+        _check_diagonal(name, np.diagonal(blocks, axis1=1, axis2=2).ravel())
+        return blocks
+    mass = square_matrix(name, x, copy=copy)
+    _check_symmetric(name, mass - mass.T, mass)
+    _check_diagonal(name, mass.diagonal())
+    return mass
+
+
+def _check_symmetric(name: str, difference: Any, mass: Any) -> None:
+    if 0 not in mass.shape and abs(difference).max() > ASYMMETRY_ALLOWED * abs(mass).max():
+        if is_sparse(difference):
+            entries = difference.tocoo()
+            at = int(np.argmax(np.abs(entries.data)))
+            index = (entries.row[at], entries.col[at])
+        else:
+            index = np.unravel_index(int(np.argmax(np.abs(difference))), difference.shape)
+        value = mass[index]
+        opposite = value - difference[index]
+        raise ProblemError(
+            f"{name}{describe(index)} = {value} but the opposite entry is {opposite}: a mass is symmetric"
+        )
+
+
+def _check_diagonal(name: str, diagonal: np.ndarray) -> None:
+    if not (diagonal > 0).all():
+        i = int(np.argmin(diagonal > 0))
+        raise ProblemError(f"{name}[{i}, {i}] = {diagonal[i]}: a mass is positive")

@@ -1,0 +1,192 @@
+"""The residual that decides SOLVED, computed by the same code for every solver.
+
+Natural map of the problem, with impulses brought to velocities by the scale d of `column_scale`:
+
+    LCP:      F_i = min(w_i, d_i z_i)
+    boxed:    F_i = d_i z_i − clip(d_i z_i − w_i, d_i lo_i, d_i hi_i)
+    contact:  F_c = d_c λ_c − P(d_c λ_c − u_c − Γ(u_c))
+
+    residual = ‖F‖₂ / ‖q‖₂        (‖q‖ = 0 counts as 1)
+
+It does not change with the units of mass, length or time, nor with a scaling of the problem. Beside it stand
+the figures that the literature uses (`Residuals.literature`), for comparing with other libraries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perp.problems.boxed import BoxedLCP
+from perp.problems.contact import ContactProblem
+from perp.problems.errors import ProblemError
+from perp.problems.lcp import LCP
+from perp.problems.mcp import MCP
+from perp.problems.validation import Vector, is_sparse, vector
+
+Problem = LCP | BoxedLCP | MCP | ContactProblem
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """The parts of a residual. Velocities and lengths are relative to ‖q‖ unless a unit is given.
+
+    Attributes:
+        value: The residual that decides SOLVED.
+        primal: Distance of the impulses from their sets, as a velocity.
+        dual: Distance of the velocities u + Γ(u) from the dual cones.
+        complementarity: Σ d |λ · (u + Γ)| / ‖q‖².
+        literature: For contact e / max(‖q‖, ‖r‖, ‖u‖) with ρ = 1 (Siconos 4.4); else ‖z − P(z − w)‖ / ‖q‖.
+        literature_q: The same e over ‖q‖ alone (Acary, Brémond and Huber 2018).
+        approach_velocity: Largest −u_N of a unilateral constraint [m/s].
+        sticking_velocity: Largest tangential speed of a contact inside its cone [m/s].
+        dissipation_angle: Largest angle between friction and the direction that it must have [rad].
+    """
+
+    value: float
+    primal: float
+    dual: float
+    complementarity: float
+    literature: float
+    literature_q: float
+    approach_velocity: float = 0.0
+    sticking_velocity: float = 0.0
+    dissipation_angle: float = 0.0
+
+
+def slack(problem: Problem, z: Vector) -> Vector:
+    """The w (for contact the velocity u) that belongs to z, by code that solvers share with nobody."""
+    from perp.problems.boxed_kernels import dense_slack, sparse_slack
+
+    if isinstance(problem, MCP) or (isinstance(problem, ContactProblem) and problem.dynamics is not None):
+        return problem.evaluate(z)
+    matrix = problem.W if isinstance(problem, ContactProblem) else problem.M
+    w = np.empty(problem.size)
+    if is_sparse(matrix):
+        sparse_slack(matrix.data, matrix.indices, matrix.indptr, problem.q, z, w)
+    else:
+        dense_slack(matrix, problem.q, z, w)
+    return w
+
+
+def natural_map(problem: Problem, z: Vector, w: Vector) -> Vector:
+    """The natural map F as a velocity (as w), shape (size,): zero exactly at a solution."""
+    out = np.empty(problem.size)
+    if isinstance(problem, ContactProblem):
+        from perp.problems.set_kernels import natural_map as kernel
+
+        sets = problem.sets
+        kernel(
+            sets.kind, sets.start, sets.a, sets.b, problem.column_scale, problem.rolling_length,
+            problem.relaxed, z, w, np.empty(problem.size), out,
+        )  # fmt: skip
+        return out
+    from perp.problems.boxed_kernels import boxed_natural_map, lcp_natural_map
+
+    if isinstance(problem, LCP):
+        lcp_natural_map(problem.column_scale, z, w, out)
+    elif isinstance(problem, BoxedLCP):
+        boxed_natural_map(problem.lo, problem.hi, problem.limiting_row, problem.column_scale, z, w, out)
+    else:
+        none = np.full(problem.size, -1, dtype=np.int64)
+        boxed_natural_map(problem.lo, problem.hi, none, problem.column_scale_at(z), z, w, out)
+    return out
+
+
+def data_size(problem: Problem) -> Vector:
+    """The vector whose norm a residual is relative to: q with every row in one unit."""
+    if isinstance(problem, ContactProblem):
+        return problem.q * problem.row_scale
+    if isinstance(problem, MCP):
+        return problem.q if problem.q is not None else problem.evaluate(problem.first_point)
+    return problem.q
+
+
+def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
+    """The residual at z and the w that belongs to it; infinite where z or w is not finite."""
+    from perp.problems.boxed_kernels import relative_norm
+
+    if not np.isfinite(z).all():
+        return np.inf, np.full(problem.size, np.nan)
+    w = slack(problem, z)
+    if not np.isfinite(w).all():
+        return np.inf, w
+    value = relative_norm(natural_map(problem, z, w), data_size(problem))
+    return (value, w) if np.isfinite(value) else (np.inf, w)
+
+
+def residual(problem: Problem, z: Any) -> float:
+    """The residual of an answer: relative, free of units, zero exactly at a solution.
+
+    Args:
+        problem: Any problem of perp.
+        z: The answer, shape (size,): z of an LCP, impulses of a contact problem.
+
+    Returns:
+        ‖F‖ / ‖q‖, or infinity where z or w is not finite.
+    """
+    return judge(problem, as_answer(problem, z))[0]
+
+
+def residuals(problem: Problem, z: Any) -> Residuals:
+    """The residual and its parts, with the literature's figures."""
+    z = as_answer(problem, z)
+    value, w = judge(problem, z)
+    if not np.isfinite(value):
+        inf = np.inf
+        return Residuals(inf, inf, inf, inf, inf, inf, inf, inf, inf)
+    if isinstance(problem, ContactProblem):
+        return _contact_residuals(problem, z, w, value)
+    return _boxed_residuals(problem, z, w, value)
+
+
+def as_answer(problem: Problem, z: Any, name: str = "z") -> Vector:
+    """An answer or a start as a checked array (values may be non-finite: that is for the residual to say)."""
+    if not isinstance(problem, Problem):
+        raise ProblemError(f"{type(problem).__name__} is not a problem: LCP, BoxedLCP, MCP or ContactProblem")
+    return vector(name, z, problem.size, finite=False, copy=False)
+
+
+def _contact_residuals(problem: ContactProblem, impulse: Vector, u: Vector, value: float) -> Residuals:
+    from perp.problems.set_kernels import measure
+
+    sets, q = problem.sets, problem.q
+    size = float(np.linalg.norm(data_size(problem))) or 1.0
+    primal, dual, complementarity, e, approach, sticking, angle = measure(
+        sets.kind, sets.start, sets.a, sets.b, problem.column_scale, problem.rolling_length, problem.relaxed,
+        impulse, u, np.empty(problem.size), np.empty(problem.size), 1e-6 * size / max(1, problem.size) ** 0.5,
+    )  # fmt: skip
+    q_norm = float(np.linalg.norm(q))
+    largest = max(q_norm, float(np.linalg.norm(impulse)), float(np.linalg.norm(u)))
+    return Residuals(
+        value=value,
+        primal=primal**0.5 / size,
+        dual=dual**0.5 / size,
+        complementarity=complementarity / size**2,
+        literature=e**0.5 / (largest or 1.0),
+        literature_q=e**0.5 / (q_norm or 1.0),
+        approach_velocity=approach,
+        sticking_velocity=sticking,
+        dissipation_angle=angle,
+    )
+
+
+def _boxed_residuals(problem: LCP | BoxedLCP | MCP, z: Vector, w: Vector, value: float) -> Residuals:
+    lo, hi = problem.bounds(z) if isinstance(problem, BoxedLCP) else (problem.lo, problem.hi)
+    d = problem.column_scale_at(z) if isinstance(problem, MCP) else problem.column_scale
+    size = float(np.linalg.norm(data_size(problem))) or 1.0
+    above, below = np.maximum(w, 0.0), np.maximum(-w, 0.0)
+    from_lo = np.where(np.isfinite(lo), np.abs(z - np.where(np.isfinite(lo), lo, 0.0)), 0.0)
+    from_hi = np.where(np.isfinite(hi), np.abs(np.where(np.isfinite(hi), hi, 0.0) - z), 0.0)
+    unbounded = np.hypot(np.where(np.isinf(lo), above, 0.0), np.where(np.isinf(hi), below, 0.0))
+    literature = float(np.linalg.norm(z - np.clip(z - w, lo, hi))) / size
+    return Residuals(
+        value=value,
+        primal=float(np.linalg.norm(d * (z - np.clip(z, lo, hi)))) / size,
+        dual=float(np.linalg.norm(unbounded)) / size,
+        complementarity=float(np.sum(d * (from_lo * above + from_hi * below))) / size**2,
+        literature=literature,
+        literature_q=literature,
+    )

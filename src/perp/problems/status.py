@@ -1,0 +1,43 @@
+"""What became of a solve, as sentences for the user."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(str, Enum):
+    """How a solve ended. The value says what happened and what to try.
+
+    `SOLVED` is set only by the shared residual code (`perp.problems.judge`), never by an algorithm.
+    """
+
+    SOLVED = "Solved: the residual, computed apart from the solver, is within the tolerance."
+    ITERATION_LIMIT = (
+        "Not solved: the iteration limit was reached. Raise max_iterations, start closer, or try another solver."
+    )
+    TIME_LIMIT = "Not solved: the time limit was reached. Raise time_limit or try a faster solver."
+    STALLED = (
+        "Not solved: progress stalled above the tolerance. Loosen tol, or try a Newton or pivoting solver."
+    )
+    DIVERGED = (
+        "Not solved: the iterates grew without bound or became NaN. The problem may have no solution; "
+        "try a pivoting solver or a damped variant."
+    )
+    RAY = (
+        "Not solved: the path ended on a ray. The problem may have no solution; the ray is in info['ray']."
+    )
+    INFEASIBLE = (
+        "No solution exists: info['certificate'] holds a vector, checked apart from the solver, that proves it."
+    )
+    RELAXED = (
+        "Not solved exactly: the answer solves the convex relaxation, which differs from the problem where "
+        "contacts slide. Use an exact formulation."
+    )
+    INACCURATE = (
+        "Not solved: the solver reported success but the residual, computed apart from it, misses the tolerance. "
+        "Tighten the solver's own tolerance, rescale, or try another solver."
+    )
+    FAILED = "Not solved: the solver failed; the message says how."
+
+    def __str__(self) -> str:
+        return self.value

@@ -1,0 +1,1 @@
+"""Pivoting methods: exact answers by moving from basis to basis."""

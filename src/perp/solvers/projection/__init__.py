@@ -1,0 +1,1 @@
+"""Projection methods: sweeps of small local solves, each projected onto its set."""

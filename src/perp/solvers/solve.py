@@ -1,0 +1,210 @@
+"""`solve`: one call for every problem and solver, with the status set by the shared residual."""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from perp.formulations.registry import Formulation, Reformulated, all_formulations
+from perp.problems import ContactProblem, ContactSolution, NotSolved, Problem, ProblemError, Solution, Status
+from perp.problems.infeasibility import proves_infeasible
+from perp.problems.residual import as_answer, judge
+from perp.problems.validation import Vector
+from perp.solvers import registry
+from perp.solvers.attempt import Attempt, Control
+from perp.solvers.registry import SolverInfo
+
+
+def solve(
+    problem: Problem,
+    solver: str = "auto",
+    *,
+    formulation: str | None = None,
+    tol: float = 1e-8,
+    max_iterations: int | None = None,
+    time_limit: float | None = None,
+    start: Any = None,
+    history: bool = False,
+    throw: bool = True,
+    options: Any = None,
+) -> Solution:
+    """Solve a problem and verify the answer.
+
+    Args:
+        problem: LCP, BoxedLCP, MCP or ContactProblem.
+        solver: A name from `perp.solvers()`; "auto" chooses and says which.
+        formulation: Turn the problem into another one first (see `perp.solvers`); None lets the solver decide.
+        tol: The residual (`perp.residual`) that counts as solved.
+        max_iterations: Iteration or pivot limit; None for the solver's own.
+        time_limit: Seconds.
+        start: Where to begin: an array of shape (size,), or an earlier Solution.
+        history: Keep a per-iteration record in `solution.history`.
+        throw: Raise `NotSolved` when the residual misses `tol`; with False return the unsolved answer.
+        options: The solver's options: a dict or its options dataclass.
+
+    Returns:
+        The answer; `ContactSolution` for a ContactProblem.
+
+    Raises:
+        NotSolved: The residual misses `tol` and `throw` is set. The exception carries problem and solution.
+        ProblemError: The problem or the start makes no sense.
+        SolverError: Unknown solver, one that cannot take the problem, one that is not installed, bad options.
+    """
+    began = perf_counter()
+    if not isinstance(problem, Problem):
+        raise ProblemError(f"{type(problem).__name__} is not a problem: LCP, BoxedLCP, MCP or ContactProblem")
+    _check_limits(tol, max_iterations, time_limit)
+    info = registry.find(solver)
+    settings = registry.read_options(info, options)
+    first = _start(problem, start)
+    route = _route(problem, info, formulation)
+    if info.needs is not None:
+        registry.require_available(info)
+    if route is None:
+        inner, back = problem, None
+    else:
+        turned = route.build(problem)
+        inner, back = turned.problem, turned.back
+        first = None if first is None or turned.start is None else turned.start(first)
+
+    def measure(z: Vector) -> float:
+        return judge(problem, z if back is None else back(z))[0]
+
+    control = Control(
+        measure, tol=tol, max_iterations=max_iterations, time_limit=time_limit, start=first, history=history
+    )
+    ready = perf_counter()
+    attempt = info.run(inner, control, settings)
+    finished = perf_counter()
+    if route is not None:
+        attempt = _bring_back(attempt, turned)
+    solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
+    if throw and solution.status is not Status.SOLVED:
+        raise NotSolved(problem, solution)
+    return solution
+
+
+def _check_limits(tol: float, max_iterations: int | None, time_limit: float | None) -> None:
+    if not (isinstance(tol, (int, float, np.floating)) and tol > 0 and math.isfinite(tol)):
+        raise ProblemError(f"tol = {tol!r}: a positive number is needed")
+    if max_iterations is not None and not (
+        isinstance(max_iterations, (int, np.integer)) and max_iterations >= 0
+    ):
+        raise ProblemError(f"max_iterations = {max_iterations!r}: a whole number of at least 0 is needed")
+    if time_limit is not None and not (
+        isinstance(time_limit, (int, float, np.floating)) and time_limit > 0
+    ):
+        raise ProblemError(f"time_limit = {time_limit!r}: a positive number of seconds is needed")
+
+
+def _start(problem: Problem, start: Any) -> Vector | None:
+    if start is None:
+        return None
+    first = as_answer(problem, start.z if isinstance(start, Solution) else start, "start")
+    if not np.isfinite(first).all():
+        i = int(np.argmin(np.isfinite(first)))
+        raise ProblemError(f"start[{i}] is {first[i]}: every entry must be finite")
+    return first
+
+
+def _route(problem: Problem, info: SolverInfo, name: str | None) -> Formulation | None:
+    """The formulation to go through, or None when the solver takes the problem as it is."""
+    if name is None:
+        objection = info.objection(problem)
+        if objection is None:
+            return None
+        for candidate in all_formulations().values():
+            if (
+                candidate.automatic
+                and candidate.exact
+                and issubclass(candidate.target, info.takes)
+                and candidate.objection(problem) is None
+            ):
+                return candidate
+        raise registry.mismatch(info, problem, objection)
+    known = all_formulations()
+    if name not in known:
+        raise registry.UnknownSolver(registry.unknown("formulation", name, list(known)))
+    chosen = known[name]
+    objection = chosen.objection(problem)
+    if objection is not None:
+        raise registry.SolverMismatch(f"formulation {name} cannot take this problem: {objection}")
+    if not issubclass(chosen.target, info.takes):
+        raise registry.SolverMismatch(
+            f"formulation {name} gives {chosen.target.__name__}, but {info.name} takes "
+            + " and ".join(kind.__name__ for kind in info.takes)
+        )
+    return chosen
+
+
+def _bring_back(attempt: Attempt, turned: Reformulated) -> Attempt:
+    if turned.info is not None:
+        attempt.info.update(turned.info(attempt.z))
+    attempt.z = turned.back(attempt.z)
+    return attempt
+
+
+def _conclude(
+    problem: Problem,
+    attempt: Attempt,
+    control: Control,
+    info: SolverInfo,
+    route: Formulation | None,
+    build_time: float,
+    solve_time: float,
+) -> Solution:
+    """Measure the answer and set the status: the only place where SOLVED is given."""
+    z = np.ascontiguousarray(attempt.z, dtype=np.float64)
+    value, w = judge(problem, z)
+    reason = attempt.reason
+    if value <= control.tol:
+        status = Status.SOLVED
+    elif reason is Status.INFEASIBLE and not proves_infeasible(problem, attempt.info.get("certificate")):
+        status = Status.RAY if "ray" in attempt.info else Status.FAILED
+    elif reason is None or reason is Status.SOLVED:
+        relaxed = route is not None and not route.exact
+        status = Status.RELAXED if relaxed else Status.INACCURATE
+    else:
+        status = reason
+    kind = ContactSolution if isinstance(problem, ContactProblem) else Solution
+    return kind(
+        problem=problem,
+        z=z,
+        w=w,
+        status=status,
+        residual=value,
+        tolerance=control.tol,
+        iterations=int(attempt.iterations),
+        solver=attempt.info.pop("solver", info.name),
+        formulation=attempt.info.pop("formulation", None if route is None else route.name),
+        build_time=build_time,
+        solve_time=solve_time,
+        history=control.history(),
+        info=attempt.info,
+        message=attempt.message,
+    )
+
+
+def solvers(problem: Problem | None = None) -> list[SolverInfo]:
+    """Every solver, or those that can take `problem` (as it is or through a formulation), sorted by family.
+
+    Solvers that are not installed are listed too: `available` is False and `reason` has the command to run.
+    """
+    listed = sorted(registry.all_solvers().values(), key=lambda info: (info.family, info.name))
+    if problem is None:
+        return listed
+    return [info for info in listed if _can_take(info, problem)]
+
+
+def _can_take(info: SolverInfo, problem: Problem) -> bool:
+    try:
+        _route(problem, info, None)
+    except registry.SolverMismatch:
+        return False
+    return True
+
+
+__all__ = ["solve", "solvers"]
