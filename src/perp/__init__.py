@@ -1,9 +1,9 @@
 """perp: hard frictional contact and complementarity problems, solved and verified.
 
-    import perp
+import perp
 
-    solution = perp.solve(perp.LCP(M, q))
-    solution.z, solution.status, solution.residual
+solution = perp.solve(perp.LCP(M, q))
+solution.z, solution.status, solution.residual
 """
 
 from __future__ import annotations

@@ -125,7 +125,9 @@ def _friction_index(index: Any, lo: Vector, hi: Vector) -> np.ndarray | None:
         if j == i:
             raise ProblemError(f"friction_index[{i}] = {j} points to itself")
         if array[j] != -1:
-            raise ProblemError(f"friction_index[{i}] = {j} points to a row that is itself limited by {array[j]}")
+            raise ProblemError(
+                f"friction_index[{i}] = {j} points to a row that is itself limited by {array[j]}"
+            )
         if not (np.isfinite(lo[i]) and np.isfinite(hi[i])):
             raise ProblemError(
                 f"lo[{i}] = {lo[i]}, hi[{i}] = {hi[i]}: a row limited by another needs finite bounds"

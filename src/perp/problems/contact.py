@@ -68,7 +68,7 @@ class ContactProblem(Savable):
         relaxed: bool = False,
         copy: bool = True,
     ) -> ContactProblem:
-        """From bodies: v = M⁻¹ (p + Jᵀ λ), u = J v + bias + compliance λ. W and q are formed when first needed.
+        """From bodies: v = M⁻¹ (p + Jᵀ λ), u = J v + bias + compliance λ; W and q are formed on first use.
 
         Args:
             mass: Dense (n, n), sparse (n, n) or one block per body (bodies, k, k).

@@ -44,5 +44,3 @@ def proves_infeasible(problem: Any, certificate: Any) -> bool:
     largest = float(transposed[used] @ bound[used]) if used.any() else 0.0
     scale = float(np.abs(transposed[used]) @ np.abs(bound[used])) if used.any() else 0.0
     return largest + float(problem.q @ v) < -ROUND_OFF * (scale + float(np.abs(problem.q) @ np.abs(v)))
-
-

@@ -63,7 +63,7 @@ class MCP(Savable):
         M = square_matrix("M", M, copy=copy)
         q = vector("q", q, M.shape[0], copy=copy)
         lo = per_row("lo", lo, q.size, finite=False, copy=copy)
-        problem = cls(lambda z: M @ z + q, lambda z: M, lo, hi, start=start, copy=copy)
+        problem = cls(lambda z: M @ z + q, lambda _: M, lo, hi, start=start, copy=copy)
         object.__setattr__(problem, "M", M)
         object.__setattr__(problem, "q", q)
         return problem

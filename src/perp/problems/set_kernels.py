@@ -1,6 +1,6 @@
 """Compiled mathematics of the constraint sets: projection, De Saxcé's shift, natural map.
 
-Flat layout (see `Sets`): constraint c has kind[c], rows start[c] … start[c+1]−1 and two parameters a[c], b[c].
+Flat layout (see `Sets`): constraint c has kind[c], rows start[c] … start[c+1]−1, parameters a[c] and b[c].
 Letters: x a point, K the set, λ impulses, u velocities, Γ the shift of the normal row, d and ℓ the scales of
 `contact_scale`. Every function leaves NaN as NaN, so that a NaN can never look like a small residual.
 """
@@ -53,8 +53,8 @@ def _project_coulomb(mu, x, first, last, out):
 def _project_elliptic(mu1, mu2, x, first, out):
     """Nearest point of ‖(x₁/μ₁, x₂/μ₂)‖ ≤ x_N.
 
-    On the boundary the answer is y_i = x_i μ_i² / (μ_i² + ν), y_N = ‖(x_i μ_i / (μ_i² + ν))‖ with the root ν > 0
-    of the decreasing function (1 − ν) y_N(ν) − x_N; found by bisection and secant steps on s = ν / (1 + ν).
+    On the boundary the answer is y_i = x_i μ_i² / (μ_i² + ν), y_N = ‖(x_i μ_i / (μ_i² + ν))‖ with the root
+    ν > 0 of the decreasing function (1 − ν) y_N(ν) − x_N, found by bisection on s = ν / (1 + ν).
     """
     normal, x1, x2 = x[first], x[first + 1], x[first + 2]
     inside = (x1 == 0.0 or mu1 > 0.0) and (x2 == 0.0 or mu2 > 0.0)
@@ -98,8 +98,8 @@ def _project_elliptic(mu1, mu2, x, first, out):
 def _project_rolling(mu, mu_r, x, first, out):
     """Nearest point of ‖x_T‖ ≤ μ x_N, ‖x_R‖ ≤ μ_r x_N.
 
-    The normal part t is the root of t − x_N − μ (‖x_T‖ − μ t)⁺ − μ_r (‖x_R‖ − μ_r t)⁺, which is increasing and
-    piecewise linear: each of its four pieces is tried.
+    The normal part t is the root of t − x_N − μ (‖x_T‖ − μ t)⁺ − μ_r (‖x_R‖ − μ_r t)⁺, which is increasing
+    and piecewise linear: each of its four pieces is tried.
     """
     normal = x[first]
     tangent = math.hypot(x[first + 1], x[first + 2])

@@ -182,7 +182,10 @@ class Sets:
     def from_arrays(cls, kind: Any, a: Any, b: Any, dimension: Any) -> Sets:
         """From flat arrays of kinds, parameters and numbers of rows, each of shape (count,)."""
         raw_kind, raw_dimension = vector("kind", kind), vector("dimension", dimension)
-        first, second = vector("a", a, raw_kind.size, finite=False), vector("b", b, raw_kind.size, finite=False)
+        first, second = (
+            vector("a", a, raw_kind.size, finite=False),
+            vector("b", b, raw_kind.size, finite=False),
+        )
         kinds, dimensions = raw_kind.astype(np.int64), raw_dimension.astype(np.int64)
         if dimensions.size != kinds.size:
             raise ProblemError(f"dimension has {dimensions.size} entries: {kinds.size} are needed")
@@ -191,7 +194,9 @@ class Sets:
             c = int(np.argmax(bad))
             raise ProblemError(f"kind[{c}] = {raw_kind[c]:g} is not one of 0 … 5")
         expected = np.array([1, 1, 1, 3, 3, 5])[kinds]
-        bad = (dimensions != expected) & ~((kinds == COULOMB) & (dimensions == 2)) | (dimensions != raw_dimension)
+        bad = (dimensions != expected) & ~((kinds == COULOMB) & (dimensions == 2)) | (
+            dimensions != raw_dimension
+        )
         if bad.any():
             c = int(np.argmax(bad))
             raise ProblemError(f"dimension[{c}] = {raw_dimension[c]:g} does not fit {KIND_NAMES[kinds[c]]}")
@@ -214,7 +219,10 @@ class Sets:
         mu = vector("mu", mu)
         mu_r = vector("mu_r", mu_r, mu.size)
         return cls.from_arrays(
-            np.full(mu.size, ROLLING), _coefficients("mu", mu), _coefficients("mu_r", mu_r), np.full(mu.size, 5)
+            np.full(mu.size, ROLLING),
+            _coefficients("mu", mu),
+            _coefficients("mu_r", mu_r),
+            np.full(mu.size, 5),
         )
 
     @property
@@ -261,7 +269,9 @@ class Sets:
 
     def equals(self, other: Sets) -> bool:
         """Whether `other` is the same product, bit for bit."""
-        return all(same_array(getattr(self, name), getattr(other, name)) for name in ("kind", "start", "a", "b"))
+        return all(
+            same_array(getattr(self, name), getattr(other, name)) for name in ("kind", "start", "a", "b")
+        )
 
     def __len__(self) -> int:
         return self.count
@@ -316,7 +326,9 @@ def _check_parameters(kind: np.ndarray, a: Vector, b: Vector) -> None:
         bad = cone & ~((values >= 0) & np.isfinite(values))
         if bad.any():
             c = int(np.argmax(bad))
-            raise ProblemError(f"{name}[{c}] = {values[c]}: a friction coefficient is finite and not negative")
+            raise ProblemError(
+                f"{name}[{c}] = {values[c]}: a friction coefficient is finite and not negative"
+            )
     box = kind == BOX
     bad = box & ~((a <= b) & (a < np.inf) & (b > -np.inf))
     if bad.any():

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """How a solve ended. The value says what happened and what to try.
 
-    `SOLVED` is set only by the shared residual code (`perp.problems.judge`), never by an algorithm.
+    `SOLVED` is set only by the shared residual code, never by an algorithm.
     """
 
     SOLVED = "Solved: the residual, computed apart from the solver, is within the tolerance."
     ITERATION_LIMIT = (
-        "Not solved: the iteration limit was reached. Raise max_iterations, start closer, or try another solver."
+        "Not solved: the iteration limit was reached. "
+        "Raise max_iterations, start closer, or try another solver."
     )
     TIME_LIMIT = "Not solved: the time limit was reached. Raise time_limit or try a faster solver."
     STALLED = (
@@ -24,20 +25,19 @@ class Status(str, Enum):
         "try a pivoting solver or a damped variant."
     )
     RAY = (
-        "Not solved: the path ended on a ray. The problem may have no solution; the ray is in info['ray']."
+        "Not solved: the path ended on a ray, which is in info['ray']. The problem may have no solution; "
+        "for a monotone problem it has none."
     )
     INFEASIBLE = (
-        "No solution exists: info['certificate'] holds a vector, checked apart from the solver, that proves it."
+        "No solution exists: info['certificate'] holds a vector that proves it, "
+        "and the proof was checked apart from the solver."
     )
     RELAXED = (
         "Not solved exactly: the answer solves the convex relaxation, which differs from the problem where "
         "contacts slide. Use an exact formulation."
     )
     INACCURATE = (
-        "Not solved: the solver reported success but the residual, computed apart from it, misses the tolerance. "
-        "Tighten the solver's own tolerance, rescale, or try another solver."
+        "Not solved: the solver reported success but the residual, computed apart from it, misses the "
+        "tolerance. Tighten the solver's own tolerance, rescale, or try another solver."
     )
     FAILED = "Not solved: the solver failed; the message says how."
-
-    def __str__(self) -> str:
-        return self.value

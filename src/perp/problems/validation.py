@@ -8,6 +8,7 @@ change a problem after it has been checked.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Vector: TypeAlias = np.ndarray
-Matrix: TypeAlias = "np.ndarray | csr_array"
+# A dense np.ndarray or a scipy.sparse.csr_array: SciPy's stubs leave nothing usable of the union.
+Matrix: TypeAlias = Any
 _INT32_MAX = np.iinfo(np.int32).max
 
 
@@ -37,11 +39,13 @@ def freeze(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def describe(index: tuple[int, ...]) -> str:
+def describe(index: Iterable[Any]) -> str:
+    """An index as it is written in Python: [1, 2]."""
     return "[" + ", ".join(str(int(i)) for i in index) + "]"
 
 
 def check_finite(name: str, array: np.ndarray) -> None:
+    """Raises `ProblemError` naming the first entry that is NaN or infinite."""
     finite = np.isfinite(array)
     if not finite.all():
         index = tuple(np.argwhere(~finite)[0])
@@ -82,6 +86,7 @@ def matrix(
     name: str, x: Any, *, rows: int | None = None, columns: int | None = None, copy: bool = True
 ) -> Matrix:
     """A checked read-only matrix: dense C-contiguous, or canonical CSR when `x` is sparse."""
+    array: Any
     if is_sparse(x):
         array = _sparse_matrix(name, x, copy=copy)
     else:
@@ -98,6 +103,7 @@ def matrix(
 
 
 def square_matrix(name: str, x: Any, *, copy: bool = True) -> Matrix:
+    """A checked read-only square matrix."""
     array = matrix(name, x, copy=copy)
     if array.shape[0] != array.shape[1]:
         raise ProblemError(f"{name} has shape {array.shape}: a square matrix is needed")
@@ -112,7 +118,7 @@ def _sparse_matrix(name: str, x: Any, *, copy: bool) -> csr_array:
         raise ProblemError(f"{name} has shape {x.shape}: a two-dimensional array is needed")
     if x.dtype.kind not in "biuf":
         raise ProblemError(f"{name} has entries of type {x.dtype}: real numbers are needed")
-    csr = csr_array(x, dtype=np.float64, copy=copy)
+    csr: Any = csr_array(x, dtype=np.float64, copy=copy)
     if not csr.has_canonical_format:
         if csr.data is getattr(x, "data", None) or np.shares_memory(csr.data, getattr(x, "data", csr.indptr)):
             csr = csr.copy()
@@ -123,7 +129,8 @@ def _sparse_matrix(name: str, x: Any, *, copy: bool) -> csr_array:
         raise ProblemError(
             f"{name}{describe((row, csr.indices[at]))} is {csr.data[at]}: every entry must be finite"
         )
-    index_type = np.int32 if max(csr.nnz, *csr.shape) <= _INT32_MAX else np.int64
+    shape: Any = csr.shape
+    index_type = np.int32 if max(csr.nnz, *shape) <= _INT32_MAX else np.int64
     return csr_array(
         (
             freeze(csr.data),

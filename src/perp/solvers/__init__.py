@@ -4,4 +4,14 @@ from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import NoOptions, Package, SolverInfo, register, unregister
 from perp.solvers.solve import solve, solvers
 
-__all__ = ["Attempt", "Control", "NoOptions", "Package", "SolverInfo", "register", "solve", "solvers", "unregister"]
+__all__ = [
+    "Attempt",
+    "Control",
+    "NoOptions",
+    "Package",
+    "SolverInfo",
+    "register",
+    "solve",
+    "solvers",
+    "unregister",
+]

@@ -141,7 +141,7 @@ class Control:
             advance: Does `count` iterations on z in place.
             z: The start, changed in place.
             default_limit: Iteration limit unless the user set one.
-            work: Floating-point operations of one iteration: keeps chunks short enough to notice a time limit.
+            work: Floating-point operations of one iteration: keeps chunks short enough for a time limit.
         """
         limit = self.limit(default_limit)
         done = 0

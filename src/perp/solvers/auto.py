@@ -39,7 +39,8 @@ def auto(problem: Problem, control: Control, options: object) -> Attempt:
             best = (value, attempt, name)
         if value <= control.tol or attempt.reason is Status.INFEASIBLE or control.out_of_time():
             break
-    assert best is not None, "every problem type has a candidate that needs nothing installed"
+    if best is None:
+        raise registry.SolverError(f"no solver for {type(problem).__name__} can be used")
     _, attempt, name = best
     attempt.iterations = iterations
     attempt.info.update(solver=name, chosen_by="auto", tried=tried)

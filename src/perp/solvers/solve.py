@@ -36,7 +36,7 @@ def solve(
     Args:
         problem: LCP, BoxedLCP, MCP or ContactProblem.
         solver: A name from `perp.solvers()`; "auto" chooses and says which.
-        formulation: Turn the problem into another one first (see `perp.solvers`); None lets the solver decide.
+        formulation: Turn the problem into another one first; None lets the solver decide.
         tol: The residual (`perp.residual`) that counts as solved.
         max_iterations: Iteration or pivot limit; None for the solver's own.
         time_limit: Seconds.
@@ -63,10 +63,10 @@ def solve(
     route = _route(problem, info, formulation)
     if info.needs is not None:
         registry.require_available(info)
-    if route is None:
+    turned = None if route is None else route.build(problem)
+    if turned is None:
         inner, back = problem, None
     else:
-        turned = route.build(problem)
         inner, back = turned.problem, turned.back
         first = None if first is None or turned.start is None else turned.start(first)
 
@@ -79,7 +79,7 @@ def solve(
     ready = perf_counter()
     attempt = info.run(inner, control, settings)
     finished = perf_counter()
-    if route is not None:
+    if turned is not None:
         attempt = _bring_back(attempt, turned)
     solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
     if throw and solution.status is not Status.SOLVED:
@@ -94,9 +94,7 @@ def _check_limits(tol: float, max_iterations: int | None, time_limit: float | No
         isinstance(max_iterations, (int, np.integer)) and max_iterations >= 0
     ):
         raise ProblemError(f"max_iterations = {max_iterations!r}: a whole number of at least 0 is needed")
-    if time_limit is not None and not (
-        isinstance(time_limit, (int, float, np.floating)) and time_limit > 0
-    ):
+    if time_limit is not None and not (isinstance(time_limit, (int, float, np.floating)) and time_limit > 0):
         raise ProblemError(f"time_limit = {time_limit!r}: a positive number of seconds is needed")
 
 

@@ -1,8 +1,8 @@
 """Lemke's complementary pivoting for the LCP.
 
-An artificial variable z₀ with covering vector e makes w = M z + q + e z₀ feasible; each pivot brings in the
-complement of the variable that left, until z₀ leaves (a solution) or nothing blocks (a ray). The lexicographic
-ratio test rules out cycling. A pivot costs O(n²) on a dense tableau of n (2n + 2) numbers.
+An artificial variable z₀ with covering vector e makes w = M z + q + e z₀ feasible; each pivot brings in
+the complement of the variable that left, until z₀ leaves (a solution) or nothing blocks (a ray). The
+lexicographic ratio test rules out cycling. A pivot costs O(n²) on a dense tableau of n (2n + 2) numbers.
 
 Reference: Cottle, Pang and Stone, The Linear Complementarity Problem, algorithm 4.4.5 and section 4.9.
 """
@@ -19,7 +19,7 @@ from perp.solvers.registry import register
 
 # Entries of the entering column below this fraction of its largest one are round-off, not pivots.
 PIVOT_TOLERANCE = 1e-11
-# Enough for every class that Lemke processes in practice; exponential families end here with a truthful status.
+# Enough for every class that Lemke processes in practice; exponential families end here, truthfully.
 PIVOTS_PER_ROW = 50
 _DONE, _RAY, _LIMIT = 0, 1, 2
 
@@ -78,7 +78,7 @@ def _lemke(tableau, basis, limit):
     rhs = 2 * n + 1
     row = 0
     for i in range(1, n):
-        # the lexicographically least row of [q, I]: among equal q_i the last one, because its unit vector is least
+        # the lexicographically least row of [q, I]: among equal q_i the last, as its unit vector is least
         if tableau[i, rhs] <= tableau[row, rhs]:
             row = i
     if tableau[row, rhs] >= 0.0:
@@ -125,7 +125,7 @@ def lemke(problem: LCP, control: Control, options: object) -> Attempt:
 
 
 def _refined(problem: LCP, M: np.ndarray, z: np.ndarray, active: np.ndarray, control: Control) -> np.ndarray:
-    """The active rows solved afresh, kept when that is better: removes the tableau's accumulated round-off."""
+    """The active rows solved afresh, kept when that is better: removes accumulated round-off."""
     try:
         better = np.zeros_like(z)
         better[active] = np.maximum(np.linalg.solve(M[np.ix_(active, active)], -problem.q[active]), 0.0)

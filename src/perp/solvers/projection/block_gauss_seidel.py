@@ -9,6 +9,8 @@ Reference: Acary, Brémond and Huber, On solving contact problems with Coulomb f
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -47,6 +49,7 @@ def _solve_cone(block, b, kind, p, r, relaxed, impulse, size, work):
     if step == 0.0:
         return
     step = 1.0 / step
+    change = velocity_change = norm = 0.0
     for _ in range(LOCAL_STEPS):
         _local_velocity(block, b, kind, p, r, relaxed, impulse, size, velocity)
         for _ in range(20):
@@ -159,14 +162,14 @@ def block_gauss_seidel(problem: ContactProblem, control: Control, options: objec
     """Solve a contact problem by block Gauss–Seidel sweeps."""
     from scipy.sparse import csr_array
 
-    W = problem.W if is_sparse(problem.W) else csr_array(problem.W)
+    W: Any = problem.W if is_sparse(problem.W) else csr_array(problem.W)
     sets = problem.sets
-    data = tuple(freeze(part) for part in (W.data, W.indices, W.indptr))
+    data, indices, indptr = (freeze(part) for part in (W.data, W.indices, W.indptr))
 
     def advance(z: np.ndarray, count: int) -> None:
         _sweeps(
-            *data, problem.q, sets.kind, sets.start, sets.a, sets.b, problem.row_scale, problem.column_scale,
-            problem.relaxed, z, count,
+            data, indices, indptr, problem.q, sets.kind, sets.start, sets.a, sets.b,
+            problem.row_scale, problem.column_scale, problem.relaxed, z, count,
         )  # fmt: skip
 
     return control.iterate(advance, control.begin(problem.size), default_limit=SWEEPS, work=2.0 * W.nnz)

@@ -1,0 +1,172 @@
+"""What `make demo` shows: contact problems with known answers, solved, and what each answer is worth."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+import perp
+
+GRAVITY = 9.81  # [m/s²]
+STEP = 0.01  # [s]
+MASS = 2.0  # of a box [kg]
+HALF_SIZE = np.array([0.10, 0.08, 0.05])  # of a box [m]: flat enough to slide before it tips
+FRICTION = 0.5
+CORNERS = HALF_SIZE[:2] * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: an answer beside the truth (None where there is none)."""
+
+    name: str
+    known: float | None
+    found: float
+    error: float
+    solution: perp.Solution
+
+
+def stack(
+    count: int, slope: float = 0.0, speed: float = 0.0, *, relaxed: bool = False
+) -> perp.ContactProblem:
+    """One time step of `count` boxes on top of each other, each on the four lower corners.
+
+    Four corners with three rows each, for a box that has six ways to move: the impulses are not unique, the motion is.
+
+    Args:
+        count: Number of boxes.
+        slope: Angle of the ground [degrees]; x points downhill, z away from the ground.
+        speed: Of all boxes along x, before the step [m/s].
+        relaxed: Pose the convex relaxation in place of Coulomb's law.
+    """
+    inertia = MASS / 3 * (np.sum(HALF_SIZE**2) - HALF_SIZE**2)
+    mass = np.tile(np.diag([MASS, MASS, MASS, *inertia]), (count, 1, 1))
+    angle = np.radians(slope)
+    impulse_of_gravity = STEP * MASS * GRAVITY * np.array([np.sin(angle), 0.0, -np.cos(angle), 0.0, 0.0, 0.0])
+    momentum = np.tile(impulse_of_gravity, count)
+    momentum[::6] += MASS * speed
+    jacobian = []
+    for upper in range(count):
+        for corner in CORNERS:
+            for axis in np.eye(3)[[2, 0, 1]]:  # normal first, then the tangents
+                row = np.zeros((count, 6))
+                row[upper] = [*axis, *np.cross([*corner, -HALF_SIZE[2]], axis)]
+                if upper > 0:
+                    row[upper - 1] = [*-axis, *-np.cross([*corner, HALF_SIZE[2]], axis)]
+                jacobian.append(row.ravel())
+    sets = perp.Sets.coulomb(np.full(4 * count, FRICTION))
+    return perp.ContactProblem.from_dynamics(mass, np.array(jacobian), momentum, sets=sets, relaxed=relaxed)
+
+
+def slope_rows() -> list[Row]:
+    """A box let go on a slope: its speed after one step is h·g·max(0, sin θ − μ cos θ)."""
+    rows = []
+    for degrees in (10, 20, 26, 27, 35, 45):
+        angle = np.radians(degrees)
+        known = STEP * GRAVITY * max(0.0, np.sin(angle) - FRICTION * np.cos(angle))
+        solution = perp.solve(stack(1, slope=degrees), tol=1e-10)
+        found = float(solution.w[1::3].mean())
+        name = f"{degrees}°, {'sticks' if known == 0.0 else 'slides'}"
+        rows.append(Row(name, known, found, abs(found - known), solution))
+    return rows
+
+
+def stack_rows() -> list[Row]:
+    """Five boxes on top of each other: every level carries the weight of what is above it."""
+    count = 5
+    solution = perp.solve(stack(count), tol=1e-10)
+    forces = solution.z.reshape(count, 4, 3)[:, :, 0].sum(axis=1) / STEP
+    known = MASS * GRAVITY * np.arange(count, 0, -1)
+    names = ["on the ground", *(f"on box {k}" for k in range(1, count))]
+    return [
+        Row(*row, abs(row[2] - row[1]), solution)
+        for row in zip(names, known, map(float, forces), strict=True)
+    ]
+
+
+def lift_off_rows() -> list[Row]:
+    """A box that slides at 6 m/s stays on the floor; the convex relaxation throws it into the air."""
+    rows = []
+    for name, relaxed in (("exact Coulomb", False), ("convex relaxation", True)):
+        solution = perp.solve(stack(1, speed=6.0, relaxed=relaxed), tol=1e-10)
+        found = float(solution.w[::3].mean())
+        rows.append(Row(name, 0.0, found, abs(found), solution))
+    return rows
+
+
+def lcp_rows() -> list[Row]:
+    """LCPs with known answers, and one without any."""
+    murty = np.eye(8) + 2 * np.tril(np.ones((8, 8)), -1)
+    string = 2 * np.eye(9) - np.eye(9, k=1) - np.eye(9, k=-1)
+    load = np.full(9, 1 / 8)
+    load[[0, -1]] -= 1.0  # both ends are held at height 1
+    cases = (
+        ("Murty's worst case", perp.LCP(murty, -np.ones(8)), np.eye(8)[0]),
+        ("string on a floor", perp.LCP(string, load), np.array([9, 4, 1, 0, 0, 0, 1, 4, 9]) / 16),
+        ("no solution exists", perp.LCP([[-1.0]], [-1.0]), None),
+    )
+    rows = []
+    for name, problem, answer in cases:
+        solution = perp.solve(problem, throw=False)
+        error = np.inf if answer is None else float(np.abs(solution.z - answer).max())
+        known = None if answer is None else float(answer.sum())
+        rows.append(Row(name, known, float(solution.z.sum()), error, solution))
+    return rows
+
+
+def table(title: str, quantity: str, rows: list[Row]) -> Table:
+    """The rows as a table of 80 columns: truth, answer, error, and the residual that decided the status."""
+    result = Table(title=f"\n{title}", title_justify="left", title_style="bold", header_style="dim", box=None,
+                   padding=(0, 2, 0, 0))  # fmt: skip
+    result.add_column("", min_width=18)
+    for heading in (quantity, "found", "error", "residual", "iterations"):
+        result.add_column(escape(heading), justify="right")
+    result.add_column("status")
+    for row in rows:
+        solved = row.solution.status is perp.Status.SOLVED
+        result.add_row(
+            row.name,
+            "none" if row.known is None else f"{row.known:.5f}",
+            "" if row.known is None else f"{row.found:z.5f}",
+            "" if row.known is None else f"[{'green' if row.error < 1e-6 else 'bold red'}]{row.error:.0e}[/]",
+            f"{row.solution.residual:.0e}",
+            str(row.solution.iterations),
+            f"[{'bold green' if solved else 'bold yellow'}]{row.solution.status.name}[/]",
+        )
+    return result
+
+
+def main() -> None:
+    """Solve everything and print it."""
+    began = time.perf_counter()
+    slope, tower, lift_off, lcps = slope_rows(), stack_rows(), lift_off_rows(), lcp_rows()
+    elapsed = time.perf_counter() - began
+
+    console = Console(highlight=False)
+    console.print(
+        f"\n[bold cyan]perp {perp.__version__}[/]  hard frictional contact, with answers you can check"
+    )
+    limit = np.degrees(np.arctan(FRICTION))
+    console.print(
+        table(f"A box let go on a slope. Friction holds it up to {limit:.2f}°", "known [m/s]", slope)
+    )
+    console.print(table("Five boxes on top of each other. What does each level carry?", "known [N]", tower))
+    console.print(table("A box sliding at 6 m/s. How fast does it lift off?", "known [m/s]", lift_off))
+    console.print("The relaxation is another problem, solved well: perp offers it under its own name only.\n",
+                  style="italic")  # fmt: skip
+    console.print(table("Linear complementarity problems", "known Σz", lcps))
+    console.print(lcps[-1].solution.status.value + "\n", style="italic")
+    count = len({id(row.solution) for row in (*slope, *tower, *lift_off, *lcps)})
+    names = ", ".join(sorted({row.solution.solver for row in (*slope, *tower, *lift_off, *lcps)}))
+    console.print(
+        f"[bold]{count} problems in {elapsed:.2f} s[/] by {names}; each residual was computed apart from them."
+    )
+
+
+if __name__ == "__main__":
+    main()

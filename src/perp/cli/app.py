@@ -1,0 +1,68 @@
+"""The application: its commands, and how each kind of failure becomes one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from cyclopts import App, CycloptsError
+
+from perp.cli.exit_codes import ExitCode
+from perp.problems.errors import PerpError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_CODES = "Exit codes: 0 solved, 1 not solved, 2 bad input."
+
+
+def _version() -> str:
+    import perp
+
+    return f"perp {perp.__version__}"
+
+
+app = App(
+    name="perp",
+    help=f"Hard frictional contact: solve it, and know what the answer is worth.\n\n{EXIT_CODES}",
+    version=_version,
+    help_format="plaintext",
+    result_action="return_value",
+    suppress_keyboard_interrupt=False,
+)
+app.command("perp.cli.solve:solve")
+app.command("perp.cli.solvers:solvers")
+app.command("perp.cli.residual:residual")
+app.command("perp.cli.convert:convert")
+
+
+def run(tokens: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; failures become one line on stderr."""
+    words = sys.argv[1:] if tokens is None else list(tokens)
+    try:
+        code = app(words, exit_on_error=False, print_error=False) or ExitCode.SOLVED
+        sys.stdout.flush()  # a reader that has gone away must be noticed here, not at interpreter exit
+    except CycloptsError as error:
+        return _fail(f"{error} See `perp --help`.", ExitCode.BAD_INPUT)
+    except (PerpError, MemoryError) as error:
+        return _fail(str(error) or "not enough memory", ExitCode.BAD_INPUT)
+    except KeyboardInterrupt:
+        return _fail("interrupted", ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.BAD_INPUT
+    except OSError as error:
+        return _fail(str(error), ExitCode.BAD_INPUT)
+    except Exception as error:
+        if os.environ.get("PERP_DEBUG"):
+            raise
+        message = f"a bug in perp: {type(error).__name__}: {error} (PERP_DEBUG=1 shows the traceback)"
+        return _fail(message, ExitCode.BUG)
+    return int(code)
+
+
+def _fail(message: str, code: ExitCode) -> int:
+    line = " ".join(message.split())  # a message of several lines is still one line
+    sys.stderr.write(f"perp: {line}\n")
+    return int(code)

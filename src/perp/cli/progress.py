@@ -1,0 +1,48 @@
+"""A progress display for work that may take long: on a terminal only, on stderr, and not for quick work."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DELAY = 0.4
+"""Work that ends within this time [s] shows nothing: a display that only flickers tells nobody anything."""
+
+
+@contextmanager
+def progress(description: str, *, delay: float = DELAY) -> Iterator[None]:
+    """Show `description`, a spinner and the elapsed time while the block runs.
+
+    Args:
+        description: What is being done, for example "Solving with lemke".
+        delay: Time [s] before anything is shown.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    done = threading.Event()
+    display = threading.Thread(target=_show, args=(console, description, done, delay), daemon=True)
+    display.start()
+    try:
+        yield
+    finally:
+        done.set()
+        display.join()
+
+
+def _show(console, description: str, done: threading.Event, delay: float) -> None:
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    if done.wait(delay):
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as display:
+        display.add_task(description, total=None)
+        done.wait()

@@ -1,0 +1,60 @@
+"""`perp residual FILE SOLUTION`: judge an answer from anywhere by the same code that judges every solver."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from perp.cli.exit_codes import ExitCode
+
+
+def residual(
+    file: Path,
+    solution: Path,
+    /,
+    *,
+    tol: float = 1e-8,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Measure how far SOLUTION is from solving the problem in FILE. Exit code 0: within tol, 1: not.
+
+    Args:
+        file: An FCLib .hdf5, .npz or Siconos .dat file.
+        solution: What `perp solve --out` or `--json` wrote, an .npy vector, an .npz with an array z, or an FCLib
+            file with a guess.
+        tol: The residual that counts as solved, relative to the size of the data.
+        json: Print one JSON object in place of the table.
+    """
+    import perp
+    from perp.cli.answers import read_answer
+    from perp.cli.describe import problem_facts, problem_words, residual_rows
+    from perp.cli.printing import print_facts, print_json
+    from perp.cli.progress import progress
+
+    with progress(f"Reading {file}"):
+        problem = perp.load(file)
+        z = read_answer(solution, problem.size)
+    with progress("Measuring the residual"):
+        parts = dataclasses.asdict(perp.residuals(problem, z))
+    solved = bool(parts["value"] <= tol)
+    facts = problem_facts(problem, file)
+    if json:
+        print_json(
+            {
+                "problem": facts,
+                "solution": str(solution),
+                "solved": solved,
+                "tolerance": tol,
+                "residuals": parts,
+            }
+        )
+    else:
+        rows = [("problem", problem_words(facts)), ("solution", str(solution)), *residual_rows(parts, tol)]
+        headline = (
+            "Solved: the residual meets the tolerance." if solved else "Not solved: the residual misses it."
+        )
+        print_facts(headline, "bold green" if solved else "bold red", rows)
+    return ExitCode.SOLVED if solved else ExitCode.NOT_SOLVED
