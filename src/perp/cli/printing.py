@@ -42,8 +42,13 @@ def print_facts(headline: str, style: str, rows: list[tuple[str, str]]) -> None:
     show(table)
 
 
+def print_line(text: str) -> None:
+    """Print one line as it is: a path is never broken."""
+    sys.stdout.write(f"{text}\n")
+
+
 def show(renderable: RenderableType) -> None:
     """Print a table or a styled text."""
     from rich.console import Console
 
-    Console(highlight=False).print(renderable)
+    Console(highlight=False, markup=False).print(renderable)

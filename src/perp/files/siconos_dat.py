@@ -29,8 +29,8 @@ from perp.files.dat_words import Words, is_number, show, split
 from perp.files.mixed import boxed_from_mixed
 from perp.problems import LCP, BoxedLCP, ContactProblem, Problem, ProblemError, Sets
 
-
 _PRINTED = re.compile(rb"-?\d\.\d{24}e[+-]\d{2,3}")  # how Siconos writes a number
+_BEGUN = re.compile(rb"[+-]?(\d|$)")
 
 
 def parse_problem(text: bytes) -> Problem:
@@ -60,12 +60,12 @@ def _check_last_word(text: bytes, words: list[bytes]) -> None:
     """Refuses a file that ends within a number: what is left of it would be a wrong number."""
     if len(words) > 1 and not text[-1:].isspace():
         before, last = words[-2:]
-        if _PRINTED.fullmatch(before) and is_number(last[:1]) and not _PRINTED.fullmatch(last):
+        if _PRINTED.fullmatch(before) and _BEGUN.match(last) and not _PRINTED.fullmatch(last):
             raise ProblemError(f"the file ends in the middle of a number, {show(last)}")
 
 
 def _check_rest(rest: list[bytes], kind: str) -> None:
-    """Refuses numbers after the end: they would mean that this is another kind of problem, or a broken one."""
+    """Refuses numbers after the end: they mean another kind of problem, or a broken one."""
     if not rest or not is_number(rest[0]):
         return
     if "friction" in kind and rest in ([b"0"], [b"1"]):
@@ -177,6 +177,8 @@ def _skip_pieces(words: Words, n: int, m: int) -> np.ndarray:
 
 def _read_old_mixed(words: Words) -> BoxedLCP:
     n, m, rows = words.whole_numbers(3, "sizes").tolist()
+    if n <= 1 and m <= 1:
+        raise ProblemError("two flags begin a file of the current layout")  # of which this may be a piece
     if rows < n + m:
         raise ProblemError(f"{rows} rows cannot determine {n + m} variables")
     return _read_pieces(words, n, m, rows)
