@@ -57,7 +57,7 @@ def _elliptic(member: perp.Elliptic, x: np.ndarray) -> np.ndarray:
     high = 1.0
     while (1 - high) * top(high) - x[0] > 0:
         high *= 2
-    nu: Any = brentq(lambda s: (1 - s) * top(s) - x[0], 0.0, high, xtol=1e-30, rtol=1e-15)
+    nu: Any = brentq(lambda s: (1 - s) * top(s) - x[0], 0.0, high, xtol=1e-30, rtol=1e-15, maxiter=1000)
     return np.concatenate([[top(nu)], x[1:] * mu**2 / (mu**2 + nu)])
 
 

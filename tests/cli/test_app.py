@@ -68,8 +68,8 @@ def test_a_reader_that_goes_away_is_no_crash(lcp: Path) -> None:
         [*COMMAND, "solvers"], stdout=write_end, stderr=subprocess.PIPE, text=True, check=False
     )
     os.close(write_end)
-    assert "Traceback" not in process.stderr
-    assert "Exception ignored" not in process.stderr
+    assert process.returncode == 141
+    assert process.stderr == ""
 
 
 def raising(error: BaseException):

@@ -140,3 +140,13 @@ def test_missing_foreign_and_empty_files_are_refused(run, tmp_path: Path) -> Non
         run("solve", path).assert_refused(name)
     run("solve", tmp_path).assert_refused(str(tmp_path))
     run("solve").assert_refused("FILE")
+
+
+def test_start_from_the_guess_in_the_file(run, tmp_path: Path) -> None:
+    path = tmp_path / "siconos.npz"
+    np.savez(
+        path, M=np.array([[2.0, 1.0], [1.0, 2.0]]), q=np.array([-5.0, -6.0]), guess_r=np.array([4, 7]) / 3
+    )
+    cold = run("solve", path, "--solver", "pgs", "--json").json()
+    warm = run("solve", path, "--solver", "pgs", "--start", "guess", "--json").json()
+    assert cold["iterations"] > warm["iterations"] == 0

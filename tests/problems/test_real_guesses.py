@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import twins
 
 import perp
+import twins
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 FILES = sorted(DATA.glob("problems/*.npz")) + sorted(DATA.glob("fclib/*.hdf5"))

@@ -102,6 +102,27 @@ def test_overflow_is_not_a_solution():
     assert perp.residual(problem, [1.0, 0.0]) == 0
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-8, 1e8, 1e200])
+@pytest.mark.parametrize("kind", ["contact", "boxed"])
+def test_parts_survive_extreme_data(scale, kind):
+    """Squares of 1e200 overflow and those of 1e-200 vanish; the relative parts must not notice."""
+    rng = np.random.default_rng(0)
+    if kind == "contact":
+        base = perp.ContactProblem(
+            np.eye(4) + 0.1, rng.standard_normal(4), [perp.Box(-0.1, 0.2), perp.Coulomb(0.5)]
+        )
+        sets = [perp.Box(-0.1 * scale, 0.2 * scale), perp.Coulomb(0.5)]
+        scaled = perp.ContactProblem(base.W, base.q * scale, sets)
+    else:
+        base = perp.BoxedLCP(np.eye(4) + 0.1, rng.standard_normal(4), -0.1, 0.2)
+        scaled = perp.BoxedLCP(base.M, base.q * scale, -0.1 * scale, 0.2 * scale)
+    z = rng.standard_normal(4)
+    expected, found = perp.residuals(base, z), perp.residuals(scaled, z * scale)
+    for part in ("value", "primal", "dual", "complementarity", "literature", "literature_q"):
+        assert getattr(found, part) == pytest.approx(getattr(expected, part), rel=1e-12), part
+    assert found.approach_velocity == pytest.approx(expected.approach_velocity * scale)
+
+
 def test_a_tiny_diagonal_hides_nothing():
     """W_ii z_i would call z_1 = 1e6 small; the column scale does not."""
     problem = perp.LCP([[1e-14, 1.0], [-1.0, 1e-14]], [1e6, 1e6])

@@ -51,4 +51,7 @@ def show(renderable: RenderableType) -> None:
     """Print a table or a styled text."""
     from rich.console import Console
 
-    Console(highlight=False, markup=False).print(renderable)
+    console = Console(highlight=False, markup=False)
+    with console.capture() as capture:  # written by us: rich would end the process when the reader has gone
+        console.print(renderable)
+    sys.stdout.write(capture.get())
