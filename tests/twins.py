@@ -33,7 +33,11 @@ def project(member: perp.problems.ConstraintSet, x: np.ndarray) -> np.ndarray:
     if derivative(0.0) >= 0:
         return np.zeros_like(x)
     top: Any = brentq(
-        derivative, 0.0, 1.0 + 2 * (1 + sum(mu for mu, _ in parts)) * np.linalg.norm(x), xtol=1e-30
+        derivative,
+        0.0,
+        1.0 + 2 * (1 + sum(mu for mu, _ in parts)) * np.linalg.norm(x),
+        xtol=1e-30,
+        maxiter=1000,
     )
     out = x.copy()
     out[0] = top
