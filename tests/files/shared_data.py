@@ -9,12 +9,12 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
-def shared_files(pattern: str) -> list:
+def shared_files(*patterns: str) -> list:
     """The files that match, as test parameters; one skipped parameter where there are none."""
-    found = sorted(FOLDER.glob(pattern))
+    found = sorted(path for pattern in patterns for path in FOLDER.glob(pattern))
     if not found:
-        skip = pytest.mark.skip(reason=f"no {pattern} in ../shared/data")
-        return [pytest.param(Path(pattern), marks=skip)]
+        skip = pytest.mark.skip(reason=f"no {', '.join(patterns)} in ../shared/data")
+        return [pytest.param(Path(), marks=skip)]
     return [pytest.param(path, id=path.stem) for path in found]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,11 +21,13 @@ def dense(M):
 
 def csc(arrays, name):
     """An independent reading of a matrix in compressed columns."""
-    rows, columns = arrays[f"{name}_shape"]
-    M = np.zeros((rows, columns))
-    for j in range(columns):
-        for k in range(arrays[f"{name}_indptr"][j], arrays[f"{name}_indptr"][j + 1]):
-            M[arrays[f"{name}_indices"][k], j] += arrays[f"{name}_data"][k]
+    data, indices, indptr, shape = (
+        arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr", "shape")
+    )
+    M = np.zeros(shape)
+    for j in range(shape[1]):
+        for k in range(indptr[j], indptr[j + 1]):
+            M[indices[k], j] += data[k]
     return M
 
 
@@ -37,7 +40,7 @@ def test_all_files_are_there():
 
 @pytest.mark.parametrize("path", shared_files("problems/*.npz"))
 def test_npz_of_siconos(path: Path, tmp_path: Path):
-    problem = load(path)
+    problem: Any = load(path)
     kind = path.name.split("__")[0]
     assert type(problem) is TYPES.get(kind, perp.ContactProblem)
     if isinstance(problem, perp.ContactProblem):
@@ -47,7 +50,7 @@ def test_npz_of_siconos(path: Path, tmp_path: Path):
 
 @pytest.mark.parametrize("path", shared_files("fclib/*.hdf5"))
 def test_fclib(path: Path, tmp_path: Path):
-    problem = load(path)
+    problem: Any = load(path)
     assert isinstance(problem, perp.ContactProblem)
     assert_survives(problem, tmp_path)
 
@@ -60,13 +63,13 @@ def assert_survives(problem, folder: Path):
         assert problem.equals(load(folder / "copy.hdf5"))
 
 
-@pytest.mark.parametrize("path", shared_files("problems/[fr]*fc*.npz"))
+@pytest.mark.parametrize("path", shared_files("problems/fc*.npz", "problems/rfc*.npz"))
 def test_reduced_numbers(path: Path):
-    problem = load(path)
+    problem: Any = load(path)
     with np.load(path, allow_pickle=False) as arrays:
         assert np.array_equal(problem.q, arrays["q"])
         assert np.array_equal(problem.sets.a, arrays["mu"])
-        assert set(problem.sets.dimension) <= {arrays["dimension"]}
+        assert set(problem.sets.dimension) <= {int(arrays["dimension"])}
         if "mu_r" in arrays:
             assert np.array_equal(problem.sets.b, arrays["mu_r"])
         if problem.size < 400:
@@ -75,7 +78,8 @@ def test_reduced_numbers(path: Path):
 
 @pytest.mark.parametrize("path", shared_files("problems/g*fc*.npz"))
 def test_global_numbers(path: Path):
-    dynamics = load(path).dynamics
+    problem: Any = load(path)
+    dynamics = problem.dynamics
     with np.load(path, allow_pickle=False) as arrays:
         assert np.array_equal(dynamics.momentum, arrays["q"])
         assert np.array_equal(dynamics.bias, arrays["b"])
@@ -86,7 +90,7 @@ def test_global_numbers(path: Path):
 
 @pytest.mark.parametrize("path", shared_files("problems/mlcp*.npz"))
 def test_mixed_numbers(path: Path):
-    problem = load(path)
+    problem: Any = load(path)
     with np.load(path, allow_pickle=False) as arrays:
         M, comp = arrays["M"], arrays["is_comp"]
         assert np.array_equal(problem.q, arrays["q"])
@@ -97,7 +101,7 @@ def test_mixed_numbers(path: Path):
 
 
 def test_rectangular_mixed_problem_is_squared_up():
-    problem = load(shared_file("problems/mlcp__Rectangular_mlcp.npz"))
+    problem: Any = load(shared_file("problems/mlcp__Rectangular_mlcp.npz"))
     # Rows: equation, complementary, equation. Variables: free, complementary, and one that is in no row.
     assert problem.M.tolist() == [[1, -1, 0], [-1, -1, 0], [1, 1, 0]]
     assert problem.lo.tolist() == [-np.inf, 0, -np.inf]
@@ -105,7 +109,7 @@ def test_rectangular_mixed_problem_is_squared_up():
 
 @pytest.mark.parametrize("path", shared_files("problems/relay*.npz"))
 def test_relay_numbers(path: Path):
-    problem = load(path)
+    problem: Any = load(path)
     with np.load(path, allow_pickle=False) as arrays:
         for name, key in (("M", "M"), ("q", "q"), ("lo", "lb"), ("hi", "ub")):
             assert np.array_equal(getattr(problem, name), arrays[key])
@@ -129,7 +133,8 @@ def test_two_files_of_one_problem(fclib: str, npz: str):
 
 
 def test_half_a_mass_is_completed():
-    mass = load(shared_file("fclib/CubeH8.hdf5")).dynamics.mass
+    problem: Any = load(shared_file("fclib/CubeH8.hdf5"))
+    mass = problem.dynamics.mass
     with np.load(shared_file("problems/gfc3d__CubeH8.npz"), allow_pickle=False) as arrays:
         assert np.array_equal(mass.toarray(), csc(arrays, "M"))
     assert abs(mass - mass.T).max() == 0

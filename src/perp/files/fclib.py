@@ -122,6 +122,8 @@ def _matrix(file: NumberFile, name: str, expected: tuple[int, int]) -> Any:
         return compressed(name, expected, p, i, x, by_rows=form == ROWS)
     if form < 0:
         raise ProblemError(f"{name}/nz = {form} is not a storage form: −1, −2 or a number of triplets is")
+    if i.size != p.size:
+        raise ProblemError(f"{name} has {i.size} rows and {p.size} columns of triplets")
     return triplets(name, expected, i, p, x, form)
 
 

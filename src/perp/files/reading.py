@@ -86,7 +86,7 @@ def read_text(path: PathName) -> bytes:
     with open_regular(path) as (handle, size), refusals(path):
         if size > MAX_TEXT_BYTES:
             raise FileError(path, f"has {size} bytes: at most {MAX_TEXT_BYTES} are read as text")
-        return handle.read(MAX_TEXT_BYTES)
+        return handle.read(size)
 
 
 @contextmanager
