@@ -104,15 +104,20 @@ def bounds_of(problem: LCP | BoxedLCP) -> tuple[Vector, Vector]:
     return (problem.lo, problem.hi) if isinstance(problem, BoxedLCP) else standard_bounds(problem.size)
 
 
+def has_moving_bounds(problem: LCP | BoxedLCP) -> bool:
+    """Whether some bounds follow another row."""
+    index = problem.friction_index if isinstance(problem, BoxedLCP) else None
+    return index is not None and bool((index >= 0).any())
+
+
 def moving_bounds(problem: LCP | BoxedLCP) -> str | None:
     """Why a solver for fixed bounds does not take this problem, or None."""
-    if (
-        isinstance(problem, BoxedLCP)
-        and problem.friction_index is not None
-        and (problem.friction_index >= 0).any()
-    ):
-        return "its bounds follow other rows (friction_index)"
-    return None
+    return "its bounds follow other rows (friction_index)" if has_moving_bounds(problem) else None
+
+
+def needs_symmetry(problem: LCP | BoxedLCP) -> str | None:
+    """Why a solver for symmetric matrices does not take this problem, or None."""
+    return None if is_symmetric(dense(problem.M)) else "M is not symmetric"
 
 
 def sides_of(start: Vector, lo: Vector, hi: Vector) -> np.ndarray:
