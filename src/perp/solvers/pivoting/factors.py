@@ -12,13 +12,14 @@ from __future__ import annotations
 from numba import njit
 
 # Sums may be reordered and fused so that loops become vector instructions; NaN and infinity keep their meaning.
-REORDER = {"reassoc", "contract", "nsz"}
+# A division by zero gives an infinity, as in C.
+kernel = njit(cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 # A pivot below this fraction of the diagonal it came from is round-off: the block is singular to working
 # precision. 64 rows of accumulated unit round-off.
 SINGULAR = 1.5e-14
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def dot(x, y):
     """The inner product of two vectors of the same size."""
     total = 0.0
@@ -27,25 +28,39 @@ def dot(x, y):
     return total
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def add_multiple(x, a, y):
     """Add a y to x in place."""
     for i in range(x.size):
         x[i] += a * y[i]
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _add_four(x, a, b, c, d, y, z, u, v):
     for i in range(x.size):
         x[i] += a * y[i] + b * z[i] + c * u[i] + d * v[i]
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
+def _add_eight(x, f, M, r, n):
+    a, b, c, d = M[r[0], :n], M[r[1], :n], M[r[2], :n], M[r[3], :n]
+    e, g, h, k = M[r[4], :n], M[r[5], :n], M[r[6], :n], M[r[7], :n]
+    f0, f1, f2, f3, f4, f5, f6, f7 = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]
+    for i in range(n):
+        x[i] += (f0 * a[i] + f1 * b[i] + f2 * c[i] + f3 * d[i]) + (
+            f4 * e[i] + f5 * g[i] + f6 * h[i] + f7 * k[i]
+        )
+
+
+@kernel
 def add_rows(x, M, rows, factors, k):
-    """Add Σ factors[a] M[rows[a]] over the first k rows to x, four at a time; x may be a leading part."""
+    """Add Σ factors[a] M[rows[a]] over the first k rows to x, eight at a time; x may be a leading part."""
     n = x.size
     a = 0
-    while a + 3 < k:
+    while a + 7 < k:
+        _add_eight(x, factors[a : a + 8], M, rows[a : a + 8], n)
+        a += 8
+    if a + 3 < k:
         _add_four(
             x, factors[a], factors[a + 1], factors[a + 2], factors[a + 3],
             M[rows[a], :n], M[rows[a + 1], :n], M[rows[a + 2], :n], M[rows[a + 3], :n],
@@ -56,7 +71,7 @@ def add_rows(x, M, rows, factors, k):
         a += 1
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def cholesky(U, k, diagonal):
     """Factor the leading k×k block in place (upper triangle); returns −1, or the first singular row.
 
@@ -86,7 +101,7 @@ def cholesky(U, k, diagonal):
     return -1
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def solve_transposed(U, k, x):
     """Solve Uᵀ y = x in place."""
     for i in range(k):
@@ -94,14 +109,14 @@ def solve_transposed(U, k, x):
         add_multiple(x[i + 1 : k], -x[i], U[i, i + 1 : k])
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def solve_upper(U, k, x):
     """Solve U y = x in place."""
     for i in range(k - 1, -1, -1):
         x[i] = (x[i] - dot(U[i, i + 1 : k], x[i + 1 : k])) / U[i, i]
 
 
-@njit(cache=True)
+@kernel
 def append(U, k, column, pivot):
     """Grow the factor by one index: `column` = U⁻ᵀ times its matrix column, pivot > 0 its Schur complement."""
     for i in range(k):
@@ -109,7 +124,7 @@ def append(U, k, column, pivot):
     U[k, k] = pivot**0.5
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def remove(U, k, p):
     """Shrink the factor by the index in place p: its column goes, rotations make it triangular again."""
     for i in range(p):
@@ -129,7 +144,7 @@ def remove(U, k, p):
             y[j] = c * below - s * above
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def lu(A, k, order):
     """Factor the leading k×k block in place with row exchanges; returns −1, or the first singular column."""
     for i in range(k):
@@ -152,7 +167,7 @@ def lu(A, k, order):
     return -1
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def lu_solve(A, k, order, x):
     """Solve with the factors of `lu` in place."""
     for i in range(k):

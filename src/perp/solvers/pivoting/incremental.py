@@ -9,17 +9,16 @@ solves with the factor of the free block and one product with its columns: O(n k
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from perp.problems import LCP, BoxedLCP, Status
 from perp.problems.boxed_kernels import clip
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.factors import (
-    REORDER,
     add_multiple,
     add_rows,
     append,
     dot,
+    kernel,
     remove,
     solve_transposed,
     solve_upper,
@@ -54,7 +53,7 @@ PIVOTS_PER_ROW = 50
 _FREE_COUNT, _PLACE, _TOP, _REPAIRS_DONE, _DRIVEN, HEADER = 0, 1, 2, 3, 4, 5
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _add_free(M, sides, rows, k, U, x, i):
     """Make row i free unless it depends on the free rows; returns the new number of free rows."""
     for a in range(k):
@@ -69,7 +68,7 @@ def _add_free(M, sides, rows, k, U, x, i):
     return k + 1
 
 
-@njit(cache=True)
+@kernel
 def _drop_free(rows, k, U, place):
     """Take the row in this place out of the free ones; returns their new number."""
     remove(U, k, place)
@@ -78,7 +77,7 @@ def _drop_free(rows, k, U, place):
     return k - 1
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _settle(M, q, lo, hi, sides, rows, k, U, x, z, w, passes):
     """Put resting rows on their bounds, solve the free ones afresh, and compute every w."""
     n = q.size
@@ -102,7 +101,7 @@ def _settle(M, q, lo, hi, sides, rows, k, U, x, z, w, passes):
         add_rows(w, M, rows, x, k)
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _warm(M, q, lo, hi, sides, rows, U, x, z, w):
     """Take over the suggested sides: free rows that leave their bounds or depend on others are dropped.
 
@@ -129,7 +128,7 @@ def _warm(M, q, lo, hi, sides, rows, U, x, z, w):
     return k
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _check_free(M, q, lo, hi, sides, rows, k, U, x, z, w, root, zero):
     """Repair what round-off has done to free rows; returns their number and whether something was wrong.
 
@@ -153,7 +152,7 @@ def _check_free(M, q, lo, hi, sides, rows, k, U, x, z, w, root, zero):
     return k, wrong
 
 
-@njit(cache=True)
+@kernel
 def _doubt(lo, hi, sides, z, w, zero):
     """Turn resting rows whose sign is wrong by more than `zero` into UNSEEN ones; returns whether any row is wrong."""
     wrong = False
@@ -166,7 +165,7 @@ def _doubt(lo, hi, sides, z, w, zero):
     return wrong
 
 
-@njit(cache=True)
+@kernel
 def _zero_level(q, root, z):
     """The size of w below which it is round-off: a fraction of what is summed to get any of its entries."""
     largest, widest, total = 0.0, 0.0, 0.0
@@ -177,7 +176,7 @@ def _zero_level(q, root, z):
     return ROUND_OFF * (largest + widest * total)
 
 
-@njit(cache=True)
+@kernel
 def _next_row(order, place, sides, lo, hi, z, w, zero, worst_first):
     """The next row to drive and its place in the order: the first unseen one, or the one most in the wrong."""
     n = z.size
@@ -192,7 +191,7 @@ def _next_row(order, place, sides, lo, hi, z, w, zero, worst_first):
     return row, place
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _blocked(lo, hi, sides, rows, k, d, z, w, dw, floor, step):
     """The first row in the way of a step; returns (step, row or −1, its place among the free rows or −1)."""
     row, place = -1, -1
@@ -213,7 +212,7 @@ def _blocked(lo, hi, sides, rows, k, d, z, w, dw, floor, step):
     return step, row, place
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def drive_rows(M, q, lo, hi, integers, work, warm, worst_first, limit):
     """Drive rows until every sign is right; returns (outcome, pivots). Call again to go on.
 

@@ -13,7 +13,6 @@ complementarity problems, Computers & Operations Research 21 (1994).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from perp.problems import LCP, BoxedLCP, Status
 from perp.problems.boxed_kernels import clip
@@ -21,12 +20,12 @@ from perp.problems.infeasibility import proves_infeasible
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.factors import (
-    REORDER,
     add_multiple,
     add_rows,
     append,
     cholesky,
     dot,
+    kernel,
     lu,
     lu_solve,
     remove,
@@ -69,7 +68,7 @@ PROXIMAL_STEPS = 60
 SHARP = 1e-13
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _fill(M, shift, scale, rows, k, U, symmetric):
     """Copy the free block into U, with the shift on its diagonal."""
     for a in range(k):
@@ -79,7 +78,7 @@ def _fill(M, shift, scale, rows, k, U, symmetric):
         target[a] += shift * scale[rows[a]]
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _update(M, shift, scale, rows, k, sides, position, U, column):
     """Bring the factor from the old free set to the one in `sides`; returns the new size, −1 if singular."""
     n = sides.size
@@ -107,7 +106,7 @@ def _update(M, shift, scale, rows, k, sides, position, U, column):
     return k
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _free_block(M, shift, scale, sides, rows, position, U, x, order, symmetric):
     """Collect and factor the free block afresh; returns its size, −1 if it is singular."""
     k = 0
@@ -122,7 +121,7 @@ def _free_block(M, shift, scale, sides, rows, position, U, x, order, symmetric):
     return k if singular < 0 else -1
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _solve_free(U, k, order, x, symmetric):
     if symmetric:
         solve_transposed(U, k, x)
@@ -131,7 +130,7 @@ def _solve_free(U, k, order, x, symmetric):
         lu_solve(U, k, order, x)
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _slack_of_resting(M, q, lo, hi, shift, scale, center, sides, z, w, symmetric):
     """Put resting rows at their bounds and free ones at zero; w = (M + shift scale) z + q − shift scale center."""
     n = q.size
@@ -147,7 +146,7 @@ def _slack_of_resting(M, q, lo, hi, shift, scale, center, sides, z, w, symmetric
             w[i] += dot(M[i], z)
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def _move_free(M, shift, scale, rows, k, x, z, w, symmetric):
     """Add x to the free rows of z, and what that does to w."""
     for a in range(k):
@@ -164,7 +163,7 @@ def _move_free(M, shift, scale, rows, k, x, z, w, symmetric):
         w[i] += total
 
 
-@njit(cache=True)
+@kernel
 def _wrong_rows(q, lo, hi, sides, z, w, wrong):
     """List the rows whose sign is wrong; returns how many."""
     largest = 0.0
@@ -186,7 +185,7 @@ def _wrong_rows(q, lo, hi, sides, z, w, wrong):
     return count
 
 
-@njit(cache=True, fastmath=REORDER)
+@kernel
 def principal_steps(M, q, lo, hi, integers, work, shift, symmetric, limit):
     """Pivot until every sign is right; returns (outcome, steps).
 
