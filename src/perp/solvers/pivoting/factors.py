@@ -42,32 +42,33 @@ def _add_four(x, a, b, c, d, y, z, u, v):
 
 
 @kernel
-def _add_eight(x, f, M, r, n):
-    a, b, c, d = M[r[0], :n], M[r[1], :n], M[r[2], :n], M[r[3], :n]
-    e, g, h, k = M[r[4], :n], M[r[5], :n], M[r[6], :n], M[r[7], :n]
-    f0, f1, f2, f3, f4, f5, f6, f7 = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]
-    for i in range(n):
-        x[i] += (f0 * a[i] + f1 * b[i] + f2 * c[i] + f3 * d[i]) + (
-            f4 * e[i] + f5 * g[i] + f6 * h[i] + f7 * k[i]
-        )
-
-
-@kernel
 def add_rows(x, M, rows, factors, k):
-    """Add Σ factors[a] M[rows[a]] over the first k rows to x, eight at a time; x may be a leading part."""
+    """Add Σ factors[a] M[rows[a]] over the first k rows to x, eight at a time; x may be a leading part.
+
+    Rows are indexed, not sliced: a slice costs as much as a short row.
+    """
     n = x.size
     a = 0
     while a + 7 < k:
-        _add_eight(x, factors[a : a + 8], M, rows[a : a + 8], n)
+        r0, r1, r2, r3 = rows[a], rows[a + 1], rows[a + 2], rows[a + 3]
+        r4, r5, r6, r7 = rows[a + 4], rows[a + 5], rows[a + 6], rows[a + 7]
+        f0, f1, f2, f3 = factors[a], factors[a + 1], factors[a + 2], factors[a + 3]
+        f4, f5, f6, f7 = factors[a + 4], factors[a + 5], factors[a + 6], factors[a + 7]
+        for i in range(n):
+            x[i] += (f0 * M[r0, i] + f1 * M[r1, i] + f2 * M[r2, i] + f3 * M[r3, i]) + (
+                f4 * M[r4, i] + f5 * M[r5, i] + f6 * M[r6, i] + f7 * M[r7, i]
+            )
         a += 8
     if a + 3 < k:
-        _add_four(
-            x, factors[a], factors[a + 1], factors[a + 2], factors[a + 3],
-            M[rows[a], :n], M[rows[a + 1], :n], M[rows[a + 2], :n], M[rows[a + 3], :n],
-        )  # fmt: skip
+        r0, r1, r2, r3 = rows[a], rows[a + 1], rows[a + 2], rows[a + 3]
+        f0, f1, f2, f3 = factors[a], factors[a + 1], factors[a + 2], factors[a + 3]
+        for i in range(n):
+            x[i] += f0 * M[r0, i] + f1 * M[r1, i] + f2 * M[r2, i] + f3 * M[r3, i]
         a += 4
     while a < k:
-        add_multiple(x, factors[a], M[rows[a], :n])
+        r0, f0 = rows[a], factors[a]
+        for i in range(n):
+            x[i] += f0 * M[r0, i]
         a += 1
 
 

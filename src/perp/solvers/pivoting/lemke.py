@@ -202,13 +202,14 @@ def _padded(m):
 def _replace_column(inverse, m, p, dx):
     """The inverse after column p of the block has become −(block) dx."""
     width = _padded(m)
-    row = inverse[p, :width]
     scale = -1.0 / dx[p]
     for b in range(width):
-        row[b] *= scale
+        inverse[p, b] *= scale
     for a in range(m):
         if a != p:
-            add_multiple(inverse[a, :width], dx[a], row)
+            factor = dx[a]
+            for b in range(width):
+                inverse[a, b] += factor * inverse[p, b]
 
 
 @kernel
@@ -220,10 +221,11 @@ def _border(inverse, m, dx, g, schur):
     for b in range(m + 1, width):
         g[b] = 0.0
     for a in range(m):
-        add_multiple(inverse[a, :width], -dx[a] * scale, g[:width])
-    row = inverse[m, :width]
+        factor = dx[a] * scale
+        for b in range(width):
+            inverse[a, b] -= factor * g[b]
     for b in range(width):
-        row[b] = -scale * g[b]
+        inverse[m, b] = -scale * g[b]
 
 
 @kernel
@@ -232,10 +234,10 @@ def _replace_row(inverse, m, p, g):
     scale = 1.0 / g[p]
     width = _padded(m)
     for a in range(m):
-        row = inverse[a, :width]
-        factor = row[p] * scale
-        add_multiple(row, -factor, g[:width])
-        row[p] = factor
+        factor = inverse[a, p] * scale
+        for b in range(width):
+            inverse[a, b] -= factor * g[b]
+        inverse[a, p] = factor
 
 
 @kernel
@@ -244,10 +246,11 @@ def _shrink(inverse, m, p, r):
     last = m - 1
     width = _padded(m)
     scale = 1.0 / inverse[p, r]
-    gone = inverse[p, :width]
     for a in range(m):
         if a != p:
-            add_multiple(inverse[a, :width], -inverse[a, r] * scale, gone)
+            factor = inverse[a, r] * scale
+            for b in range(width):
+                inverse[a, b] -= factor * inverse[p, b]
     if p != last:
         for b in range(width):
             inverse[p, b] = inverse[last, b]
@@ -271,7 +274,10 @@ def _product(inverse, m, b, out):
     for a in range(m, width):
         b[a] = 0.0
     for a in range(m):
-        out[a] = dot(inverse[a, :width], b[:width])
+        total = 0.0
+        for c in range(width):
+            total += inverse[a, c] * b[c]
+        out[a] = total
 
 
 @kernel
