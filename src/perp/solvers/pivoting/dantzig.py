@@ -2,7 +2,8 @@
 
 Rows are taken in order, those without bounds first. Each is driven until its sign is right while the earlier
 ones keep theirs (see `incremental`), so that after the last row every sign is right; what round-off has spoilt
-by then is found by a fresh look and driven again. One row costs O(n k) for k free rows, all of them about
+by then is found by a fresh look and driven again. Bounds that follow other rows (friction index) are solved for
+together with the unknowns, see `friction`. One row costs O(n k) for k free rows, all of them about
 n³ / 4 on a typical problem; it needs n² + O(n) numbers.
 
 Reference: Cottle and Dantzig, Complementary pivot theory of mathematical programming, Linear Algebra and its
@@ -13,8 +14,9 @@ from __future__ import annotations
 
 from perp.problems import LCP, BoxedLCP
 from perp.solvers.attempt import Attempt, Control
+from perp.solvers.pivoting.friction import solve_moving_bounds
 from perp.solvers.pivoting.incremental import drive
-from perp.solvers.pivoting.rows import PivotOptions, needs_symmetry
+from perp.solvers.pivoting.rows import PivotOptions, has_moving_bounds, needs_symmetry
 from perp.solvers.registry import register
 
 
@@ -27,4 +29,6 @@ from perp.solvers.registry import register
 )
 def dantzig(problem: LCP | BoxedLCP, control: Control, options: PivotOptions) -> Attempt:
     """Solve a (boxed) LCP by driving its rows in order."""
+    if isinstance(problem, BoxedLCP) and has_moving_bounds(problem):
+        return solve_moving_bounds(problem, control)
     return drive(problem, control, options, worst_first=False)

@@ -35,6 +35,8 @@ from perp.solvers.registry import register
 
 # Rates below this fraction of the largest one are round-off, not pivots.
 PIVOT_TOLERANCE = 1e-11
+# Pivots below this fraction of the largest rate are believed only of a fresh inverse.
+SMALL_PIVOT = 1e-6
 # Ratios that differ by less than this fraction are ties.
 TIE = 1e-12
 # Enough for every class that Lemke processes in practice; exponential families end here, truthfully.
@@ -190,6 +192,19 @@ def _leaving(T, d, columns, rows, m, inverse, x, w, dx, dw, ties, work):
                     one, other = other, one
                 break
     return best
+
+
+@kernel
+def _doubtful(out, m, dx, dw):
+    """Whether the pivot is so small, or absent, that it may be round-off of an old inverse."""
+    if out < 0:
+        return True
+    largest = 0.0
+    for a in range(m):
+        largest = max(largest, abs(dx[a]))
+    for i in range(dw.size):
+        largest = max(largest, abs(dw[i]))
+    return abs(dx[out] if out < m else dw[out - m]) < SMALL_PIVOT * largest
 
 
 @kernel
@@ -395,10 +410,11 @@ def lemke_pivots(T, q, d, integers, work, limit):
         add_multiple(dw, dx[0], d)
         add_rows(dw, T, columns[1:], dx[1:], m - 1)
         out = _leaving(T, d, columns, rows, m, inverse, x, w, dx, dw, spare, vectors)
+        # a ray and a small pivot are believed only of a fresh inverse
+        if integers[_AGE] > 0 and _doubtful(out, m, dx, dw):
+            fresh = True
+            continue
         if out < 0:
-            if integers[_AGE] > 0:
-                fresh = True
-                continue
             return RAY, pivots
         fresh = False
         step = max(-x[out] / dx[out] if out < m else -w[out - m] / dw[out - m], 0.0)
