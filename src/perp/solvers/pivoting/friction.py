@@ -33,6 +33,9 @@ PATIENCE, EXCHANGES = 5, 30
 FIRST_SWEEPS, ROUNDS, MOST_SWEEPS = 20, 40, 300
 # The residual at which exchanges stop: they are exact up to round-off when the sides are right.
 SHARP = 1e-13
+# Above this residual a smaller shift does not help where a larger one has not.
+HOPELESS = 1e-2
+GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
 @kernel
@@ -147,7 +150,7 @@ class MovingBounds:
             better, now = self.settle(z, shift)
             if now < value:
                 z, value = better, now
-            if value <= SHARP or value > 1e-5 or self.stopped:
+            if value <= SHARP or value > HOPELESS or self.stopped:
                 break
         return z, value
 
@@ -195,7 +198,9 @@ class MovingBounds:
         control = Control(
             lambda _: np.inf, tol=self.control.tol, max_iterations=left, time_limit=self.control.remaining()
         )
-        attempt = lemke(problem, control, LemkeOptions())
+        # a covering vector without pattern: with equal entries the rows of equal contacts tie on every pivot
+        covering = 1.0 + np.mod(GOLDEN * np.arange(problem.size), 1.0)
+        attempt = lemke(problem, control, LemkeOptions(covering=covering))
         self.steps += attempt.iterations
         if attempt.reason is not None:
             return None

@@ -37,6 +37,8 @@ from perp.solvers.registry import register
 PIVOT_TOLERANCE = 1e-11
 # Pivots below this fraction of the largest rate are believed only of a fresh inverse.
 SMALL_PIVOT = 1e-6
+# z₀ below this fraction of its first value is zero.
+NEGLIGIBLE = 1e-12
 # Ratios that differ by less than this fraction are ties.
 TIE = 1e-12
 # Enough for every class that Lemke processes in practice; exponential families end here, truthfully.
@@ -346,6 +348,7 @@ def _begin(T, q, d, integers, columns, rows, position, spare, x, b, w, inverse, 
         x[0] = -q[rows[0]] / d[rows[0]]
         _refine(T, q, d, columns, rows, m, True, inverse, x, w, b)
     else:
+        x[0] = -least
         integers[_AGE] = n + FRESH_FOR + 1
     return False
 
@@ -362,7 +365,7 @@ def lemke_pivots(T, q, d, integers, work, limit):
         q: Vector, shape (n,).
         d: Covering vector, shape (n,); changed for a warm start.
         integers: Header, columns and rows of the block, row positions, workspace; shape (HEADER + 4 n + 4,).
-        work: Basic values x, rates dx, vectors, w, dw, inverse, factor; shape (`workspace(n)`,), zeros at first.
+        work: Basic values x, rates dx, vectors, w, dw, inverse, factor, first z₀; shape (`workspace(n)`,).
         limit: Largest number of pivots.
     """
     n = q.size
@@ -381,6 +384,7 @@ def lemke_pivots(T, q, d, integers, work, limit):
         if _begin(T, q, d, integers, columns, rows, position, spare, x, b, w, inverse, factor):
             return DONE, 0
         m, entering = integers[_SIZE], integers[_ENTERING]
+        work[-1] = max(x[0], 0.0)
     fresh = False
     while pivots < limit:
         if integers[_AGE] > n + FRESH_FOR or fresh:
@@ -460,6 +464,10 @@ def lemke_pivots(T, q, d, integers, work, limit):
             if not good and _invert(T, d, columns, rows, m, False, inverse, factor, spare, b):
                 _refine(T, q, d, columns, rows, m, False, inverse, x, w, b)
             return DONE, pivots
+        if x[0] <= NEGLIGIBLE * work[-1]:
+            # z₀ is zero though it is still basic: the point is a solution, whatever would block next
+            _refine(T, q, d, columns, rows, m, True, inverse, x, w, b)
+            return DONE, pivots
     return LIMIT, pivots
 
 
@@ -478,7 +486,7 @@ class LemkeOptions(PivotOptions):
 def workspace(n: int) -> int:
     """Numbers that the kernel needs."""
     size = (n + PAD) // PAD * PAD
-    return size * (9 + 2 * size)
+    return size * (9 + 2 * size) + 1
 
 
 class _Path:
