@@ -49,6 +49,8 @@ FRESH_FOR = 50
 # the inverse is made anew.
 DRIFT = 1e-14
 REFINEMENTS = 3
+# What may be left at the end, or of a suggested basis, before it is rejected.
+USABLE = 1e-9
 # Rows of the inverse are padded to whole vector registers.
 PAD = 16
 # Times that a finished basis with a wrong sign is taken as the start of another run.
@@ -61,7 +63,7 @@ _SIZE, _ENTERING, _AGE, HEADER = 0, 1, 2, 3
 
 @kernel
 def _refine(T, q, d, columns, rows, m, artificial, inverse, x, w, b):
-    """Correct the basic x until w = M z + q + d z₀ vanishes in the block's rows; returns whether it does.
+    """Correct the basic x until w = M z + q + d z₀ vanishes in the block's rows; returns what is left, against q.
 
     Nonbasic rows of w are set to infinity: they never block.
     """
@@ -86,7 +88,7 @@ def _refine(T, q, d, columns, rows, m, artificial, inverse, x, w, b):
             x[a] -= dot(inverse[a, :m], b[:m])
     for a in range(m):
         w[rows[a]] = np.inf
-    return error <= DRIFT * size
+    return error / size if error > 0.0 else 0.0
 
 
 @kernel
@@ -107,6 +109,22 @@ def _invert(T, d, columns, rows, m, artificial, inverse, factor, order, b):
         for a in range(m):
             inverse[a, c] = b[a]
     return True
+
+
+@kernel
+def _solve_again(T, q, columns, rows, m, factor, order, x, w, b):
+    """Set x by the factors of the block, refined with their own residual: better than an explicit inverse."""
+    for a in range(m):
+        x[a] = 0.0
+    for _ in range(2):
+        for i in range(q.size):
+            w[i] = q[i]
+        add_rows(w, T, columns, x, m)
+        for a in range(m):
+            b[a] = w[rows[a]]
+        lu_solve(factor, m, order, b)
+        for a in range(m):
+            x[a] -= b[a]
 
 
 @kernel
@@ -234,6 +252,10 @@ def _border(inverse, m, dx, g, schur):
     """The inverse after the block has grown by a column −(block) dx and a row g (block)."""
     scale = 1.0 / schur
     width = _padded(m + 1)
+    if m % PAD == 0:
+        for a in range(m):
+            for b in range(m, width):
+                inverse[a, b] = 0.0
     g[m] = -1.0
     for b in range(m + 1, width):
         g[b] = 0.0
@@ -304,25 +326,34 @@ def _begin(T, q, d, integers, columns, rows, position, spare, x, b, w, inverse, 
     m = integers[_SIZE]
     for i in range(n):
         position[i] = -1
-    if m > 0 and not _invert(T, d, columns, rows, m, False, inverse, factor, spare, b):
-        m = 0
+    if m > 0:
+        usable = _invert(T, d, columns, rows, m, False, inverse, factor, spare, b)
+        if usable:
+            _solve_again(T, q, columns, rows, m, factor, spare, x, w, b)
+            usable = _refine(T, q, d, columns, rows, m, False, inverse, x, w, b) <= USABLE
+        if not usable:
+            m = 0
+    if m == 0:
+        _refine(T, q, d, columns, rows, m, False, inverse, x, w, b)
     for a in range(m):
         position[rows[a]] = a
-        x[a] = 0.0
-    _refine(T, q, d, columns, rows, m, False, inverse, x, w, b)
     # with basic z the covering vector must be one that raises every basic variable by one for a unit of z₀
     if m > 0:
         for i in range(n):
             d[i] = 1.0 if position[i] < 0 else 0.0
         for a in range(m):
             add_multiple(d, -1.0, T[columns[a]])
+    size = 0.0
+    for i in range(n):
+        size = max(size, abs(q[i]))
     out, least = -1, 0.0
     for a in range(m):
         if x[a] < least:
             out, least = a, x[a]
     for i in range(n):
         value = w[i] / d[i] if m == 0 else w[i]
-        if position[i] < 0 and value <= least and value < 0.0:
+        # among equal values the last row is lexicographically least
+        if w[i] < -(DRIFT * size if m > 0 else 0.0) and value <= least:
             out, least = m + i, value
     integers[_SIZE], integers[_ENTERING], integers[_AGE] = m, -1, 0
     if out < 0:
@@ -342,8 +373,8 @@ def _begin(T, q, d, integers, columns, rows, position, spare, x, b, w, inverse, 
     integers[_ENTERING] = leaving + n if leaving < n else leaving - n
     # a larger block is inverted before the next pivot
     if m == 1:
-        for b_ in range(PAD):
-            inverse[0, b_] = 0.0
+        for c in range(PAD):
+            inverse[0, c] = 0.0
         inverse[0, 0] = 1.0 / d[rows[0]]
         x[0] = -q[rows[0]] / d[rows[0]]
         _refine(T, q, d, columns, rows, m, True, inverse, x, w, b)
@@ -365,7 +396,7 @@ def lemke_pivots(T, q, d, integers, work, limit):
         q: Vector, shape (n,).
         d: Covering vector, shape (n,); changed for a warm start.
         integers: Header, columns and rows of the block, row positions, workspace; shape (HEADER + 4 n + 4,).
-        work: Basic values x, rates dx, vectors, w, dw, inverse, factor, first z₀; shape (`workspace(n)`,).
+        work: Basic values x, rates dx, vectors, w, dw, inverse, factor, error, first z₀; shape (`workspace(n)`,).
         limit: Largest number of pivots.
     """
     n = q.size
@@ -460,13 +491,14 @@ def lemke_pivots(T, q, d, integers, work, limit):
         entering = leaving + n if leaving < n else leaving - n
         integers[_SIZE], integers[_ENTERING] = m, entering
         if done:
-            good = _refine(T, q, d, columns, rows, m, False, inverse, x, w, b)
-            if not good and _invert(T, d, columns, rows, m, False, inverse, factor, spare, b):
-                _refine(T, q, d, columns, rows, m, False, inverse, x, w, b)
+            work[-2] = _refine(T, q, d, columns, rows, m, False, inverse, x, w, b)
+            if not work[-2] <= DRIFT and _invert(T, d, columns, rows, m, False, inverse, factor, spare, b):
+                _solve_again(T, q, columns, rows, m, factor, spare, x, w, b)
+                work[-2] = _refine(T, q, d, columns, rows, m, False, inverse, x, w, b)
             return DONE, pivots
         if x[0] <= NEGLIGIBLE * work[-1]:
             # z₀ is zero though it is still basic: the point is a solution, whatever would block next
-            _refine(T, q, d, columns, rows, m, True, inverse, x, w, b)
+            work[-2] = _refine(T, q, d, columns, rows, m, True, inverse, x, w, b)
             return DONE, pivots
     return LIMIT, pivots
 
@@ -486,7 +518,7 @@ class LemkeOptions(PivotOptions):
 def workspace(n: int) -> int:
     """Numbers that the kernel needs."""
     size = (n + PAD) // PAD * PAD
-    return size * (9 + 2 * size) + 1
+    return size * (9 + 2 * size) + 2
 
 
 class _Path:
@@ -499,7 +531,7 @@ class _Path:
         self.q = problem.q
         self.covering = _covering(options.covering, n)
         self.integers = np.empty(HEADER + 4 * n + 4, dtype=np.int64)
-        self.work = np.zeros(workspace(n))
+        self.work = np.empty(workspace(n))
         self.stride = (n + PAD) // PAD * PAD
         self.control = control
         self.limit = control.limit(PIVOTS_PER_ROW * max(n, 4))
@@ -541,7 +573,9 @@ class _Path:
         x, w = self.work[:size], self.work[4 * self.stride : 4 * self.stride + n]
         largest = np.abs(self.q).max(initial=0.0)
         return bool(
-            (x < -SIGN * np.abs(x).max(initial=0.0)).any() or (w < -SIGN * largest).any() or not np.isfinite(x).all()
+            not self.work[-2] <= USABLE
+            or (x < -SIGN * np.abs(x).max(initial=0.0)).any()
+            or (w < -SIGN * largest).any() or not np.isfinite(x).all()
         )
 
     def ray(self) -> dict[str, Any]:
@@ -570,6 +604,16 @@ def _covering(covering: Any, n: int) -> Vector:
     return d.copy()
 
 
+def _run(path: _Path, basis: np.ndarray) -> int:
+    """Follow a path, and another from where it ends as long as signs there are wrong; returns the outcome."""
+    outcome = path.run(basis)
+    for _ in range(RESTARTS):
+        if outcome != DONE or not path.wrong():
+            break
+        outcome = path.run(path.basis)
+    return outcome
+
+
 @register(
     "lemke",
     takes=LCP,
@@ -581,13 +625,9 @@ def lemke(problem: LCP, control: Control, options: LemkeOptions) -> Attempt:
     path = _Path(problem, control, options)
     none = np.empty(0, dtype=np.int64)
     warm = none if control.start is None else np.flatnonzero(control.start > 0)
-    outcome = path.run(warm)
-    if outcome in (RAY, SINGULAR) and warm.size:
-        outcome = path.run(none)
-    for _ in range(RESTARTS):
-        if outcome != DONE or not path.wrong():
-            break
-        outcome = path.run(path.basis)
+    outcome = _run(path, warm)
+    if warm.size and (outcome in (RAY, SINGULAR) or (outcome == DONE and path.wrong())):
+        outcome = _run(path, none)
     info: dict[str, Any] = {"active_set": path.basis, "pivots": path.pivots}
     attempt = Attempt(path.iterate(), path.pivots, info=info)
     if outcome == RAY:
