@@ -174,7 +174,9 @@ def next_solution(M, q, choice, z, work, order):
 
 
 def _too_large(problem: LCP) -> str | None:
-    return None if problem.size <= LARGEST else f"it has {problem.size} rows, and enumeration ends at {LARGEST}"
+    return (
+        None if problem.size <= LARGEST else f"it has {problem.size} rows, and enumeration ends at {LARGEST}"
+    )
 
 
 @register(
@@ -244,8 +246,13 @@ def _flat_solutions(
 
 
 def _same(a: Vector, b: Vector) -> bool:
-    return bool(np.abs(a - b).max(initial=0.0) <= SAME * max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)))
+    return bool(
+        np.abs(a - b).max(initial=0.0) <= SAME * max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
+    )
 
 
 def _describe(choice: int, n: int, tested: int) -> dict[str, object]:
-    return {"active_set": np.array([i for i in range(n) if (choice >> i) & 1], dtype=np.int64), "pivots": tested}
+    return {
+        "active_set": np.array([i for i in range(n) if (choice >> i) & 1], dtype=np.int64),
+        "pivots": tested,
+    }

@@ -18,24 +18,27 @@ from perp.problems import LCP, BoxedLCP, Status
 from perp.problems.boxed_kernels import clip
 from perp.problems.validation import Vector, freeze
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.pivoting.factors import dot, kernel
+from perp.solvers.pivoting.factors import dot, kernel, lu, lu_solve
 from perp.solvers.pivoting.lemke import LemkeOptions, lemke
 from perp.solvers.pivoting.rows import AT_HI, AT_LO, FREE, dense, describe
 
-# Shifts of the exchange, relative to the scale of each column. The first keeps any block within working precision;
-# the last ones resolve matrices whose own small diagonal decides between dependent rows.
+# Shifts of the exchange, relative to the scale of each column. The first keeps any block within working
+# precision; the last ones resolve matrices whose own small diagonal decides between dependent rows.
 SHIFTS = (1e-6, 1e-8, 1e-10, 0.0)
-# Shifts of Lemke's stage: the smaller, the closer its sides to the answer's, and the harder its pivots.
-LEMKE_SHIFTS = (1e-6, 1e-5, 1e-4, 1e-3)
+# Shift and covering vector of Lemke's stages. The smaller the shift, the closer its sides to the answer's and the
+# harder its pivots; another vector takes another path.
+GOLDEN, SILVER = 0.5 * (5.0**0.5 - 1.0), 2.0**0.5 - 1.0
+PATHS = ((1e-6, GOLDEN), (1e-5, SILVER), (1e-6, SILVER), (1e-4, GOLDEN), (1e-5, GOLDEN), (1e-3, SILVER))
 # Exchanges in a row that may fail to halve the residual, and in all, for one shift.
 PATIENCE, EXCHANGES = 5, 30
+# Proximal steps with adapted shifts: exchanges in one, exchanges in all, the change of the shift, its largest.
+PROXIMAL_EXCHANGES, PROXIMAL_BUDGET, SHIFT_CHANGE, LARGEST_SHIFT = 15, 150, 10.0, 1e-2
 # Sweeps before the first exchange, and rounds of ever more sweeps when all else has failed.
-FIRST_SWEEPS, ROUNDS, MOST_SWEEPS = 20, 40, 300
+FIRST_SWEEPS, ROUNDS, MOST_SWEEPS = 20, 60, 1000
 # The residual at which exchanges stop: they are exact up to round-off when the sides are right.
 SHARP = 1e-13
 # Above this residual a smaller shift does not help where a larger one has not.
 HOPELESS = 1e-2
-GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
 @kernel
@@ -49,9 +52,12 @@ def relax(M, q, lo, hi, index, divisor, z, count):
 
 
 @kernel
-def _free_system(M, q, index, sides, slope, fixed, free, k, place, A, b):
-    """The system of the free rows, with rows at moving bounds substituted: A y = b."""
-    n = q.size
+def _solve_free(M, q, index, sides, slope, fixed, free, place, weight, z, A, b):
+    """Solve for the free rows with rows at moving bounds substituted; returns whether the block is regular.
+
+    The answer is in b. `weight`, shape (k,), is the proximal shift on the diagonal, towards z.
+    """
+    n, k = q.size, free.size
     for a in range(k):
         i = free[a]
         total = -q[i]
@@ -63,7 +69,13 @@ def _free_system(M, q, index, sides, slope, fixed, free, k, place, A, b):
                     A[a, place[index[j]]] += slope[j] * M[i, j]
                 else:
                     total -= M[i, j] * fixed[j]
-        b[a] = total
+        A[a, a] += weight[a]
+        b[a] = total + weight[a] * z[i]
+    order = np.empty(k, dtype=np.int64)
+    if lu(A, k, order) >= 0:
+        return False
+    lu_solve(A, k, order, b)
+    return True
 
 
 class MovingBounds:
@@ -78,7 +90,6 @@ class MovingBounds:
         self.scale = problem.column_scale
         diagonal = self.M.diagonal()
         self.divisor = freeze(np.where(diagonal > 0, diagonal, self.scale))
-        self.sides = np.full(problem.size, AT_LO, dtype=np.int64)
         self.steps = 0
         self.limit = control.limit(200 * max(problem.size, 10))
         self.stopped = False
@@ -97,30 +108,33 @@ class MovingBounds:
         y = np.where(self.limited, z, np.clip(z, self.lo, self.hi))
         return np.clip(y, *self.problem.bounds(y))
 
-    def choose_sides(self, z: Vector) -> np.ndarray:
-        """The side on which each row would rest after one step against its w."""
-        aim = z - (self.M @ z + self.q) / self.divisor
+    def choose_sides(self, z: Vector, pull: Vector | float = 0.0) -> np.ndarray:
+        """The side on which each row would rest after one step against its w, plus a proximal pull."""
+        aim = z - (self.M @ z + self.q + pull) / self.divisor
         lo, hi = self.problem.bounds(z)
         sides = np.full(z.size, FREE, dtype=np.int64)
         sides[aim <= lo] = AT_LO
         sides[aim >= hi] = AT_HI
         return sides
 
-    def exchange(self, z: Vector, shift: float) -> Vector:
-        """The answer for the sides at z, projected; raises LinAlgError for a singular block."""
-        sides = self.sides = self.choose_sides(z)
+    def answer(self, sides: np.ndarray, shift: float, center: Vector) -> Vector:
+        """The answer for these sides, shifted towards the center and projected; the center if there is none."""
         slope = np.where(sides == AT_LO, self.lo, np.where(sides == AT_HI, self.hi, 0.0))
         fixed = np.where(self.limited, slope * np.maximum(slope[self.index], 0.0), slope)
         free = np.flatnonzero(sides == FREE)
         k = free.size
-        place = np.zeros(z.size, dtype=np.int64)
+        place = np.zeros(sides.size, dtype=np.int64)
         place[free] = np.arange(k)
-        A, b = np.empty((k, k)), np.empty(k)
-        _free_system(self.M, self.q, self.index, sides, slope, fixed, free, k, place, A, b)
         weight = shift * self.scale[free]
-        A[np.arange(k), np.arange(k)] += weight
+        A, b = np.empty((k, k)), np.empty(k)
+        self.steps += 1
+        regular = _solve_free(
+            self.M, self.q, self.index, sides, slope, fixed, free, place, weight, center, A, b
+        )
+        if not regular:
+            return center
         y = fixed.copy()
-        y[free] = np.linalg.solve(A, b + weight * z[free]) if k else 0.0
+        y[free] = b
         moved = self.limited & (sides != FREE)
         y[moved] = slope[moved] * np.maximum(y[self.index[moved]], 0.0)
         return self.project(y)
@@ -130,11 +144,7 @@ class MovingBounds:
         best, value = z, self.control.measure(z)
         wasted = 0
         for _ in range(EXCHANGES):
-            try:
-                z = self.exchange(z, shift)
-            except np.linalg.LinAlgError:
-                break
-            self.steps += 1
+            z = self.answer(self.choose_sides(z), shift, z)
             now = self.look(z)
             wasted = 0 if now < 0.5 * value else wasted + 1
             if now < value:
@@ -143,16 +153,47 @@ class MovingBounds:
                 break
         return best, value
 
+    def proximal_point(self, center: Vector, shift: float) -> tuple[Vector, bool]:
+        """Exchange sides of the problem shifted towards a center until they stay; z, and whether they do."""
+        z, last = center, None
+        for _ in range(PROXIMAL_EXCHANGES):
+            sides = self.choose_sides(z, shift * self.scale * (z - center))
+            if last is not None and np.array_equal(sides, last):
+                return z, True
+            z, last = self.answer(sides, shift, center), sides
+        return z, False
+
+    def approach(self, z: Vector) -> tuple[Vector, float]:
+        """Proximal steps, with a smaller shift after each that settles and a larger one after each that does not."""
+        value = self.control.measure(z)
+        best, least = z, value
+        shift = SHIFTS[0]
+        limit = self.steps + PROXIMAL_BUDGET
+        while self.steps < limit and shift <= LARGEST_SHIFT and least > SHARP and not self.stopped:
+            moved, settled = self.proximal_point(z, shift)
+            now = self.look(moved)
+            if settled or now < 0.5 * value:
+                z, value = moved, now
+                shift = shift / SHIFT_CHANGE if settled else shift
+            else:
+                shift = max(shift, SHIFTS[2]) * SHIFT_CHANGE
+            if value < least:
+                best, least = z, value
+        return best, least
+
     def settle_all(self, z: Vector) -> tuple[Vector, float]:
-        """`settle` with ever smaller shifts, as long as the larger ones get somewhere."""
+        """`settle` with ever smaller shifts, then `approach`, as long as there is hope."""
         value = self.control.measure(z)
         for shift in SHIFTS:
             better, now = self.settle(z, shift)
             if now < value:
                 z, value = better, now
             if value <= SHARP or value > HOPELESS or self.stopped:
-                break
-        return z, value
+                return z, value
+        if value <= self.control.tol:
+            return z, value
+        better, now = self.approach(z)
+        return (better, now) if now < value else (z, value)
 
     def sweep(self, z: Vector, count: int) -> Vector:
         """z after projected Gauss–Seidel sweeps."""
@@ -161,7 +202,7 @@ class MovingBounds:
         self.steps += 1
         return z
 
-    def with_multipliers(self, shift: float, center: Vector) -> tuple[LCP, np.ndarray, Vector] | None:
+    def with_multipliers(self, shift: float) -> tuple[LCP, np.ndarray, Vector] | None:
         """The LCP in (y, s) with z = E y + c, y the distance from the lower bound, s the upper multiplier.
 
         Returns the LCP, E and c; None where a lower bound is missing or a limiting row may be negative.
@@ -176,8 +217,7 @@ class MovingBounds:
         upper = np.flatnonzero(np.isfinite(self.hi))
         m = upper.size
         matrix = np.zeros((n + m, n + m))
-        weight = shift * self.scale
-        shifted = self.M + np.diag(weight)
+        shifted = self.M + np.diag(shift * self.scale)
         matrix[:n, :n] = shifted @ E
         matrix[upper, n + np.arange(m)] = 1.0
         matrix[n + np.arange(m), upper] = -1.0
@@ -185,12 +225,12 @@ class MovingBounds:
         moving = limited[upper]
         matrix[n + np.flatnonzero(moving), index[upper[moving]]] = width[moving]
         room = np.where(moving, width * self.lo[index[upper]], width)
-        q = np.concatenate([shifted @ c + self.q - weight * center, room])
+        q = np.concatenate([shifted @ c + self.q, room])
         return LCP(freeze(matrix), freeze(q), copy=False), E, c
 
-    def follow_path(self, shift: float, center: Vector) -> Vector | None:
+    def follow_path(self, shift: float, pattern: float) -> Vector | None:
         """Lemke's answer of the shifted problem, or None."""
-        form = self.with_multipliers(shift, center)
+        form = self.with_multipliers(shift)
         if form is None:
             return None
         problem, E, c = form
@@ -199,7 +239,7 @@ class MovingBounds:
             lambda _: np.inf, tol=self.control.tol, max_iterations=left, time_limit=self.control.remaining()
         )
         # a covering vector without pattern: with equal entries the rows of equal contacts tie on every pivot
-        covering = 1.0 + np.mod(GOLDEN * np.arange(problem.size), 1.0)
+        covering = 1.0 + np.mod(pattern * np.arange(problem.size), 1.0)
         attempt = lemke(problem, control, LemkeOptions(covering=covering))
         self.steps += attempt.iterations
         if attempt.reason is not None:
@@ -231,13 +271,10 @@ def _stages(rows: MovingBounds, z: Vector):
         yield z
     z = rows.sweep(z, FIRST_SWEEPS)
     yield z
-    for shift in LEMKE_SHIFTS:
-        found = rows.follow_path(shift, np.zeros(z.size))
+    for shift, pattern in PATHS:
+        found = rows.follow_path(shift, pattern)
         if found is not None:
             yield found
-            again = rows.follow_path(shift, found)
-            if again is not None:
-                yield again
     count = FIRST_SWEEPS
     for _ in range(ROUNDS):
         count = min(int(1.3 * count) + 1, MOST_SWEEPS)

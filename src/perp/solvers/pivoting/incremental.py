@@ -335,9 +335,7 @@ def drive_rows(M, q, lo, hi, integers, work, warm, worst_first, limit):
             integers[_PLACE] += 1
 
 
-def drive(
-    problem: LCP | BoxedLCP, control: Control, options: PivotOptions, *, worst_first: bool
-) -> Attempt:
+def drive(problem: LCP | BoxedLCP, control: Control, options: PivotOptions, *, worst_first: bool) -> Attempt:
     """Drive the rows of a problem in order, or the worst one first."""
     n = problem.size
     M = dense(problem.M)

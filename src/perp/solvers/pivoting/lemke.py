@@ -575,7 +575,8 @@ class _Path:
         return bool(
             not self.work[-2] <= USABLE
             or (x < -SIGN * np.abs(x).max(initial=0.0)).any()
-            or (w < -SIGN * largest).any() or not np.isfinite(x).all()
+            or (w < -SIGN * largest).any()
+            or not np.isfinite(x).all()
         )
 
     def ray(self) -> dict[str, Any]:
