@@ -9,7 +9,7 @@ from typing import Any
 from perp.certify.certificate import Certificate, not_proved
 from perp.problems import LCP, BoxedLCP, Problem, Solution, SolverMismatch, SolverMissing
 
-# Rows up to which rational arithmetic is tried: 150 free rows take seconds, and cost grows with the fourth power.
+# Rows up to which rational arithmetic is tried: 150 rows take seconds, and cost grows with the fourth power.
 LARGEST_EXACT = 150
 
 __all__ = ["Certificate", "certify"]
@@ -18,8 +18,9 @@ __all__ = ["Certificate", "certify"]
 def certify(problem: Problem, solution: Solution, *, method: str = "auto") -> Certificate:
     """Prove that an answer stands for an exact solution, or that there is none.
 
-    The sides of the answer (which rows are free, which rest at a bound) are taken over, the rows are solved without
-    rounding, and every sign is checked. The exact solution is that of the problem's doubles as they stand.
+    The sides of the answer (which rows are free, which rest at a bound) are taken over, the rows are solved
+    without rounding, and every sign is checked. The exact solution is that of the problem's doubles as they
+    stand.
 
     Args:
         problem: An LCP or BoxedLCP, with or without friction index.
@@ -47,7 +48,9 @@ def certify(problem: Problem, solution: Solution, *, method: str = "auto") -> Ce
         from perp.certify.infeasible import prove_infeasible
 
         return prove_infeasible(problem, solution.info["certificate"])
-    return _prove(problem, solution, exact=method == "exact" or (method == "auto" and problem.size <= LARGEST_EXACT))
+    return _prove(
+        problem, solution, exact=method == "exact" or (method == "auto" and problem.size <= LARGEST_EXACT)
+    )
 
 
 def _prove(problem: LCP | BoxedLCP, solution: Solution, *, exact: bool) -> Certificate:
@@ -59,7 +62,7 @@ def _prove(problem: LCP | BoxedLCP, solution: Solution, *, exact: bool) -> Certi
 
     if not np.isfinite(solution.z).all():
         return not_proved("solution", ["the answer is not finite"])
-    first: Certificate | None = None
+    first = not_proved("solution", ["no sides to start from"])
     tried: set[bytes] = set()
     for sides in candidate_sides(problem, solution):
         key = sides.free.tobytes() + sides.upper.tobytes()
@@ -69,8 +72,8 @@ def _prove(problem: LCP | BoxedLCP, solution: Solution, *, exact: bool) -> Certi
         certificate = (prove_solution if exact else enclose_solution)(problem, solution, sides)
         if certificate.proved:
             return certificate
-        first = first or certificate
-    assert first is not None
+        if len(tried) == 1:
+            first = certificate
     return first
 
 

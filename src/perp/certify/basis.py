@@ -1,8 +1,8 @@
 """The linear system behind an answer: which rows are free, which rest at a bound, which follow another row.
 
-With the sides known, every z is an affine function of the free ones: z = E y + c, where a row at a moving bound
-follows its limiting row. The answer is then the solution of (M E)_free y = −(q + M c)_free, and all that is left
-to prove are signs.
+With the sides known, every z is an affine function of the free ones: z = E y + c, where a row at a moving
+bound follows its limiting row. The answer is then the solution of (M E)_free y = −(q + M c)_free, and all
+that is left to prove are signs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def dense_matrix(problem: LCP | BoxedLCP) -> np.ndarray:
 def candidate_sides(problem: LCP | BoxedLCP, solution: Solution) -> list[Sides]:
     """Guesses of the sides: the solver's own, and two read off the answer."""
     z, w = solution.z, solution.w
-    lo, hi, index = bounds(problem)
+    lo, hi, _ = bounds(problem)
     low, high = problem.bounds(z) if isinstance(problem, BoxedLCP) else (lo, hi)
     margin = NEAR * max(1e-300, float(np.abs(z).max(initial=0.0)))
     pinned = low == high

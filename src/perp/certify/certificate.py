@@ -16,8 +16,8 @@ class Certificate:
     """The outcome of `perp.certify`.
 
     Attributes:
-        status: "proved" (exact rational arithmetic), "enclosed" (ball arithmetic: a solution lies within `radius`
-            of `center`, entry by entry), or "not proved: " and why.
+        status: "proved" (exact rational arithmetic), "enclosed" (ball arithmetic: a solution lies within
+            `radius` of `center`, entry by entry), or "not proved: " and why.
         claim: "solution" or "no solution".
         z: The exact solution, or the exact vector that proves that there is none; None unless proved.
         w: M z + q of the exact solution; None unless proved.

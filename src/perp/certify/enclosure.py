@@ -84,7 +84,9 @@ def _enclose(problem: LCP | BoxedLCP, solution: Solution, sides: Sides) -> Certi
     )
 
 
-def _doubtful_signs(z: Any, w: Any, lo: np.ndarray, hi: np.ndarray, index: np.ndarray, sides: Sides) -> list[str]:
+def _doubtful_signs(
+    z: Any, w: Any, lo: np.ndarray, hi: np.ndarray, index: np.ndarray, sides: Sides
+) -> list[str]:
     """Every condition that does not hold for all numbers within the balls."""
     from flint import arb
 

@@ -41,7 +41,7 @@ def prove_solution(problem: LCP | BoxedLCP, solution: Solution, sides: Sides) ->
     missing = [i for i in range(n) if not sides.free[i] and not np.isfinite(bound[i])]
     if missing:
         return not_proved("solution", [f"row {missing[0]} rests at a bound that is infinite"], active)
-    M = matrix(dense_matrix(problem)) if n else None
+    M = matrix(dense_matrix(problem))
     free, place = list(active), {i: a for a, i in enumerate(active)}
     # constant parts, then the columns of the free rows with what follows them
     constant = [zero] * n
@@ -111,9 +111,7 @@ def _solve_free(
             augmented[a, c] = A[a, c]
         augmented[a, k] = b[a, 0]
     reduced, rank = augmented.rref()
-    pivots = []
-    for a in range(rank):
-        pivots.append(next(c for c in range(k + 1) if reduced[a, c] != 0))
+    pivots = [next(c for c in range(k + 1) if reduced[a, c] != 0) for a in range(rank)]
     if k in pivots:
         return None
     values = [rational(near[i]) for i in free]
@@ -133,9 +131,13 @@ def _wrong_signs(z: list[Any], w: list[Any], lo: np.ndarray, hi: np.ndarray, ind
         low = rational(lo[i]) * factor if np.isfinite(lo[i]) else None
         high = rational(hi[i]) * factor if np.isfinite(hi[i]) else None
         if low is not None and z[i] < low:
-            failures.append(f"z[{i}] = {float(fraction(z[i])):.3g} is below its bound {float(fraction(low)):.3g}")
+            failures.append(
+                f"z[{i}] = {float(fraction(z[i])):.3g} is below its bound {float(fraction(low)):.3g}"
+            )
         if high is not None and z[i] > high:
-            failures.append(f"z[{i}] = {float(fraction(z[i])):.3g} is above its bound {float(fraction(high)):.3g}")
+            failures.append(
+                f"z[{i}] = {float(fraction(z[i])):.3g} is above its bound {float(fraction(high)):.3g}"
+            )
         if w[i] > 0 and (low is None or z[i] > low):
             failures.append(f"w[{i}] = {float(fraction(w[i])):.3g} is positive off the lower bound")
         if w[i] < 0 and (high is None or z[i] < high):

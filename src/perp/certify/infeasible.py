@@ -1,8 +1,9 @@
 """Exact proofs that there is no solution.
 
-A vector v that is nonnegative where z has no upper bound, nonpositive where it has no lower one and zero where it
-has both, with (Mᵀ v)ᵀ z + qᵀ v < 0 for every z within its bounds, contradicts vᵀ w ≥ 0. A solver's v is rounded;
-the exact one is looked for among the fractions near it and in the null space of the rows where it is not zero.
+A vector v that is nonnegative where z has no upper bound, nonpositive where it has no lower one and zero
+where it has both, with (Mᵀ v)ᵀ z + qᵀ v < 0 for every z within its bounds, contradicts vᵀ w ≥ 0. A solver's v
+is rounded; the exact one is looked for among the fractions near it and in the null space of the rows where it
+is not zero.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def _candidates(M: Any, v: np.ndarray) -> Iterator[list[Any]]:
     scaled[np.abs(scaled) < SUPPORT] = 0.0
     yield [rational(x) for x in v]
     for largest in DENOMINATORS:
-        near = [Fraction(float(x)).limit_denominator(largest) for x in scaled / np.abs(scaled[scaled != 0]).min()]
+        near = [
+            Fraction(float(x)).limit_denominator(largest) for x in scaled / np.abs(scaled[scaled != 0]).min()
+        ]
         yield [fmpq(x.numerator, x.denominator) for x in near]
         near = [Fraction(float(x)).limit_denominator(largest) for x in scaled]
         yield [fmpq(x.numerator, x.denominator) for x in near]

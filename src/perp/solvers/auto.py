@@ -14,11 +14,11 @@ def candidates(problem: Problem) -> list[str]:
     """Names of solvers to try, in order."""
     if isinstance(problem, ContactProblem):
         return ["block-gauss-seidel"]
-    return _pivoting_and_sweeps(problem)
+    return _pivoting_and_sweeps(problem) if isinstance(problem, (LCP, BoxedLCP)) else []
 
 
 def _pivoting_and_sweeps(problem: LCP | BoxedLCP) -> list[str]:
-    """For a (boxed) LCP: block pivoting where M is symmetric, Lemke where it is not, sweeps for large ones."""
+    """For a (boxed) LCP: block pivoting where M is symmetric, Lemke where not, sweeps for large ones."""
     from perp.solvers.pivoting.rows import dense, has_moving_bounds, is_symmetric
 
     if isinstance(problem, BoxedLCP):

@@ -1,9 +1,9 @@
 """Baraff's incremental active sets for LCPs with symmetric positive semidefinite matrices.
 
-The row whose w is most negative is driven to zero while the rows that were driven before keep their state (see
-`incremental`); rows that are never in the wrong are never touched. Redundant contacts, whose row depends on the
-free ones, are recognised by their Schur complement and left at rest. A pivot costs O(n k) for k free rows thanks
-to the updated factor; it needs n² + O(n) numbers.
+The row whose w is most negative is driven to zero while the rows that were driven before keep their state
+(see `incremental`); rows that are never in the wrong are never touched. Redundant contacts, whose row depends
+on the free ones, are recognised by their Schur complement and left at rest. A pivot costs O(n k) for k free
+rows thanks to the updated factor; it needs n² + O(n) numbers.
 
 Reference: Baraff, Fast contact force computation for nonpenetrating rigid bodies, SIGGRAPH 1994.
 """

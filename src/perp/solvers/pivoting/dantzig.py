@@ -1,9 +1,9 @@
 """Dantzig's principal pivoting for boxed LCPs with symmetric positive semidefinite matrices.
 
 Rows are taken in order, those without bounds first. Each is driven until its sign is right while the earlier
-ones keep theirs (see `incremental`), so that after the last row every sign is right; what round-off has spoilt
-by then is found by a fresh look and driven again. Bounds that follow other rows (friction index) are solved for
-together with the unknowns, see `friction`. One row costs O(n k) for k free rows, all of them about
+ones keep theirs (see `incremental`), so that after the last row every sign is right; what round-off has
+spoilt by then is found by a fresh look and driven again. Bounds that follow other rows (friction index) are
+solved for together with the unknowns, see `friction`. One row costs O(n k) for k free rows, all of them about
 n³ / 4 on a typical problem; it needs n² + O(n) numbers.
 
 Reference: Cottle and Dantzig, Complementary pivot theory of mathematical programming, Linear Algebra and its

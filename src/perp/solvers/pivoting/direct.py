@@ -1,10 +1,10 @@
 """Every complementary cone of a small LCP, and all of its solutions on request.
 
 For each of the 2ⁿ choices between a column of I and one of −M, q lies in the cone they span exactly when a
-solution rests on that choice. In two and three dimensions this is decided by signs alone, of q against the lines
-or planes through the cone's edges, relative to the sign of the cone's determinant. From four to sixteen rows each
-choice is solved and its signs are tested, at O(2ⁿ n³); cones without volume are tried last, by nonnegative least
-squares.
+solution rests on that choice. In two and three dimensions this is decided by signs alone, of q against the
+lines or planes through the cone's edges, relative to the sign of the cone's determinant. From four to sixteen
+rows each choice is solved and its signs are tested, at O(2ⁿ n³); cones without volume are tried last, by
+nonnegative least squares.
 
 Reference: Murty, Linear Complementarity, Linear and Nonlinear Programming, section 1.3.
 """
@@ -38,8 +38,8 @@ class DirectOptions:
     """Options of the direct solver.
 
     Attributes:
-        all_solutions: Test every cone and put all solutions into `info["solutions"]`, instead of stopping at the
-            first. Solutions that fill a segment or a face are represented by its corners.
+        all_solutions: Test every cone and put all solutions into `info["solutions"]`, instead of stopping at
+            the first. Solutions that fill a segment or a face are represented by its corners.
     """
 
     all_solutions: bool = False
@@ -152,9 +152,9 @@ def _cone(M, q, choice, z, block, order, x):
 
 @kernel
 def next_solution(M, q, choice, z, work, order):
-    """The first choice from `choice` on that gives a solution, with that solution in z; 2ⁿ when there is none.
+    """The first choice from `choice` on that gives a solution, with that solution in z; 2ⁿ for none.
 
-    `order`, shape (2 n + 1,), is workspace; its last entry counts the cones without volume that were passed over.
+    `order`, shape (2 n + 1,), is workspace; its last entry counts the cones without volume.
     """
     n = q.size
     x, block = work[:n], work[n : n + n * n].reshape((n, n))

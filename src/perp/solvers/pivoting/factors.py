@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from numba import njit
 
-# Sums may be reordered and fused so that loops become vector instructions; NaN and infinity keep their meaning.
-# A division by zero gives an infinity, as in C.
+# Sums may be reordered and fused so that loops become vector instructions; NaN and infinity keep their
+# meaning. A division by zero gives an infinity, as in C.
 kernel = njit(cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 # A pivot below this fraction of the diagonal it came from is round-off: the block is singular to working
 # precision. 64 rows of accumulated unit round-off.
@@ -119,7 +119,7 @@ def solve_upper(U, k, x):
 
 @kernel
 def append(U, k, column, pivot):
-    """Grow the factor by one index: `column` = U⁻ᵀ times its matrix column, pivot > 0 its Schur complement."""
+    """Grow the factor by one index, by U⁻ᵀ times its matrix column and its Schur complement > 0."""
     for i in range(k):
         U[i, k] = column[i]
     U[k, k] = pivot**0.5

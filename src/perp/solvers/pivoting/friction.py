@@ -1,13 +1,15 @@
 """Boxed LCPs whose bounds follow other rows (friction index), solved at the bounds of the solution itself.
 
-The rows' sides are exchanged all at once, as in block principal pivoting, but a row that rests at a moving bound
-is substituted into the columns of the row that moves it, so bounds and unknowns are solved for together; the
-block is nonsymmetric, and a proximal shift, lowered in stages, keeps dependent rows apart. Where these exchanges
-do not settle, Lemke's method on the equivalent LCP with multipliers of the upper bounds, shifted likewise, gives
-the sides to go on from; sweeps are the last resort. A step costs one factorisation of the free block.
+The rows' sides are exchanged all at once, as in block principal pivoting, but a row that rests at a moving
+bound is substituted into the columns of the row that moves it, so bounds and unknowns are solved for
+together; the block is nonsymmetric, and a proximal shift, lowered in stages, keeps dependent rows apart.
+Where these exchanges do not settle, Lemke's method on the equivalent LCP with multipliers of the upper
+bounds, shifted likewise, gives the sides to go on from; sweeps are the last resort. A step costs one
+factorisation of the free block.
 
-Reference: Júdice and Pires (1994) for the exchange; Pang and Trinkle, Complementarity formulations and existence
-of solutions of dynamic multi-rigid-body contact problems with Coulomb friction, Math. Programming 73 (1996).
+Reference: Júdice and Pires (1994) for the exchange; Pang and Trinkle, Complementarity formulations and
+existence of solutions of dynamic multi-rigid-body contact problems with Coulomb friction, Mathematical
+Programming 73 (1996).
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ from perp.solvers.pivoting.rows import AT_HI, AT_LO, FREE, dense, describe
 # Shifts of the exchange, relative to the scale of each column. The first keeps any block within working
 # precision; the last ones resolve matrices whose own small diagonal decides between dependent rows.
 SHIFTS = (1e-6, 1e-8, 1e-10, 0.0)
-# Shift and covering vector of Lemke's stages. The smaller the shift, the closer its sides to the answer's and the
-# harder its pivots; another vector takes another path.
+# Shift and covering vector of Lemke's stages. The smaller the shift, the closer its sides to the answer's and
+# the harder its pivots; another vector takes another path.
 GOLDEN, SILVER = 0.5 * (5.0**0.5 - 1.0), 2.0**0.5 - 1.0
 PATHS = ((1e-6, GOLDEN), (1e-5, SILVER), (1e-6, SILVER), (1e-4, GOLDEN), (1e-5, GOLDEN), (1e-3, SILVER))
 # Exchanges in a row that may fail to halve the residual, and in all, for one shift.
 PATIENCE, EXCHANGES = 5, 30
-# Proximal steps with adapted shifts: exchanges in one, exchanges in all, the change of the shift, its largest.
+# Proximal steps with adapted shifts: exchanges in one, exchanges in all, the shift's change and largest.
 PROXIMAL_EXCHANGES, PROXIMAL_BUDGET, SHIFT_CHANGE, LARGEST_SHIFT = 15, 150, 10.0, 1e-2
 # Sweeps before the first exchange, and rounds of ever more sweeps when all else has failed.
 FIRST_SWEEPS, ROUNDS, MOST_SWEEPS = 20, 60, 1000
@@ -118,7 +120,7 @@ class MovingBounds:
         return sides
 
     def answer(self, sides: np.ndarray, shift: float, center: Vector) -> Vector:
-        """The answer for these sides, shifted towards the center and projected; the center if there is none."""
+        """The answer for these sides, shifted towards the center, projected; the center if there is none."""
         slope = np.where(sides == AT_LO, self.lo, np.where(sides == AT_HI, self.hi, 0.0))
         fixed = np.where(self.limited, slope * np.maximum(slope[self.index], 0.0), slope)
         free = np.flatnonzero(sides == FREE)
@@ -164,7 +166,7 @@ class MovingBounds:
         return z, False
 
     def approach(self, z: Vector) -> tuple[Vector, float]:
-        """Proximal steps, with a smaller shift after each that settles and a larger one after each that does not."""
+        """Proximal steps, the shift being lowered after one that settles and raised after one that does not."""
         value = self.control.measure(z)
         best, least = z, value
         shift = SHIFTS[0]
@@ -248,7 +250,7 @@ class MovingBounds:
 
 
 def solve_moving_bounds(problem: BoxedLCP, control: Control) -> Attempt:
-    """Solve a boxed LCP with a friction index: exchanges, then Lemke's path, then sweeps, until one gets there."""
+    """Solve a boxed LCP with a friction index: exchanges, then Lemke's paths, then sweeps, until solved."""
     rows = MovingBounds(problem, control)
     z = rows.project(control.begin(problem.size))
     stages = _stages(rows, z)

@@ -1,9 +1,9 @@
 """Drives one row after another to its complementary state while all earlier ones stay in theirs.
 
-This is the move that Dantzig's and Baraff's methods share; they differ in which row comes next. The row's z is
-pushed against its w; the free rows move along so that their w stays zero. The push ends when the row's own w is
-zero (it becomes free), at a bound, or earlier when another row must change sides. A push costs two triangular
-solves with the factor of the free block and one product with its columns: O(n k) for k free rows.
+This is the move that Dantzig's and Baraff's methods share; they differ in which row comes next. The row's z
+is pushed against its w; the free rows move along so that their w stays zero. The push ends when the row's own
+w is zero (it becomes free), at a bound, or earlier when another row must change sides. A push costs two
+triangular solves with the factor of the free block and one product with its columns: O(n k) for k free rows.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _check_free(M, q, lo, hi, sides, rows, k, U, x, z, w, root, zero):
 
 @kernel
 def _doubt(lo, hi, sides, z, w, zero):
-    """Turn resting rows whose sign is wrong by more than `zero` into UNSEEN ones; returns whether any row is wrong."""
+    """Turn resting rows whose sign is wrong by more than `zero` into UNSEEN ones; returns if any is."""
     wrong = False
     for i in range(z.size):
         if sides[i] == FREE or lo[i] == hi[i]:
@@ -178,7 +178,7 @@ def _zero_level(q, root, z):
 
 @kernel
 def _next_row(order, place, sides, lo, hi, z, w, zero, worst_first):
-    """The next row to drive and its place in the order: the first unseen one, or the one most in the wrong."""
+    """The next row to drive, and its place in the order: the first unseen one, or the most wrong one."""
     n = z.size
     if not worst_first:
         while place < n and sides[order[place]] != UNSEEN:

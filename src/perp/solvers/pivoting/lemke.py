@@ -1,10 +1,10 @@
 """Lemke's complementary pivoting for the LCP, with any matrix.
 
 An artificial variable z₀ with covering vector d makes w = M z + q + d z₀ feasible; each pivot brings in the
-complement of the variable that left, until z₀ leaves (a solution) or nothing blocks (a ray). Only the inverse of
-the block of basic z columns and nonbasic w rows is kept, so that a pivot with k basic columns costs n k + 3 k²
-multiplications and few writes; ties are broken lexicographically, at a cost only where there are ties. It needs
-2 n² + O(n) numbers, 3 n² with a nonsymmetric matrix.
+complement of the variable that left, until z₀ leaves (a solution) or nothing blocks (a ray). Only the inverse
+of the block of basic z columns and nonbasic w rows is kept, so that a pivot with k basic columns costs n k +
+3 k² multiplications and few writes; ties are broken lexicographically, at a cost only where there are ties.
+It needs 2 n² + O(n) numbers, 3 n² with a nonsymmetric matrix.
 
 Reference: Cottle, Pang and Stone, The Linear Complementarity Problem, algorithm 4.4.5 and section 4.9.
 """
@@ -45,8 +45,8 @@ TIE = 1e-12
 PIVOTS_PER_ROW = 50
 # Pivots after which the inverse is made anew, in addition to one per row.
 FRESH_FOR = 50
-# The largest w, against q, that a solved row may keep, and the corrections that it may take to get there before
-# the inverse is made anew.
+# The largest w, against q, that a solved row may keep, and the corrections that it may take to get there
+# before the inverse is made anew.
 DRIFT = 1e-14
 REFINEMENTS = 3
 # What may be left at the end, or of a suggested basis, before it is rejected.
@@ -63,7 +63,7 @@ _SIZE, _ENTERING, _AGE, HEADER = 0, 1, 2, 3
 
 @kernel
 def _refine(T, q, d, columns, rows, m, artificial, inverse, x, w, b):
-    """Correct the basic x until w = M z + q + d z₀ vanishes in the block's rows; returns what is left, against q.
+    """Correct the basic x until w = M z + q + d z₀ vanishes in the block's rows; returns what is left over q.
 
     Nonbasic rows of w are set to infinity: they never block.
     """
@@ -72,6 +72,7 @@ def _refine(T, q, d, columns, rows, m, artificial, inverse, x, w, b):
     for i in range(n):
         size = max(size, abs(q[i]))
     first = 1 if artificial else 0
+    error = 0.0
     for attempt in range(REFINEMENTS + 1):
         for i in range(n):
             w[i] = q[i]
@@ -396,7 +397,8 @@ def lemke_pivots(T, q, d, integers, work, limit):
         q: Vector, shape (n,).
         d: Covering vector, shape (n,); changed for a warm start.
         integers: Header, columns and rows of the block, row positions, workspace; shape (HEADER + 4 n + 4,).
-        work: Basic values x, rates dx, vectors, w, dw, inverse, factor, error, first z₀; shape (`workspace(n)`,).
+        work: Basic values x, rates dx, vectors, w, dw, inverse, factor, error, first z₀; shape
+            (`workspace(n)`,).
         limit: Largest number of pivots.
     """
     n = q.size
@@ -508,8 +510,8 @@ class LemkeOptions(PivotOptions):
     """Options of Lemke's method.
 
     Attributes:
-        covering: The covering vector d > 0, shape (n,). The default of ones suits problems whose rows have one
-            scale; another vector takes another path, which may find another solution.
+        covering: The covering vector d > 0, shape (n,). The default of ones suits problems whose rows have
+            one scale; another vector takes another path, which may find another solution.
     """
 
     covering: Any = None

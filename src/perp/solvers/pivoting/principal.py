@@ -1,9 +1,10 @@
 """Block principal pivoting for LCPs and boxed LCPs with P- or positive semidefinite matrices.
 
 Guess which rows are free, solve for them, and exchange every row whose sign is wrong at once; when the number
-of wrong rows has not shrunk for a while, exchange only the last of them until it does (Murty's rule, finite for
-P-matrices). A singular free block is handled by proximal steps: the matrix is shifted by a little of its scale,
-and the right-hand side moves along until the shift has no effect. A step costs one factorisation of the free
+of wrong rows has not shrunk for a while, exchange only the last of them until it does (Murty's rule, finite
+for P-matrices). A singular free block is handled by proximal steps: the matrix is shifted by a little of its
+scale, and the right-hand side moves along until the shift has no effect. A step costs one factorisation of
+the free
 block, or a few O(k²) updates of it, and one product with the free columns; it needs n² + O(n) numbers.
 
 Reference: Júdice and Pires, A block principal pivoting algorithm for large-scale strictly monotone linear
@@ -51,8 +52,8 @@ from perp.solvers.pivoting.rows import (
 )
 from perp.solvers.registry import register
 
-# Block exchanges that may fail to lower the number of wrong rows before single exchanges take over. Júdice and
-# Pires recommend 10; more costs time only where the block rule cycles.
+# Block exchanges that may fail to lower the number of wrong rows before single exchanges take over. Júdice
+# and Pires recommend 10; more costs time only where the block rule cycles.
 PATIENCE = 10
 # Steps per row; Murty's rule may need 2ⁿ of them, and those problems end here.
 STEPS_PER_ROW = 50
@@ -60,8 +61,8 @@ STEPS_PER_ROW = 50
 ROUND_OFF = 1e-13
 # Updating the factor beats making it anew while this many rows, times this factor, change.
 UPDATE_FACTOR = 6
-# The shift of proximal steps, relative to the scale of each column: small enough that a few steps suffice, large
-# enough that a block of many dependent rows is still well within working precision.
+# The shift of proximal steps, relative to the scale of each column: small enough that a few steps suffice,
+# large enough that a block of many dependent rows is still well within working precision.
 SHIFT = 1e-7
 PROXIMAL_STEPS = 60
 # Pivoting can do better than the tolerance for the price of one or two solves, so it does.
@@ -132,7 +133,7 @@ def _solve_free(U, k, order, x, symmetric):
 
 @kernel
 def _slack_of_resting(M, q, lo, hi, shift, scale, center, sides, z, w, symmetric):
-    """Put resting rows at their bounds and free ones at zero; w = (M + shift scale) z + q − shift scale center."""
+    """Put resting rows at their bounds and free ones at zero; w = M z + q + shift scale (z − center)."""
     n = q.size
     for i in range(n):
         z[i] = lo[i] if sides[i] == AT_LO else (hi[i] if sides[i] == AT_HI else 0.0)
@@ -190,7 +191,10 @@ def principal_steps(M, q, lo, hi, integers, work, shift, symmetric, limit):
     """Pivot until every sign is right; returns (outcome, steps).
 
     Args:
-        M, q, lo, hi: The problem.
+        M: Matrix, shape (n, n).
+        q: Vector, shape (n,).
+        lo: Lower bounds, shape (n,).
+        hi: Upper bounds, shape (n,).
         integers: fewest wrong rows so far, patience left, sides, then workspace; shape (2 + 5 n,).
         work: z, center, scale, then workspace; shape (n (n + 5),). Center and scale are read, z is written.
         shift: The multiple of `scale` on the diagonal.

@@ -22,7 +22,8 @@ UNSEEN, FREE, AT_LO, AT_HI = 0, 1, 2, 3
 # How a kernel ended: with every sign right, at its pivot limit, on a ray, with a block that is singular to
 # working precision, or because the control said so.
 DONE, LIMIT, RAY, SINGULAR, STOPPED = 0, 1, 2, 3, 4
-# Entries of M and Mᵀ that differ by less than this fraction of the largest entry are the same up to round-off.
+# Entries of M and Mᵀ that differ by less than this fraction of the largest entry are the same up to
+# round-off.
 SYMMETRY = 1e-10
 
 
@@ -131,7 +132,8 @@ def sides_of(start: Vector, lo: Vector, hi: Vector) -> np.ndarray:
 def describe(sides: np.ndarray, pivots: int) -> dict[str, Any]:
     """What every active-set solver tells the user.
 
-    `active_set` lists the rows whose w is zero by construction, `at_upper` those that rest at their upper bound.
+    `active_set` lists the rows whose w is zero by construction, `at_upper` those that rest at their upper
+    bound.
     """
     return {
         "active_set": np.flatnonzero(sides == FREE),
