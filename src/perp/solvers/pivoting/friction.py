@@ -166,7 +166,7 @@ class MovingBounds:
         return z, False
 
     def approach(self, z: Vector) -> tuple[Vector, float]:
-        """Proximal steps, the shift being lowered after one that settles and raised after one that does not."""
+        """Proximal steps; the shift is lowered after one that settles and raised after one that does not."""
         value = self.control.measure(z)
         best, least = z, value
         shift = SHIFTS[0]
