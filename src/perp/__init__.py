@@ -41,6 +41,7 @@ from perp.problems import (
 )
 
 if TYPE_CHECKING:
+    from perp.certify import Certificate, certify
     from perp.files import load, load_guess
     from perp.solvers import SolverInfo, register, solve, solvers
 
@@ -48,6 +49,8 @@ __version__ = "0.1.0"
 
 # Imported on first use, so that `import perp` stays light.
 _LAZY = {
+    "certify": "perp.certify",
+    "Certificate": "perp.certify",
     "load": "perp.files",
     "load_guess": "perp.files",
     "register": "perp.solvers",
@@ -61,6 +64,7 @@ __all__ = [
     "MCP",
     "Box",
     "BoxedLCP",
+    "Certificate",
     "ContactProblem",
     "ContactSolution",
     "Coulomb",
@@ -82,6 +86,7 @@ __all__ = [
     "SolverMissing",
     "Status",
     "UnknownSolver",
+    "certify",
     "load",
     "load_guess",
     "register",

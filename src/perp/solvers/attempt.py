@@ -103,6 +103,11 @@ class Control:
         """Seconds left, or None without a time limit."""
         return None if self._deadline is None else max(0.0, self._deadline - perf_counter())
 
+    @property
+    def watched(self) -> bool:
+        """Whether somebody wants to look on: a history is kept or time is limited."""
+        return self._points is not None or self._deadline is not None
+
     def out_of_time(self) -> bool:
         return self._deadline is not None and perf_counter() > self._deadline
 

@@ -6,17 +6,28 @@ from perp.problems import LCP, BoxedLCP, ContactProblem, Problem, Status
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
 
-# Lemke's dense tableau takes 16 n² bytes: beyond this size sweeps come first.
-LARGEST_TABLEAU = 2000
+# Pivoting keeps dense factors of 8 to 24 n² bytes: beyond this size sweeps come first.
+LARGEST_DENSE = 2000
 
 
 def candidates(problem: Problem) -> list[str]:
     """Names of solvers to try, in order."""
     if isinstance(problem, ContactProblem):
         return ["block-gauss-seidel"]
+    return _pivoting_and_sweeps(problem) if isinstance(problem, (LCP, BoxedLCP)) else []
+
+
+def _pivoting_and_sweeps(problem: LCP | BoxedLCP) -> list[str]:
+    """For a (boxed) LCP: block pivoting where M is symmetric, Lemke where not, sweeps for large ones."""
+    from perp.solvers.pivoting.rows import dense, has_moving_bounds, is_symmetric
+
     if isinstance(problem, BoxedLCP):
-        return ["pgs"]
-    return ["lemke", "pgs"] if problem.size <= LARGEST_TABLEAU else ["pgs", "lemke"]
+        pivoting = ["dantzig"] if has_moving_bounds(problem) else ["principal", "dantzig"]
+    elif problem.size <= LARGEST_DENSE and is_symmetric(dense(problem.M)):
+        pivoting = ["principal", "lemke"]
+    else:
+        pivoting = ["lemke", "principal"]
+    return [*pivoting, "pgs"] if problem.size <= LARGEST_DENSE else ["pgs", *pivoting]
 
 
 @registry.register(

@@ -1,0 +1,284 @@
+"""Boxed LCPs whose bounds follow other rows (friction index), solved at the bounds of the solution itself.
+
+The rows' sides are exchanged all at once, as in block principal pivoting, but a row that rests at a moving
+bound is substituted into the columns of the row that moves it, so bounds and unknowns are solved for
+together; the block is nonsymmetric, and a proximal shift, lowered in stages, keeps dependent rows apart.
+Where these exchanges do not settle, Lemke's method on the equivalent LCP with multipliers of the upper
+bounds, shifted likewise, gives the sides to go on from; sweeps are the last resort. A step costs one
+factorisation of the free block.
+
+Reference: Júdice and Pires (1994) for the exchange; Pang and Trinkle, Complementarity formulations and
+existence of solutions of dynamic multi-rigid-body contact problems with Coulomb friction, Mathematical
+Programming 73 (1996).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perp.problems import LCP, BoxedLCP, Status
+from perp.problems.boxed_kernels import clip
+from perp.problems.validation import Vector, freeze
+from perp.solvers.attempt import Attempt, Control
+from perp.solvers.pivoting.factors import dot, kernel, lu, lu_solve
+from perp.solvers.pivoting.lemke import LemkeOptions, lemke
+from perp.solvers.pivoting.rows import AT_HI, AT_LO, FREE, dense, describe
+
+# Shifts of the exchange, relative to the scale of each column. The first keeps any block within working
+# precision; the last ones resolve matrices whose own small diagonal decides between dependent rows.
+SHIFTS = (1e-6, 1e-8, 1e-10, 0.0)
+# Shift and covering vector of Lemke's stages. The smaller the shift, the closer its sides to the answer's and
+# the harder its pivots; another vector takes another path.
+GOLDEN, SILVER = 0.5 * (5.0**0.5 - 1.0), 2.0**0.5 - 1.0
+PATHS = ((1e-6, GOLDEN), (1e-5, SILVER), (1e-6, SILVER), (1e-4, GOLDEN), (1e-5, GOLDEN), (1e-3, SILVER))
+# Exchanges in a row that may fail to halve the residual, and in all, for one shift.
+PATIENCE, EXCHANGES = 5, 30
+# Proximal steps with adapted shifts: exchanges in one, exchanges in all, the shift's change and largest.
+PROXIMAL_EXCHANGES, PROXIMAL_BUDGET, SHIFT_CHANGE, LARGEST_SHIFT = 15, 150, 10.0, 1e-2
+# Sweeps before the first exchange, and rounds of ever more sweeps when all else has failed.
+FIRST_SWEEPS, ROUNDS, MOST_SWEEPS = 20, 60, 1000
+# The residual at which exchanges stop: they are exact up to round-off when the sides are right.
+SHARP = 1e-13
+# Above this residual a smaller shift does not help where a larger one has not.
+HOPELESS = 1e-2
+
+
+@kernel
+def relax(M, q, lo, hi, index, divisor, z, count):
+    """Projected Gauss–Seidel sweeps with moving bounds, in place."""
+    for _ in range(count):
+        for i in range(q.size):
+            factor = 1.0 if index[i] < 0 else max(z[index[i]], 0.0)
+            w = q[i] + dot(M[i], z)
+            z[i] = clip(z[i] - w / divisor[i], lo[i] * factor, hi[i] * factor)
+
+
+@kernel
+def _solve_free(M, q, index, sides, slope, fixed, free, place, weight, z, A, b):
+    """Solve for the free rows with rows at moving bounds substituted; returns whether the block is regular.
+
+    The answer is in b. `weight`, shape (k,), is the proximal shift on the diagonal, towards z.
+    """
+    n, k = q.size, free.size
+    for a in range(k):
+        i = free[a]
+        total = -q[i]
+        for c in range(k):
+            A[a, c] = M[i, free[c]]
+        for j in range(n):
+            if sides[j] != FREE:
+                if index[j] >= 0 and sides[index[j]] == FREE:
+                    A[a, place[index[j]]] += slope[j] * M[i, j]
+                else:
+                    total -= M[i, j] * fixed[j]
+        A[a, a] += weight[a]
+        b[a] = total + weight[a] * z[i]
+    order = np.empty(k, dtype=np.int64)
+    if lu(A, k, order) >= 0:
+        return False
+    lu_solve(A, k, order, b)
+    return True
+
+
+class MovingBounds:
+    """One problem with a friction index, and the exchange of its sides."""
+
+    def __init__(self, problem: BoxedLCP, control: Control) -> None:
+        self.problem, self.control = problem, control
+        self.M = dense(problem.M)
+        self.q, self.lo, self.hi = problem.q, problem.lo, problem.hi
+        self.index = problem.limiting_row
+        self.limited = self.index >= 0
+        self.scale = problem.column_scale
+        diagonal = self.M.diagonal()
+        self.divisor = freeze(np.where(diagonal > 0, diagonal, self.scale))
+        self.steps = 0
+        self.limit = control.limit(200 * max(problem.size, 10))
+        self.stopped = False
+
+    def look(self, z: Vector) -> float:
+        """Measure z, and note when the control wants to stop for any reason but success."""
+        before = self.control.best
+        if self.control.check(self.steps, z) and self.control.reason is not None:
+            self.stopped = self.control.reason is Status.TIME_LIMIT
+        value = self.control.best if self.control.best < before else self.control.measure(z)
+        self.stopped = self.stopped or self.steps >= self.limit
+        return value
+
+    def project(self, z: Vector) -> Vector:
+        """z moved into the bounds that hold at it."""
+        y = np.where(self.limited, z, np.clip(z, self.lo, self.hi))
+        return np.clip(y, *self.problem.bounds(y))
+
+    def choose_sides(self, z: Vector, pull: Vector | float = 0.0) -> np.ndarray:
+        """The side on which each row would rest after one step against its w, plus a proximal pull."""
+        aim = z - (self.M @ z + self.q + pull) / self.divisor
+        lo, hi = self.problem.bounds(z)
+        sides = np.full(z.size, FREE, dtype=np.int64)
+        sides[aim <= lo] = AT_LO
+        sides[aim >= hi] = AT_HI
+        return sides
+
+    def answer(self, sides: np.ndarray, shift: float, center: Vector) -> Vector:
+        """The answer for these sides, shifted towards the center, projected; the center if there is none."""
+        slope = np.where(sides == AT_LO, self.lo, np.where(sides == AT_HI, self.hi, 0.0))
+        fixed = np.where(self.limited, slope * np.maximum(slope[self.index], 0.0), slope)
+        free = np.flatnonzero(sides == FREE)
+        k = free.size
+        place = np.zeros(sides.size, dtype=np.int64)
+        place[free] = np.arange(k)
+        weight = shift * self.scale[free]
+        A, b = np.empty((k, k)), np.empty(k)
+        self.steps += 1
+        regular = _solve_free(
+            self.M, self.q, self.index, sides, slope, fixed, free, place, weight, center, A, b
+        )
+        if not regular:
+            return center
+        y = fixed.copy()
+        y[free] = b
+        moved = self.limited & (sides != FREE)
+        y[moved] = slope[moved] * np.maximum(y[self.index[moved]], 0.0)
+        return self.project(y)
+
+    def settle(self, z: Vector, shift: float) -> tuple[Vector, float]:
+        """Exchange sides with one shift until the residual no longer falls; the best z and its residual."""
+        best, value = z, self.control.measure(z)
+        wasted = 0
+        for _ in range(EXCHANGES):
+            z = self.answer(self.choose_sides(z), shift, z)
+            now = self.look(z)
+            wasted = 0 if now < 0.5 * value else wasted + 1
+            if now < value:
+                best, value = z, now
+            if value <= SHARP or wasted >= PATIENCE or self.stopped:
+                break
+        return best, value
+
+    def proximal_point(self, center: Vector, shift: float) -> tuple[Vector, bool]:
+        """Exchange sides of the problem shifted towards a center until they stay; z, and whether they do."""
+        z, last = center, None
+        for _ in range(PROXIMAL_EXCHANGES):
+            sides = self.choose_sides(z, shift * self.scale * (z - center))
+            if last is not None and np.array_equal(sides, last):
+                return z, True
+            z, last = self.answer(sides, shift, center), sides
+        return z, False
+
+    def approach(self, z: Vector) -> tuple[Vector, float]:
+        """Proximal steps; the shift is lowered after one that settles and raised after one that does not."""
+        value = self.control.measure(z)
+        best, least = z, value
+        shift = SHIFTS[0]
+        limit = self.steps + PROXIMAL_BUDGET
+        while self.steps < limit and shift <= LARGEST_SHIFT and least > SHARP and not self.stopped:
+            moved, settled = self.proximal_point(z, shift)
+            now = self.look(moved)
+            if settled or now < 0.5 * value:
+                z, value = moved, now
+                shift = shift / SHIFT_CHANGE if settled else shift
+            else:
+                shift = max(shift, SHIFTS[2]) * SHIFT_CHANGE
+            if value < least:
+                best, least = z, value
+        return best, least
+
+    def settle_all(self, z: Vector) -> tuple[Vector, float]:
+        """`settle` with ever smaller shifts, then `approach`, as long as there is hope."""
+        value = self.control.measure(z)
+        for shift in SHIFTS:
+            better, now = self.settle(z, shift)
+            if now < value:
+                z, value = better, now
+            if value <= SHARP or value > HOPELESS or self.stopped:
+                return z, value
+        if value <= self.control.tol:
+            return z, value
+        better, now = self.approach(z)
+        return (better, now) if now < value else (z, value)
+
+    def sweep(self, z: Vector, count: int) -> Vector:
+        """z after projected Gauss–Seidel sweeps."""
+        z = z.copy()
+        relax(self.M, self.q, self.lo, self.hi, self.index, self.divisor, z, count)
+        self.steps += 1
+        return z
+
+    def with_multipliers(self, shift: float) -> tuple[LCP, np.ndarray, Vector] | None:
+        """The LCP in (y, s) with z = E y + c, y the distance from the lower bound, s the upper multiplier.
+
+        Returns the LCP, E and c; None where a lower bound is missing or a limiting row may be negative.
+        """
+        n, index, limited = self.q.size, self.index, self.limited
+        normals = index[limited]
+        if not np.isfinite(self.lo).all() or (self.lo[normals] < 0).any():
+            return None
+        E = np.eye(n)
+        E[np.flatnonzero(limited), normals] = self.lo[limited]
+        c = np.where(limited, self.lo * self.lo[index], self.lo)
+        upper = np.flatnonzero(np.isfinite(self.hi))
+        m = upper.size
+        matrix = np.zeros((n + m, n + m))
+        shifted = self.M + np.diag(shift * self.scale)
+        matrix[:n, :n] = shifted @ E
+        matrix[upper, n + np.arange(m)] = 1.0
+        matrix[n + np.arange(m), upper] = -1.0
+        width = (self.hi - self.lo)[upper]
+        moving = limited[upper]
+        matrix[n + np.flatnonzero(moving), index[upper[moving]]] = width[moving]
+        room = np.where(moving, width * self.lo[index[upper]], width)
+        q = np.concatenate([shifted @ c + self.q, room])
+        return LCP(freeze(matrix), freeze(q), copy=False), E, c
+
+    def follow_path(self, shift: float, pattern: float) -> Vector | None:
+        """Lemke's answer of the shifted problem, or None."""
+        form = self.with_multipliers(shift)
+        if form is None:
+            return None
+        problem, E, c = form
+        left = max(0, self.limit - self.steps)
+        control = Control(
+            lambda _: np.inf, tol=self.control.tol, max_iterations=left, time_limit=self.control.remaining()
+        )
+        # a covering vector without pattern: with equal entries the rows of equal contacts tie on every pivot
+        covering = 1.0 + np.mod(pattern * np.arange(problem.size), 1.0)
+        attempt = lemke(problem, control, LemkeOptions(covering=covering))
+        self.steps += attempt.iterations
+        if attempt.reason is not None:
+            return None
+        return self.project(E @ attempt.z[: self.q.size] + c)
+
+
+def solve_moving_bounds(problem: BoxedLCP, control: Control) -> Attempt:
+    """Solve a boxed LCP with a friction index: exchanges, then Lemke's paths, then sweeps, until solved."""
+    rows = MovingBounds(problem, control)
+    z = rows.project(control.begin(problem.size))
+    stages = _stages(rows, z)
+    for z in stages:
+        z, value = rows.settle_all(z)
+        if value <= control.tol or rows.stopped:
+            break
+    else:
+        control.reason = Status.STALLED
+    if rows.steps >= rows.limit and control.best > control.tol:
+        control.reason = Status.ITERATION_LIMIT
+    attempt = control.attempt(z, rows.steps)
+    attempt.info.update(describe(rows.choose_sides(attempt.z), rows.steps))
+    return attempt
+
+
+def _stages(rows: MovingBounds, z: Vector):
+    """Points to settle from, better and dearer ones later."""
+    if rows.control.start is not None:
+        yield z
+    z = rows.sweep(z, FIRST_SWEEPS)
+    yield z
+    for shift, pattern in PATHS:
+        found = rows.follow_path(shift, pattern)
+        if found is not None:
+            yield found
+    count = FIRST_SWEEPS
+    for _ in range(ROUNDS):
+        count = min(int(1.3 * count) + 1, MOST_SWEEPS)
+        z = rows.sweep(z, count)
+        yield z

@@ -1,0 +1,351 @@
+"""Block principal pivoting for LCPs and boxed LCPs with P- or positive semidefinite matrices.
+
+Guess which rows are free, solve for them, and exchange every row whose sign is wrong at once; when the number
+of wrong rows has not shrunk for a while, exchange only the last of them until it does (Murty's rule, finite
+for P-matrices). A singular free block is handled by proximal steps: the matrix is shifted by a little of its
+scale, and the right-hand side moves along until the shift has no effect. A step costs one factorisation of
+the free
+block, or a few O(k²) updates of it, and one product with the free columns; it needs n² + O(n) numbers.
+
+Reference: Júdice and Pires, A block principal pivoting algorithm for large-scale strictly monotone linear
+complementarity problems, Computers & Operations Research 21 (1994).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perp.problems import LCP, BoxedLCP, Status
+from perp.problems.boxed_kernels import clip
+from perp.problems.infeasibility import proves_infeasible
+from perp.problems.validation import Vector
+from perp.solvers.attempt import Attempt, Control
+from perp.solvers.pivoting.factors import (
+    add_multiple,
+    add_rows,
+    append,
+    cholesky,
+    dot,
+    kernel,
+    lu,
+    lu_solve,
+    remove,
+    solve_transposed,
+    solve_upper,
+)
+from perp.solvers.pivoting.rows import (
+    AT_HI,
+    AT_LO,
+    DONE,
+    FREE,
+    LIMIT,
+    SINGULAR,
+    STOPPED,
+    PivotOptions,
+    bounds_of,
+    dense,
+    describe,
+    is_symmetric,
+    moving_bounds,
+    pivot,
+    sides_of,
+)
+from perp.solvers.registry import register
+
+# Block exchanges that may fail to lower the number of wrong rows before single exchanges take over. Júdice
+# and Pires recommend 10; more costs time only where the block rule cycles.
+PATIENCE = 10
+# Steps per row; Murty's rule may need 2ⁿ of them, and those problems end here.
+STEPS_PER_ROW = 50
+# Signs are wrong only beyond this much of what was summed to get them.
+ROUND_OFF = 1e-13
+# Updating the factor beats making it anew while this many rows, times this factor, change.
+UPDATE_FACTOR = 6
+# The shift of proximal steps, relative to the scale of each column: small enough that a few steps suffice,
+# large enough that a block of many dependent rows is still well within working precision.
+SHIFT = 1e-7
+PROXIMAL_STEPS = 60
+# Pivoting can do better than the tolerance for the price of one or two solves, so it does.
+SHARP = 1e-13
+
+
+@kernel
+def _fill(M, shift, scale, rows, k, U, symmetric):
+    """Copy the free block into U, with the shift on its diagonal."""
+    for a in range(k):
+        source, target = M[rows[a]], U[a]
+        for b in range(a if symmetric else 0, k):
+            target[b] = source[rows[b]]
+        target[a] += shift * scale[rows[a]]
+
+
+@kernel
+def _update(M, shift, scale, rows, k, sides, position, U, column):
+    """Bring the factor from the old free set to the one in `sides`; returns the new size, −1 if singular."""
+    n = sides.size
+    for p in range(k - 1, -1, -1):
+        i = rows[p]
+        if sides[i] != FREE:
+            remove(U, k, p)
+            k -= 1
+            for a in range(p, k):
+                rows[a] = rows[a + 1]
+            position[i] = -1
+    for i in range(n):
+        if sides[i] == FREE and position[i] < 0:
+            for a in range(k):
+                column[a] = M[i, rows[a]]
+            solve_transposed(U, k, column)
+            diagonal = M[i, i] + shift * scale[i]
+            pivot = diagonal - dot(column[:k], column[:k])
+            if not pivot > 1e-13 * diagonal:
+                return -1
+            append(U, k, column, pivot)
+            rows[k] = i
+            position[i] = 0
+            k += 1
+    return k
+
+
+@kernel
+def _free_block(M, shift, scale, sides, rows, position, U, x, order, symmetric):
+    """Collect and factor the free block afresh; returns its size, −1 if it is singular."""
+    k = 0
+    for i in range(sides.size):
+        position[i] = -1
+        if sides[i] == FREE:
+            rows[k] = i
+            position[i] = k
+            k += 1
+    _fill(M, shift, scale, rows, k, U, symmetric)
+    singular = cholesky(U, k, x) if symmetric else lu(U, k, order)
+    return k if singular < 0 else -1
+
+
+@kernel
+def _solve_free(U, k, order, x, symmetric):
+    if symmetric:
+        solve_transposed(U, k, x)
+        solve_upper(U, k, x)
+    else:
+        lu_solve(U, k, order, x)
+
+
+@kernel
+def _slack_of_resting(M, q, lo, hi, shift, scale, center, sides, z, w, symmetric):
+    """Put resting rows at their bounds and free ones at zero; w = M z + q + shift scale (z − center)."""
+    n = q.size
+    for i in range(n):
+        z[i] = lo[i] if sides[i] == AT_LO else (hi[i] if sides[i] == AT_HI else 0.0)
+        w[i] = q[i] + shift * scale[i] * (z[i] - center[i])
+    if symmetric:
+        for i in range(n):
+            if z[i] != 0.0:
+                add_multiple(w, z[i], M[i])
+    else:
+        for i in range(n):
+            w[i] += dot(M[i], z)
+
+
+@kernel
+def _move_free(M, shift, scale, rows, k, x, z, w, symmetric):
+    """Add x to the free rows of z, and what that does to w."""
+    for a in range(k):
+        z[rows[a]] += x[a]
+        w[rows[a]] += shift * scale[rows[a]] * x[a]
+    if symmetric:
+        add_rows(w, M, rows, x, k)
+        return
+    for i in range(w.size):
+        row = M[i]
+        total = 0.0
+        for a in range(k):
+            total += row[rows[a]] * x[a]
+        w[i] += total
+
+
+@kernel
+def _wrong_rows(q, lo, hi, sides, z, w, wrong):
+    """List the rows whose sign is wrong; returns how many."""
+    largest = 0.0
+    for i in range(q.size):
+        largest = max(largest, abs(q[i]))
+    slack = ROUND_OFF * largest
+    count = 0
+    for i in range(q.size):
+        side = sides[i]
+        if side == FREE:
+            bad = not (lo[i] <= z[i] <= hi[i])
+        elif side == AT_LO:
+            bad = w[i] < -slack and lo[i] != hi[i]
+        else:
+            bad = w[i] > slack and lo[i] != hi[i]
+        if bad:
+            wrong[count] = i
+            count += 1
+    return count
+
+
+@kernel
+def principal_steps(M, q, lo, hi, integers, work, shift, symmetric, limit):
+    """Pivot until every sign is right; returns (outcome, steps).
+
+    Args:
+        M: Matrix, shape (n, n).
+        q: Vector, shape (n,).
+        lo: Lower bounds, shape (n,).
+        hi: Upper bounds, shape (n,).
+        integers: fewest wrong rows so far, patience left, sides, then workspace; shape (2 + 5 n,).
+        work: z, center, scale, then workspace; shape (n (n + 5),). Center and scale are read, z is written.
+        shift: The multiple of `scale` on the diagonal.
+        symmetric: Whether M is; otherwise blocks are factored as PLU.
+        limit: Largest number of steps.
+    """
+    n = q.size
+    sides, rows, position = integers[2 : 2 + n], integers[2 + n : 2 + 2 * n], integers[2 + 2 * n : 2 + 3 * n]
+    wrong, order = integers[2 + 3 * n : 2 + 4 * n], integers[2 + 4 * n : 2 + 5 * n]
+    z, center, scale = work[:n], work[n : 2 * n], work[2 * n : 3 * n]
+    w, x = work[3 * n : 4 * n], work[4 * n : 5 * n]
+    U = work[5 * n : (n + 5) * n].reshape((n, n))
+    k, changed, steps = -1, n, 0
+    while True:
+        if symmetric and changed * UPDATE_FACTOR < k:
+            k = _update(M, shift, scale, rows, k, sides, position, U, x)
+        else:
+            k = -1
+        if k < 0:
+            k = _free_block(M, shift, scale, sides, rows, position, U, x, order, symmetric)
+        if k < 0:
+            return SINGULAR, steps
+        steps += 1
+        _slack_of_resting(M, q, lo, hi, shift, scale, center, sides, z, w, symmetric)
+        for a in range(k):
+            x[a] = -w[rows[a]]
+        _solve_free(U, k, order, x, symmetric)
+        _move_free(M, shift, scale, rows, k, x, z, w, symmetric)
+        count = _wrong_rows(q, lo, hi, sides, z, w, wrong)
+        if count == 0:
+            # one step of refinement removes what round-off has left in the free rows of w
+            for a in range(k):
+                x[a] = -w[rows[a]]
+            _solve_free(U, k, order, x, symmetric)
+            for a in range(k):
+                i = rows[a]
+                z[i] = clip(z[i] + x[a], lo[i], hi[i])
+            return DONE, steps
+        if count < integers[0]:
+            integers[0], integers[1] = count, PATIENCE
+        elif integers[1] > 0:
+            integers[1] -= 1
+        first = 0 if integers[1] > 0 else count - 1
+        changed = count - first
+        for c in range(first, count):
+            i = wrong[c]
+            if sides[i] != FREE:
+                sides[i] = FREE
+            else:
+                sides[i] = AT_LO if z[i] < lo[i] else AT_HI
+        if steps >= limit:
+            return LIMIT, steps
+
+
+def _first_sides(problem: LCP | BoxedLCP, M: np.ndarray, lo: Vector, hi: Vector) -> np.ndarray:
+    """Sides of a cold start: those of every row solved by itself, with all others at zero."""
+    diagonal = M.diagonal()
+    alone = -problem.q / np.where(diagonal > 0, diagonal, problem.column_scale)
+    return sides_of(alone, lo, hi)
+
+
+class _Steps:
+    """The kernel with its workspace, for one problem."""
+
+    def __init__(self, problem: LCP | BoxedLCP, control: Control, options: PivotOptions) -> None:
+        n = problem.size
+        self.M = dense(problem.M)
+        self.q = problem.q
+        self.lo, self.hi = bounds_of(problem)
+        self.symmetric = is_symmetric(self.M)
+        self.integers = np.empty(2 + 5 * n, dtype=np.int64)
+        self.work = np.zeros(n * (n + 5))
+        self.sides = self.integers[2 : 2 + n]
+        self.z, self.center, self.scale = (self.work[i * n : (i + 1) * n] for i in range(3))
+        self.scale[:] = problem.column_scale
+        self.control = control
+        self.every = options.check_every or (1 if control.watched else 0)
+        self.limit = control.limit(STEPS_PER_ROW * max(n, 4))
+        self.steps = 0
+        if control.start is None:
+            self.sides[:] = _first_sides(problem, self.M, self.lo, self.hi)
+        else:
+            self.sides[:] = sides_of(control.start, self.lo, self.hi)
+
+    def iterate(self) -> Vector:
+        return np.clip(self.z, self.lo, self.hi)
+
+    def run(self, shift: float) -> int:
+        """Pivot with this shift until the signs are right; returns the outcome."""
+        n = self.q.size
+        self.integers[:2] = n + 1, PATIENCE
+
+        def advance(count: int) -> tuple[int, int]:
+            return principal_steps(
+                self.M, self.q, self.lo, self.hi, self.integers, self.work, shift, self.symmetric, count
+            )
+
+        outcome, steps = pivot(
+            advance, self.iterate, self.control, limit=self.limit - self.steps, every=self.every
+        )
+        self.steps += steps
+        return outcome
+
+
+@register(
+    "principal",
+    takes=(LCP, BoxedLCP),
+    summary="block principal pivoting; P-matrices and semidefinite ones, the fast choice for n ≥ 64",
+    options=PivotOptions,
+    refuses=moving_bounds,
+)
+def principal(problem: LCP | BoxedLCP, control: Control, options: PivotOptions) -> Attempt:
+    """Solve a (boxed) LCP by block principal pivoting, with proximal steps where a block is singular."""
+    steps = _Steps(problem, control, options)
+    outcome = steps.run(0.0)
+    if outcome == SINGULAR:
+        return _proximal(problem, control, steps)
+    return _attempt(steps, steps.iterate(), outcome)
+
+
+def _attempt(steps: _Steps, z: Vector, outcome: int) -> Attempt:
+    reason = {LIMIT: Status.ITERATION_LIMIT, STOPPED: steps.control.reason, SINGULAR: Status.STALLED}.get(
+        outcome
+    )
+    return Attempt(z, steps.steps, reason, describe(steps.sides, steps.steps))
+
+
+def _proximal(problem: LCP | BoxedLCP, control: Control, steps: _Steps) -> Attempt:
+    """Proximal steps until the residual is sharp or stops falling; a divergent one gives a certificate."""
+    if control.start is not None:
+        steps.center[:] = np.clip(control.start, steps.lo, steps.hi)
+    best, best_z = np.inf, np.clip(np.zeros(problem.size), steps.lo, steps.hi)
+    outcome = DONE
+    for count in range(PROXIMAL_STEPS):
+        outcome = steps.run(SHIFT)
+        z = steps.iterate()
+        value = control.measure(z)
+        falling = value < 0.5 * best
+        if value < best:
+            best, best_z = value, z
+        if outcome != DONE or best <= SHARP or (best <= control.tol and not falling):
+            break
+        if not falling and count > 2:
+            drift = z - steps.center
+            certificate = np.maximum(drift, 0.0) if isinstance(problem, LCP) else drift
+            if proves_infeasible(problem, certificate):
+                attempt = _attempt(steps, best_z, outcome)
+                attempt.reason = Status.INFEASIBLE
+                attempt.info["certificate"] = certificate
+                return attempt
+        steps.center[:] = z
+    else:
+        outcome = LIMIT if best > control.tol else DONE
+    return _attempt(steps, best_z, outcome)

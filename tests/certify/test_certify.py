@@ -1,0 +1,147 @@
+"""Proofs hold, and what is not so is not proved."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import families
+import perp
+
+
+def answer(problem: perp.problems.Problem, z: object, **info: object) -> perp.Solution:
+    """An answer as a solver without an active set would give it."""
+    z = np.asarray(z, dtype=float)
+    w = problem.M @ z + problem.q  # type: ignore[union-attr]
+    return perp.Solution(problem, z, w, perp.Status.SOLVED, 0.0, 1e-8, 0, "hand", info=dict(info))
+
+
+def test_known_fractions() -> None:
+    problem = perp.LCP([[2, 1], [1, 2]], [-5, -6])
+    certificate = perp.certify(problem, answer(problem, [4 / 3, 7 / 3]))
+    assert certificate.status == "proved"
+    assert certificate.z == (Fraction(4, 3), Fraction(7, 3))
+    assert certificate.w == (0, 0)
+    assert certificate.active_set == (0, 1)
+    assert certificate.distance is not None
+    assert certificate.distance <= 1e-15
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answer_with_rounding_is_proved_and_a_wrong_one_is_not(seed: int) -> None:
+    problem = families.spd(12, seed)
+    good = perp.solve(problem, "principal")
+    assert perp.certify(problem, good)
+    flipped = np.where(good.z > 0, 0.0, 1.0)
+    refused = perp.certify(problem, answer(problem, flipped))
+    assert not refused
+    assert refused.status.startswith("not proved: ")
+    assert refused.failures
+    assert refused.z is None
+
+
+def test_first_failure_names_row_and_value() -> None:
+    problem = perp.LCP(np.eye(2), [-1.0, -2.0])
+    refused = perp.certify(problem, answer(problem, [1.0, 0.0]))
+    assert refused.status == "not proved: w[1] = -2 is negative off the upper bound"
+
+
+@pytest.mark.parametrize("method", ["exact", "interval"])
+def test_boxed_with_every_kind_of_bound(method: str) -> None:
+    inf = np.inf
+    problem = perp.BoxedLCP(
+        families.spd(6).M + np.eye(6), [1.0, -9, 2, -2, 0.5, 3],
+        [-0.1, -inf, 0.5, -inf, 0.25, -1], [0.1, 0.2, 0.5, inf, inf, 1],
+    )  # fmt: skip
+    certificate = perp.certify(problem, perp.solve(problem, "principal"), method=method)
+    assert certificate.proved
+    assert certificate.status == ("proved" if method == "exact" else "enclosed")
+
+
+def test_enclosure_holds_the_exact_solution() -> None:
+    problem = families.spd(20)
+    solution = perp.solve(problem, "principal")
+    exact, balls = perp.certify(problem, solution), perp.certify(problem, solution, method="interval")
+    assert exact.z is not None
+    assert balls.center is not None
+    assert balls.radius is not None
+    for x, c, r in zip(exact.z, balls.center, balls.radius, strict=True):
+        assert abs(float(x) - c) <= r + 2 * np.spacing(abs(c))
+    assert balls.radius.max() < 1e-30
+
+
+def test_large_problem_is_enclosed() -> None:
+    problem = families.spd(160)
+    certificate = perp.certify(problem, perp.solve(problem, "principal"))
+    assert certificate.status == "enclosed"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_friction_index(seed: int) -> None:
+    problem = families.contacts(4, seed)
+    certificate = perp.certify(problem, perp.solve(problem, "dantzig", tol=1e-10))
+    assert certificate.status == "proved"
+    assert certificate.z is not None
+    for i, j in enumerate(problem.limiting_row):
+        if j >= 0:
+            bound = Fraction(float(problem.hi[i])) * certificate.z[j]
+            assert -bound <= certificate.z[i] <= bound
+
+
+def test_dependent_rows_keep_the_values_of_the_answer() -> None:
+    problem = perp.LCP(np.ones((3, 3)), -np.ones(3))
+    certificate = perp.certify(problem, answer(problem, [0.25, 0.25, 0.5]))
+    assert certificate.z == (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
+
+
+def test_infeasibility_from_a_rounded_certificate() -> None:
+    """v = (1/3, 2/3) up to rounding: Mᵀ v is not zero in doubles, but it is for the fractions."""
+    problem = perp.LCP([[4.0, -2.0], [-2.0, 1.0]], [-1.0, -1.0])
+    claim = dataclasses.replace(
+        answer(problem, [0, 0], certificate=np.array([1 / 3, 2 / 3])), status=perp.Status.INFEASIBLE
+    )
+    certificate = perp.certify(problem, claim)
+    assert certificate.claim == "no solution"
+    assert certificate.status == "proved"
+    assert certificate.z is not None
+    v = certificate.z
+    assert 4 * v[0] - 2 * v[1] == 0
+    assert -v[0] - v[1] < 0
+
+
+def test_false_certificate_of_infeasibility_is_refused() -> None:
+    problem = perp.LCP(np.eye(2), [-1.0, -1.0])
+    claim = dataclasses.replace(
+        answer(problem, [0, 0], certificate=np.ones(2)), status=perp.Status.INFEASIBLE
+    )
+    certificate = perp.certify(problem, claim)
+    assert not certificate.proved
+    assert certificate.claim == "no solution"
+
+
+def test_other_problems_and_bad_arguments() -> None:
+    contact = perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0, 0], [0.5])
+    with pytest.raises(perp.SolverMismatch, match="ContactProblem"):
+        perp.certify(contact, perp.solve(contact))
+    problem = perp.LCP([[1.0]], [-1.0])
+    with pytest.raises(perp.SolverMismatch, match="method"):
+        perp.certify(problem, perp.solve(problem), method="guess")
+
+
+def test_missing_package_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    problem = perp.LCP([[1.0]], [-1.0])
+    with pytest.raises(perp.SolverMissing, match=r"pip install 'perp\[proofs\]'"):
+        perp.certify(problem, perp.solve(problem))
+
+
+def test_package_and_function_share_a_name() -> None:
+    import perp.certify as package
+
+    problem = perp.LCP([[1.0]], [-1.0])
+    assert package(problem, perp.solve(problem)).proved  # type: ignore[operator]
