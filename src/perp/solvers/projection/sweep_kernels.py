@@ -1,0 +1,84 @@
+"""Compiled sweeps shared by the projection methods.
+
+Letters: w = M z + q, D the divisors, ω the relaxation. One row step is z_i ← clip(z_i − ω w_i / D_i, lo_i,
+hi_i), with bounds times max(z_j, 0) where the row follows row j.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from perp.problems.boxed_kernels import clip
+
+
+@njit(cache=True)
+def dense_sweeps(columns, lo, hi, limiting_row, step, order, z, w, count):
+    """Sweeps that keep w up to date: `columns` holds column i of M in row i, `step` holds ω / D.
+
+    Only rows that change cost anything, and their columns are read contiguously.
+    """
+    n = z.size
+    for _ in range(count):
+        for i in order:
+            low, high = lo[i], hi[i]
+            j = limiting_row[i]
+            if j >= 0:
+                factor = max(z[j], 0.0)
+                low *= factor
+                high *= factor
+            old = z[i]
+            new = clip(old - step[i] * w[i], low, high)
+            change = new - old
+            if change != 0.0:
+                z[i] = new
+                column = columns[i]
+                for k in range(n):
+                    w[k] += change * column[k]
+
+
+@njit(cache=True)
+def sparse_sweeps(data, indices, indptr, q, lo, hi, limiting_row, step, order, z, count):
+    """Sweeps that read row i of M (CSR) when they reach it."""
+    for _ in range(count):
+        for i in order:
+            w = q[i]
+            other = 0.0
+            k, last = indptr[i], indptr[i + 1]
+            while k + 1 < last:
+                w += data[k] * z[indices[k]]
+                other += data[k + 1] * z[indices[k + 1]]
+                k += 2
+            if k < last:
+                w += data[k] * z[indices[k]]
+            low, high = lo[i], hi[i]
+            j = limiting_row[i]
+            if j >= 0:
+                factor = max(z[j], 0.0)
+                low *= factor
+                high *= factor
+            z[i] = clip(z[i] - step[i] * (w + other), low, high)
+
+
+@njit(cache=True)
+def body_sweeps(
+    j_data, j_indices, j_indptr, t_data, t_indices, t_indptr, bias, compliance,
+    lo, hi, limiting_row, step, order, z, v, count,
+):  # fmt: skip
+    """Sweeps over the rows of J that keep the bodies' velocities v; T = J M⁻¹ holds what an impulse does."""
+    for _ in range(count):
+        for i in order:
+            w = bias[i] + compliance[i] * z[i]
+            for k in range(j_indptr[i], j_indptr[i + 1]):
+                w += j_data[k] * v[j_indices[k]]
+            low, high = lo[i], hi[i]
+            j = limiting_row[i]
+            if j >= 0:
+                factor = max(z[j], 0.0)
+                low *= factor
+                high *= factor
+            new = clip(z[i] - step[i] * w, low, high)
+            change = new - z[i]
+            if change != 0.0:
+                z[i] = new
+                for k in range(t_indptr[i], t_indptr[i + 1]):
+                    v[t_indices[k]] += change * t_data[k]
