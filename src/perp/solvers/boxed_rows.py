@@ -131,14 +131,14 @@ def is_symmetric(M: Matrix) -> bool:
     """Whether M is symmetric up to round-off of its largest entry."""
     if is_sparse(M):
         return bool(_sparse_symmetric(M.data, M.indices, M.indptr, SYMMETRY_TOLERANCE))
-    return bool(_dense_symmetric(M, SYMMETRY_TOLERANCE))
+    return bool(dense_symmetric(M, SYMMETRY_TOLERANCE))
 
 
 @njit(cache=True)
-def _dense_symmetric(M, tolerance):
+def dense_symmetric(M, tolerance):
+    """Whether a dense M is symmetric, in tiles, so that the columns of the other triangle stay in cache."""
     n = M.shape[0]
     largest = difference = 0.0
-    # in tiles, so that the columns of the other triangle stay in cache
     for first in range(0, n, 32):
         for second in range(first, n, 32):
             for i in range(first, min(first + 32, n)):

@@ -18,9 +18,16 @@ from numba import njit
 from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.validation import is_sparse
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import refuses_cones, rows_of_problem
+from perp.solvers.boxed_rows import (
+    SYMMETRY_TOLERANCE,
+    dense_symmetric,
+    refuses_cones,
+    refuses_following,
+    rows_of_problem,
+)
 from perp.solvers.newton.natural_map_newton import newton_on_natural_map
 from perp.solvers.projection.sweep_kernels import dense_sweeps
+from perp.solvers.projection.sweeps import Sweeper
 from perp.solvers.registry import register
 from perp.solvers.unsatisfiable_row import explained
 
@@ -67,9 +74,22 @@ def _slack(M, q, z, w):
 
 
 @njit(cache=True)
-def _newton(M, q, lo, hi, step, z, w, steps):
-    """Steps until the active set repeats; returns the number taken, or −1 when it did not settle."""
+def _newton(M, q, lo, hi, none, z, sweeps, steps):
+    """Sweeps, then steps until the active set repeats; returns the steps taken, or −1 when it did not settle.
+
+    A matrix that is not symmetric or has a nonpositive diagonal entry does not settle here.
+    """
     n = q.size
+    step, order, w = np.empty(n), np.arange(n), np.empty(n)
+    for i in range(n):
+        if not M[i, i] > 0.0:
+            return -1
+        step[i] = 1.0 / M[i, i]
+    if not dense_symmetric(M, SYMMETRY_TOLERANCE):
+        return -1
+    _slack(M, q, z, w)
+    if sweeps > 0:
+        dense_sweeps(M, lo, hi, none, step, order, z, w, sweeps)
     U = np.empty((n, n))
     inner, side, previous = np.empty(n, np.int64), np.empty(n, np.int8), np.full(n, 2, np.int8)
     x = np.empty(n)
@@ -123,19 +143,17 @@ def _newton(M, q, lo, hi, step, z, w, steps):
 )
 def boxed_newton(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: object) -> Attempt:
     """Solve a boxed problem by semismooth Newton steps."""
+    matrix = problem.W if isinstance(problem, ContactProblem) else problem.M
+    plain = not is_sparse(matrix) and isinstance(problem, (LCP, BoxedLCP)) and not refuses_following(problem)
+    sweeps = FIRST_SWEEPS if control.start is None else 0
+    if plain and problem.size <= LARGEST_COMPILED and control.max_iterations is None:
+        point = control.begin(problem.size)
+        none = np.full(problem.size, -1)
+        steps = _newton(problem.M, problem.q, problem.lo, problem.hi, none, point, sweeps, COMPILED_STEPS)
+        if steps >= 0 and control.check(steps, point):
+            return control.attempt(point, steps)
     rows = rows_of_problem(problem)
+    sweeper = Sweeper(problem)
     z = control.begin(rows.size)
-    n = rows.size
-    if not is_sparse(rows.M) and rows.symmetric and not rows.follows:
-        step = 1.0 / rows.divisor
-        w = np.empty(n)
-        rows.slack(z, w)
-        if control.start is None:
-            order = np.arange(n)
-            dense_sweeps(rows.M, rows.lo, rows.hi, rows.limiting_row, step, order, z, w, FIRST_SWEEPS)
-        if n <= LARGEST_COMPILED and control.max_iterations is None:
-            point = z.copy()
-            steps = _newton(rows.M, rows.q, rows.lo, rows.hi, step, point, w, COMPILED_STEPS)
-            if steps >= 0 and control.check(steps, point):
-                return control.attempt(point, steps)
-    return explained(problem, newton_on_natural_map(problem, rows, rows.divisor, control, rows.clip(z)))
+    sweeper.sweep(z, sweeps)
+    return explained(problem, newton_on_natural_map(rows, rows.divisor, control, rows.clip(z), sweeper.sweep))

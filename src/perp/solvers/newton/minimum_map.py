@@ -19,6 +19,7 @@ from perp.problems.validation import freeze
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.boxed_rows import refuses_following, rows_of_problem
 from perp.solvers.newton.natural_map_newton import newton_on_natural_map
+from perp.solvers.projection.sweeps import Sweeper
 from perp.solvers.registry import register
 from perp.solvers.unsatisfiable_row import explained
 
@@ -36,4 +37,5 @@ def minimum_map(problem: LCP | BoxedLCP | ContactProblem, control: Control, opti
     scale = float(np.max(rows.column_scale, initial=0.0)) or 1.0
     rho = freeze(np.full(rows.size, scale))
     z = rows.clip(control.begin(rows.size))
-    return explained(problem, newton_on_natural_map(problem, rows, rho, control, z))
+    sweep = Sweeper(problem).sweep
+    return explained(problem, newton_on_natural_map(rows, rho, control, z, sweep))

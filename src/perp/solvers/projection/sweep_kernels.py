@@ -11,11 +11,11 @@ from numba import njit
 from perp.problems.boxed_kernels import clip
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"contract"})
 def dense_sweeps(columns, lo, hi, limiting_row, step, order, z, w, count):
     """Sweeps that keep w up to date: `columns` holds column i of M in row i, `step` holds ω / D.
 
-    Only rows that change cost anything, and their columns are read contiguously.
+    Rows that stay at a bound cost nothing, and the columns of the others are read contiguously.
     """
     n = z.size
     for _ in range(count):
@@ -27,36 +27,38 @@ def dense_sweeps(columns, lo, hi, limiting_row, step, order, z, w, count):
                 low *= factor
                 high *= factor
             old = z[i]
-            new = clip(old - step[i] * w[i], low, high)
+            new = old - step[i] * w[i]
+            if new <= low:
+                new = low
+            elif new >= high:
+                new = high
+            if new == old:
+                continue
             change = new - old
-            if change != 0.0:
-                z[i] = new
-                column = columns[i]
-                for k in range(n):
-                    w[k] += change * column[k]
+            z[i] = new
+            column = columns[i]
+            for k in range(n):
+                w[k] += change * column[k]
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"contract"})
 def sparse_sweeps(data, indices, indptr, q, lo, hi, limiting_row, step, order, z, count):
-    """Sweeps that read row i of M (CSR) when they reach it."""
+    """Sweeps that read row i of M (CSR, unsigned indices) when they reach it."""
     for _ in range(count):
         for i in order:
+            first, last = indptr[i], indptr[i + 1]
+            # slices of unsigned indices spare the check for negative ones at every entry
+            values, columns = data[first:last], indices[first:last]
             w = q[i]
-            other = 0.0
-            k, last = indptr[i], indptr[i + 1]
-            while k + 1 < last:
-                w += data[k] * z[indices[k]]
-                other += data[k + 1] * z[indices[k + 1]]
-                k += 2
-            if k < last:
-                w += data[k] * z[indices[k]]
+            for k in range(values.size):
+                w += values[k] * z[columns[k]]
             low, high = lo[i], hi[i]
             j = limiting_row[i]
             if j >= 0:
                 factor = max(z[j], 0.0)
                 low *= factor
                 high *= factor
-            z[i] = clip(z[i] - step[i] * (w + other), low, high)
+            z[i] = clip(z[i] - step[i] * w, low, high)
 
 
 @njit(cache=True)

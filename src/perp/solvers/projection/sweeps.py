@@ -43,8 +43,9 @@ class Sweeper:
         bounds = (rows.lo, rows.hi, rows.limiting_row, freeze(relaxation / rows.divisor))
         self.work = 2.0 * rows.nonzeros
         if is_sparse(M):
+            indices = M.indices.view(np.uint32 if M.indices.itemsize == 4 else np.uint64)
             self._run = lambda order, z, count: sparse_sweeps(
-                M.data, M.indices, M.indptr, rows.q, *bounds, order, z, count
+                M.data, indices, M.indptr, rows.q, *bounds, order, z, count
             )
             self._refresh = None
         else:
