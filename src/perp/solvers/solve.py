@@ -122,9 +122,12 @@ def _route(problem: Problem, info: SolverInfo, name: str | None) -> Formulation 
         objection = info.objection(problem)
         if objection is None:
             return None
+        # a solver that takes this type but refuses this problem has its reasons: another form would hide them
+        refused = isinstance(problem, info.takes)
         for candidate in all_formulations().values():
             if (
-                candidate.automatic
+                not refused
+                and candidate.automatic
                 and candidate.exact
                 and issubclass(candidate.target, info.takes)
                 and candidate.objection(problem) is None
