@@ -1,7 +1,7 @@
 """Linear systems of Newton methods and active sets, dense or sparse, rank-deficient ones included.
 
-A positive semidefinite block has no factorisation, but A + εI has one; repeating the solve on the remaining
-residual (a proximal-point iteration) removes the shift's effect from every consistent system.
+A positive semidefinite block has no factorisation, but A + ε diag(A) has one; repeating the solve on the
+remaining residual (a proximal-point iteration) removes the shift's effect from every consistent system.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from perp.problems.validation import Vector, is_sparse
 
-# Shift against the largest diagonal entry: far above round-off (1e-16), far below what refinement cannot
+# Shift against the diagonal: far above round-off (1e-16), far below what refinement cannot
 # undo.
 SHIFT = 1e-11
 REFINEMENTS = 4
@@ -21,20 +21,27 @@ REFINEMENTS = 4
 Solve = Callable[[Any], Any]
 
 
-def factorise(A: Any, *, symmetric: bool, shift: float = 0.0) -> Solve | None:
-    """A function that solves (A + shift I) x = b, or None when the matrix cannot be factorised.
+def diagonal_scale(A: Any) -> Vector:
+    """The size of each diagonal entry, that of the whole diagonal (or of A) where it is zero, shape (n,)."""
+    diagonal = np.abs(A.diagonal())
+    largest = float(diagonal.max(initial=0.0)) or float(abs(A).max()) or 1.0
+    return np.where(diagonal > 0.0, diagonal, largest)
+
+
+def factorise(A: Any, *, symmetric: bool, shift: Vector | None = None) -> Solve | None:
+    """A function that solves (A + diag(shift)) x = b, or None when the matrix cannot be factorised.
 
     Args:
         A: Square, dense or sparse.
         symmetric: Try Cholesky first (only the lower triangle of a dense A is read then).
-        shift: Added to the diagonal.
+        shift: Added to the diagonal, shape (n,).
     """
     if is_sparse(A):
         return _sparse_factor(A, symmetric, shift)
     from scipy.linalg import lapack
 
-    if shift:
-        A = A + shift * np.eye(A.shape[0])
+    if shift is not None:
+        A = A + np.diag(shift)
     if symmetric:
         # A is symmetric, so its transpose is the Fortran-ordered array that LAPACK wants
         factor, failure = lapack.dpotrf(A.T, lower=1, clean=0)
@@ -44,11 +51,11 @@ def factorise(A: Any, *, symmetric: bool, shift: float = 0.0) -> Solve | None:
     return None if failure else lambda b: lapack.dgetrs(factor, pivots, b)[0]
 
 
-def _sparse_factor(A: Any, symmetric: bool, shift: float) -> Solve | None:
-    from scipy.sparse import csc_array, eye_array
+def _sparse_factor(A: Any, symmetric: bool, shift: Vector | None) -> Solve | None:
+    from scipy.sparse import csc_array, diags_array
     from scipy.sparse.linalg import splu
 
-    matrix = csc_array(A) if not shift else csc_array(A + shift * eye_array(A.shape[0]))
+    matrix = csc_array(A) if shift is None else csc_array(A + diags_array(shift))
     try:
         if symmetric:
             factor = splu(
@@ -62,14 +69,14 @@ def _sparse_factor(A: Any, symmetric: bool, shift: float) -> Solve | None:
 
 
 def solve_regularised(A: Any, b: Vector, *, symmetric: bool) -> Vector | None:
-    """A solution of A x = b, of A + εI where A is singular, refined; None when nothing can be factorised."""
+    """A solution of A x = b, by A + ε diag(A) where A is singular; None when nothing can be factorised."""
     if b.size == 0:
         return np.zeros(0)
-    largest = float(np.abs(A.diagonal()).max()) or float(abs(A).max()) or 1.0
+    diagonal = diagonal_scale(A)
     scale = float(np.abs(b).max()) or 1.0
     best, best_error = None, np.inf
-    for shift in (0.0, SHIFT * largest, 1e4 * SHIFT * largest):
-        solve = factorise(A, symmetric=symmetric, shift=shift)
+    for shift in (0.0, SHIFT, 1e4 * SHIFT):
+        solve = factorise(A, symmetric=symmetric, shift=shift * diagonal if shift else None)
         if solve is None:
             continue
         x = solve(b)

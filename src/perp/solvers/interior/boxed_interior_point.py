@@ -26,7 +26,8 @@ from perp.solvers.unsatisfiable_row import explained
 ITERATIONS = 100
 # Fraction of the way to the boundary: the usual choice, short enough to stay centred.
 TO_BOUNDARY = 0.995
-# Diagonal shift against the largest entry: keeps redundant free rows factorisable; one refinement removes it.
+# Diagonal shift of the matrix in those units: keeps redundant free rows factorisable; one refinement removes
+# it.
 SHIFT = 1e-13
 # The active set is tried once the complementarity gap is below this fraction of its first value.
 POLISH_FROM = 1e-4
@@ -41,16 +42,22 @@ class _Path:
         fixed = np.where(rows.lo < rows.hi, 0.0, rows.lo)
         self.base = fixed
         self.symmetric = rows.symmetric
-        whole = k.size == rows.size
-        self.M: Any = rows.M if whole else (rows.M[k][:, k] if is_sparse(rows.M) else rows.M[np.ix_(k, k)])
-        self.q = rows.q if whole else (rows.slack(fixed, np.empty(rows.size)))[k]
-        self.lo, self.hi = rows.lo[k], rows.hi[k]
+        # unknowns in units of 1/√M_ii: mass ratios leave the barrier, and all rows weigh the same
+        self.unit = 1.0 / np.sqrt(rows.divisor[k])
+        self.M: Any = rows.M[k][:, k] if is_sparse(rows.M) else rows.M[np.ix_(k, k)]
+        if is_sparse(self.M):
+            from scipy.sparse import diags_array
+
+            self.M = (diags_array(self.unit) @ self.M @ diags_array(self.unit)).tocsr()
+        else:
+            self.M = self.unit[:, None] * self.M * self.unit
+        self.q = self.unit * rows.slack(fixed, np.empty(rows.size))[k]
+        self.lo, self.hi = rows.lo[k] / self.unit, rows.hi[k] / self.unit
         self.has_lo, self.has_hi = np.isfinite(self.lo), np.isfinite(self.hi)
         size = float(np.max(np.abs(self.q), initial=0.0)) or 1.0
-        room = size / rows.column_scale[k]
-        self.z = self._inside(np.zeros(k.size) if start is None else start[k], room)
+        begin = np.zeros(k.size) if start is None else start[k] / self.unit
+        self.z = self._inside(begin, np.full(k.size, size))
         self.u, self.v = np.where(self.has_lo, size, 0.0), np.where(self.has_hi, size, 0.0)
-        self.largest = float(np.abs(self.M.diagonal()).max()) if k.size else 1.0
         self.pairs = int(self.has_lo.sum() + self.has_hi.sum())
 
     def _inside(self, z: Vector, room: Vector) -> Vector:
@@ -76,17 +83,16 @@ class _Path:
     def answer(self) -> Vector:
         """The point z of all rows."""
         z = self.base.copy()
-        z[self.free] = self.z
+        z[self.free] = self.unit * self.z
         return z
 
     def active(self) -> np.ndarray:
         """The active set that the iterate shows, −1 at lo, +1 at hi, for all rows."""
         s, t = self.slacks()
-        scale = self.largest
         side = np.ones(self.base.size, dtype=np.int8)
         mine = np.zeros(self.free.size, dtype=np.int8)
-        mine[self.has_hi & (scale * t < self.v)] = 1
-        mine[self.has_lo & (scale * s < self.u)] = -1
+        mine[self.has_hi & (t < self.v)] = 1
+        mine[self.has_lo & (s < self.u)] = -1
         side[self.free] = mine
         return side
 
@@ -101,7 +107,7 @@ class _Path:
             K = (self.M + diags_array(barrier)).tocsr()
         else:
             K = self.M + np.diag(barrier)
-        solve = factorise(K, symmetric=self.symmetric, shift=SHIFT * self.largest)
+        solve = factorise(K, symmetric=self.symmetric, shift=np.full(s.size, SHIFT))
         if solve is None:
             return 0.0
 
@@ -170,7 +176,8 @@ def boxed_interior_point(
                 polished = solve_piece(rows, freeze(side), path.answer())
                 if polished is not None and control.check(done, rows.clip(polished)):
                     break
-        length = path.step()
+        with np.errstate(all="ignore"):  # a step that overflows is rejected by its length
+            length = path.step()
         short = short + 1 if length < 1e-8 else 0
         if length == 0.0 or short >= 3:
             control.reason = Status.STALLED

@@ -22,7 +22,7 @@ from perp.problems.validation import Vector, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.boxed_rows import Rows, refuses_following, rows_of_problem
 from perp.solvers.line_search import backtrack
-from perp.solvers.linear import factorise, solve_regularised
+from perp.solvers.linear import diagonal_scale, factorise, solve_regularised
 from perp.solvers.registry import register
 from perp.solvers.unsatisfiable_row import explained
 
@@ -109,7 +109,7 @@ def _directions(J: Any, value: Vector) -> Any:
     yield solve_regularised(J, -value, symmetric=False)
     gradient = J.T @ value
     normal = J.T @ J
-    solve = factorise(normal, symmetric=True, shift=1e-8 * float(np.abs(normal.diagonal()).max()))
+    solve = factorise(normal, symmetric=True, shift=1e-8 * diagonal_scale(normal))
     yield None if solve is None else solve(-gradient)
     image = J @ gradient
     yield -gradient * (float(gradient @ gradient) / (float(image @ image) or 1.0))

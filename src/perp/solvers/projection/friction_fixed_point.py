@@ -77,6 +77,8 @@ def friction_fixed_point(
         z = attempt.z
         if not np.isfinite(z).all() or inner_control.measure(z) > max(1e3 * accuracy, 1e-6):
             control.reason = attempt.reason or Status.STALLED
+            if control.reason is Status.INFEASIBLE:  # proved for these bounds, not for all
+                control.reason = Status.STALLED
             message = f"The frozen problem of round {done} was not solved by {options.inner}."
             break
         change = float(np.linalg.norm(z - guess))

@@ -55,6 +55,7 @@ def subspace_minimisation(
     sweeper = Sweeper(problem)
     w, F = np.empty(rows.size), np.empty(rows.size)
     sweeps = options.sweeps
+    last = np.full(rows.size, np.nan)  # the point of the last round: to return to it would be a cycle
 
     def error(z: Vector) -> float:
         return float(np.linalg.norm(rows.natural_map(z, rows.slack(z, w), F)))
@@ -64,7 +65,7 @@ def subspace_minimisation(
         for _ in range(count):
             sweeper.sweep(z, sweeps)
             best = error(z)
-            point, helped = z.copy(), False
+            point, found = z.copy(), None
             side = classify(rows, z, rows.slack(z, w), rows.divisor)
             for _ in range(options.reductions):
                 solved = solve_piece(rows, side, point)
@@ -72,15 +73,16 @@ def subspace_minimisation(
                     break
                 point = rows.clip(solved)
                 value = error(point)
-                if value < best:
-                    best, helped = value, True
-                    z[:] = point
+                if value < best and not np.array_equal(point, last):
+                    best, found = value, point
                 lo, hi = rows.bounds(point)
                 hit = np.where(solved > hi, 1, np.where(solved < lo, -1, 0)).astype(np.int8)
                 if not hit[side == 0].any():
                     break
                 side = np.where(side == 0, hit, side)
-            sweeps = options.sweeps if helped else min(2 * sweeps, 1000)
+            sweeps = min(2 * sweeps, 1000) if found is None else options.sweeps
+            if found is not None:
+                last[:] = z[:] = found
 
     z = control.begin(rows.size)
     work = options.sweeps * sweeper.work + float(rows.size) ** 2
