@@ -6,6 +6,7 @@ hi_i), with bounds times max(z_j, 0) where the row follows row j.
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from perp.problems.boxed_kernels import clip
@@ -43,22 +44,36 @@ def dense_sweeps(columns, lo, hi, limiting_row, step, order, z, w, count):
 
 @njit(cache=True, fastmath={"contract"})
 def sparse_sweeps(data, indices, indptr, q, lo, hi, limiting_row, step, order, z, count):
-    """Sweeps that read row i of M (CSR, unsigned indices) when they reach it."""
+    """Sweeps that read row i of M (CSR, unsigned indices) when they reach it.
+
+    Unsigned counters spare the check for negative ones at every entry, two sums hide the latency of one, and
+    the clip without branches does not depend on guessing which rows are at a bound. An empty `order` means
+    forward, an empty `limiting_row` none: what need not be read takes no bandwidth.
+    """
+    one = np.uint64(1)
+    ordered, limited = order.size > 0, limiting_row.size > 0
+    steps = order.size if ordered else q.size
     for _ in range(count):
-        for i in order:
-            first, last = indptr[i], indptr[i + 1]
-            # slices of unsigned indices spare the check for negative ones at every entry
-            values, columns = data[first:last], indices[first:last]
-            w = q[i]
-            for k in range(values.size):
-                w += values[k] * z[columns[k]]
+        for place in range(steps):
+            i = order[place] if ordered else place
+            k, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+            w, other = q[i], 0.0
+            while k + one < last:
+                w += data[k] * z[indices[k]]
+                k += one
+                other += data[k] * z[indices[k]]
+                k += one
+            if k < last:
+                w += data[k] * z[indices[k]]
             low, high = lo[i], hi[i]
-            j = limiting_row[i]
+            j = limiting_row[i] if limited else -1
             if j >= 0:
                 factor = max(z[j], 0.0)
                 low *= factor
                 high *= factor
-            z[i] = clip(z[i] - step[i] * w, low, high)
+            new = z[i] - step[i] * (w + other)
+            new = low if new < low else new
+            z[i] = high if new > high else new
 
 
 @njit(cache=True)

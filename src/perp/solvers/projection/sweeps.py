@@ -44,8 +44,11 @@ class Sweeper:
         self.work = 2.0 * rows.nonzeros
         if is_sparse(M):
             indices = M.indices.view(np.uint32 if M.indices.itemsize == 4 else np.uint64)
+            nobody = freeze(np.empty(0, dtype=np.int64))
+            limits = (rows.lo, rows.hi, rows.limiting_row if rows.follows else nobody, bounds[-1])
+            self.forward = nobody
             self._run = lambda order, z, count: sparse_sweeps(
-                M.data, indices, M.indptr, rows.q, *bounds, order, z, count
+                M.data, indices, M.indptr, rows.q, *limits, order, z, count
             )
             self._refresh = None
         else:
