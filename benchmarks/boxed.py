@@ -26,6 +26,9 @@ from numba import njit
 from scipy.sparse import csr_array, diags_array
 
 import perp
+from perp.solvers import solvers as available
+from perp.solvers.newton.boxed_newton import COMPILED_STEPS, FIRST_SWEEPS, LARGEST_COMPILED
+from perp.solvers.newton.boxed_newton import newton as newton_kernel
 from perp.solvers.projection.sweeps import Sweeper
 
 SIZES = (8, 32, 64, 128, 256, 512, 1024)
@@ -133,7 +136,9 @@ def sizes(siconos: str | None, quantecon: str | None) -> None:
     """Solves of n = 8 … 1024 rows by the whole of `perp.solve`, against the peers' bare calls."""
     others, pace = peer_table(siconos, "siconos"), peer_table(quantecon, "quantecon")
     for family, build in (("motors", motors), ("standard", standard)):
-        print(f"{family}: n, best of perp [µs] and which, Siconos's best and which, Dantzig scaled, ratios")
+        print(
+            f"{family}: n, best of perp [µs] and which, bare kernel, Siconos's best, Dantzig scaled, ratios"
+        )
         for n in SIZES:
             mine = {}
             for solver in FAMILY:
@@ -146,7 +151,7 @@ def sizes(siconos: str | None, quantecon: str | None) -> None:
                 if len(times) == 3:
                     mine[solver] = float(np.median(times))
             name = min(mine, key=mine.__getitem__)
-            line = f"{n:5d} {mine[name]:10.1f} {name:22s}"
+            line = f"{n:5d} {mine[name]:10.1f} {name:22s} {bare_newton(build, n):>8s}"
             found = {k: 1e6 * v for k, v in others.get(family, {}).get(str(n), {}).items() if v}
             if found:
                 other = min(found, key=found.__getitem__)
@@ -156,6 +161,23 @@ def sizes(siconos: str | None, quantecon: str | None) -> None:
                 dantzig = PEER_DANTZIG[n] * 1e6 * here / PEER_QUANTECON[n]
                 line += f"  Dantzig {dantzig:10.1f} {dantzig / mine[name]:6.1f} ×"
             print(line)
+
+
+def bare_newton(build: Callable[..., tuple[np.ndarray, ...]], n: int) -> str:
+    """The compiled loop of boxed-newton alone [µs], as the peers' bare calls are timed."""
+    if n > LARGEST_COMPILED:
+        return ""
+    times = []
+    for seed in range(3):
+        problem = perp.BoxedLCP(*build(n, seed))
+        data, none, z = (problem.M, problem.q, problem.lo, problem.hi), np.full(n, -1), np.zeros(n)
+
+        def run(data: tuple[np.ndarray, ...] = data, none: np.ndarray = none, z: np.ndarray = z) -> None:
+            z[:] = 0.0
+            newton_kernel(*data, none, z, FIRST_SWEEPS, COMPILED_STEPS)
+
+        times.append(1e6 * best_time(run, 0.1))
+    return f"{np.median(times):.1f}"
 
 
 def resident() -> int:
@@ -219,7 +241,7 @@ def families(out: Path) -> None:
     import matplotlib.pyplot as plt
 
     problems = family_problems()
-    solvers = [s for s in perp.solvers(next(iter(problems.values()))) if s.name != "auto" and s.needs is None]
+    solvers = [s for s in available(next(iter(problems.values()))) if s.name != "auto" and s.needs is None]
     colours = {s.name: f"C{k % 10}" for k, s in enumerate(solvers)}
     dashes = {"pivoting": ":", "projection": "-", "newton": "--", "interior": "-.", "splitting": (0, (5, 1))}
     figure, panels = plt.subplots(1, 3, figsize=(13, 4.6), sharey=True, layout="constrained")

@@ -74,7 +74,7 @@ def _slack(M, q, z, w):
 
 
 @njit(cache=True)
-def _newton(M, q, lo, hi, none, z, sweeps, steps):
+def newton(M, q, lo, hi, none, z, sweeps, steps):
     """Sweeps, then steps until the active set repeats; returns the steps taken, or −1 when it did not settle.
 
     A matrix that is not symmetric or has a nonpositive diagonal entry does not settle here.
@@ -149,7 +149,7 @@ def boxed_newton(problem: LCP | BoxedLCP | ContactProblem, control: Control, opt
     if plain and problem.size <= LARGEST_COMPILED and control.max_iterations is None:
         point = control.begin(problem.size)
         none = np.full(problem.size, -1)
-        steps = _newton(problem.M, problem.q, problem.lo, problem.hi, none, point, sweeps, COMPILED_STEPS)
+        steps = newton(problem.M, problem.q, problem.lo, problem.hi, none, point, sweeps, COMPILED_STEPS)
         if steps >= 0 and control.check(steps, point):
             return control.attempt(point, steps)
     rows = rows_of_problem(problem)

@@ -20,7 +20,7 @@ from perp.problems import BoxedLCP, ContactProblem, Status
 from perp.problems.residual import judge
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import refuses_cones
+from perp.solvers.boxed_rows import refuses_cones, refuses_following
 
 ROUNDS = 500
 # The frozen problems are solved this much more accurately than the whole.
@@ -40,10 +40,16 @@ class FixedPointOptions:
     inner: str = "boxed-newton"
 
 
+def _refuses(problem: BoxedLCP | ContactProblem) -> str | None:
+    if refuses_cones(problem) is None and refuses_following(problem) is None:
+        return "no bound of it follows another row"
+    return refuses_cones(problem)
+
+
 @registry.register(
     "friction-fixed-point",
     takes=(BoxedLCP, ContactProblem),
-    refuses=refuses_cones,
+    refuses=_refuses,
     options=FixedPointOptions,
     summary="friction bounds frozen and updated to their fixed point around another solver",
 )
