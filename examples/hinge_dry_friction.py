@@ -35,7 +35,7 @@ def simulate(step: float = STEP) -> tuple[np.ndarray, np.ndarray]:
             [[inertia]], [[1.0]], [momentum],
             sets=[perp.Box(-step * TORQUE_LIMIT, step * TORQUE_LIMIT)],
         )  # fmt: skip
-        rate = perp.solve(hinge, "pgs").velocity[0]
+        rate = perp.solve(hinge, "pgs").w[0]
         angle[k + 1] = angle[k] + step * rate
     return step * np.arange(count + 1), angle
 

@@ -51,9 +51,9 @@ def simulate(step: float = STEP) -> Run:
             np.diag(masses), jacobian, momentum, [0.0, 0.0, -WANTED_RATE], sets
         )
         solution = perp.solve(problem, "lemke", formulation="rows+shifted", tol=1e-12)
-        velocity = solution.body_velocity
-        rate[k], torque[k] = velocity[5] - velocity[2], solution.impulse[2] / step
-        apart = max(apart, float(np.abs(solution.velocity[:2]).max()))
+        velocity = (momentum + jacobian.T @ solution.z) / masses
+        rate[k], torque[k] = velocity[5] - velocity[2], solution.z[2] / step
+        apart = max(apart, float(np.abs(solution.w[:2]).max()))
     return Run(time, rate, torque, apart)
 
 

@@ -96,6 +96,7 @@ def test_slider_motor_lifts_the_light_weight_and_not_the_heavy_one() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_example_draws_its_figure(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib as mpl
+    from matplotlib import image
 
     mpl.use("Agg")
     example = load(name)
@@ -104,6 +105,6 @@ def test_every_example_draws_its_figure(name: str, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(example, "simulate", coarse)
     out = tmp_path / "figure.png"
     example.plot(out)
-    picture = mpl.image.imread(out)
+    picture = image.imread(out)
     assert picture.shape[0] > 300
     assert picture.std() > 0.05

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ def test_any_pair_of_boxes_agrees_with_enumeration(form: str, names: tuple[str, 
 def test_split_is_the_matrix_of_the_document() -> None:
     rng = np.random.default_rng(0)
     A, p, limit = spd(2, rng), rng.standard_normal(2), np.array([1.0, 2.0])
-    lcp = boxed_as_split_lcp(perp.BoxedLCP(A, p, -limit, 3 * limit)).problem
+    lcp: Any = boxed_as_split_lcp(perp.BoxedLCP(A, p, -limit, 3 * limit)).problem
     one, none = np.eye(2), np.zeros((2, 2))
     expected = np.block(
         [[A, -A, one, none], [-A, A, none, one], [-one, none, none, none], [none, -one, none, none]]
@@ -77,7 +78,8 @@ def test_split_is_the_matrix_of_the_document() -> None:
 def test_shifted_is_half_the_size_and_monotone() -> None:
     rng = np.random.default_rng(1)
     problem = perp.BoxedLCP(spd(4, rng), rng.standard_normal(4), -1.0, 1.0)
-    split, shifted = boxed_as_split_lcp(problem).problem, boxed_as_shifted_lcp(problem).problem
+    split: Any = boxed_as_split_lcp(problem).problem
+    shifted: Any = boxed_as_shifted_lcp(problem).problem
     assert (split.size, shifted.size) == (16, 8)
     assert np.linalg.eigvalsh(shifted.M + shifted.M.T).min() >= -1e-12
 

@@ -145,7 +145,7 @@ def test_bodies_are_swept_without_forming_w(solver: str, mu: float | None) -> No
     solution = perp.solve(problem, solver, tol=1e-10)
     carried = 0.0981 * np.arange(6, 0, -1)
     width = 1 if mu is None else 2
-    assert solution.impulse[::width] == pytest.approx(carried, rel=1e-7)
+    assert solution.z[::width] == pytest.approx(carried, rel=1e-7)
 
 
 def test_sweeps_over_bodies_and_over_w_agree() -> None:

@@ -54,4 +54,4 @@ def test_frozen_problem_has_the_bounds_in_force() -> None:
 def test_friction_in_the_plane() -> None:
     problem = perp.ContactProblem.coulomb(np.eye(2), [-1.0, 2.0], 0.5, dimension=2)
     solution = perp.solve(problem, "friction-fixed-point")
-    assert solution.impulse == pytest.approx([1.0, -0.5])
+    assert solution.z == pytest.approx([1.0, -0.5])

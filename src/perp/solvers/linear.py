@@ -7,6 +7,7 @@ remaining residual (a proximal-point iteration) removes the shift's effect from 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def factorise(A: Any, *, symmetric: bool, shift: Vector | None = None) -> Solve 
     """
     if is_sparse(A):
         return _sparse_factor(A, symmetric, shift)
-    from scipy.linalg import lapack
+    lapack: Any = import_module("scipy.linalg").lapack
 
     if shift is not None:
         A = A + np.diag(shift)

@@ -68,6 +68,9 @@ def solve(
         inner, back = problem, None
     else:
         inner, back = turned.problem, turned.back
+        objection = info.objection(inner)
+        if objection is not None:
+            raise registry.mismatch(info, problem, objection)
         first = None if first is None or turned.start is None else turned.start(first)
 
     # an inexact formulation cannot be iterated until the original problem is solved: its own residual stops

@@ -35,14 +35,14 @@ def unsatisfiable_row(problem: LCP | BoxedLCP) -> tuple[int, Vector] | None:
     if isinstance(problem, BoxedLCP) and problem.friction_index is not None:
         return None
     lo, hi = problem.lo, problem.hi
-    for i in np.flatnonzero(np.isinf(hi) | np.isinf(lo)):
+    for i in np.flatnonzero(np.isinf(hi) | np.isinf(lo)).tolist():
         for sign in (1.0, -1.0):
             if np.isfinite(hi[i] if sign > 0 else lo[i]) or not _out_of_reach(problem, lo, hi, i, sign):
                 continue
             certificate = np.zeros(problem.size)
             certificate[i] = sign
             if proves_infeasible(problem, certificate):
-                return int(i), certificate
+                return i, certificate
     return None
 
 

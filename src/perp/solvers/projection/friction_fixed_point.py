@@ -16,11 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from perp.formulations.friction_index_as_fixed_point import friction_index_as_fixed_point
-from perp.problems import BoxedLCP, ContactProblem, Status
+from perp.problems import BoxedLCP, Status
 from perp.problems.residual import judge
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import refuses_cones, refuses_following
 
 ROUNDS = 500
 # The frozen problems are solved this much more accurately than the whole.
@@ -40,24 +39,14 @@ class FixedPointOptions:
     inner: str = "boxed-newton"
 
 
-def _refuses(problem: BoxedLCP | ContactProblem) -> str | None:
-    if refuses_cones(problem) is None and refuses_following(problem) is None:
-        return "no bound of it follows another row"
-    return refuses_cones(problem)
-
-
 @registry.register(
     "friction-fixed-point",
-    takes=(BoxedLCP, ContactProblem),
-    refuses=_refuses,
+    takes=BoxedLCP,
     options=FixedPointOptions,
     summary="friction bounds frozen and updated to their fixed point around another solver",
 )
-def friction_fixed_point(
-    problem: BoxedLCP | ContactProblem, control: Control, options: FixedPointOptions
-) -> Attempt:
+def friction_fixed_point(problem: BoxedLCP, control: Control, options: FixedPointOptions) -> Attempt:
     """Solve a boxed LCP with friction index by iterating its bounds to their fixed point."""
-    boxed = _as_boxed(problem)
     inner = registry.find(options.inner)
     registry.require_available(inner)
     z = control.begin(problem.size)
@@ -69,7 +58,7 @@ def friction_fixed_point(
         if done >= control.limit(ROUNDS):
             control.reason = Status.ITERATION_LIMIT
             break
-        frozen = friction_index_as_fixed_point(boxed, guess)
+        frozen = friction_index_as_fixed_point(problem, guess)
         objection = inner.objection(frozen)
         if objection is not None:
             raise registry.mismatch(inner, frozen, objection)
@@ -105,11 +94,3 @@ def friction_fixed_point(
     )
     result.message = message or result.message
     return result
-
-
-def _as_boxed(problem: BoxedLCP | ContactProblem) -> BoxedLCP:
-    if isinstance(problem, BoxedLCP):
-        return problem
-    from perp.formulations.contact_as_boxed import contact_rows_as_boxed
-
-    return contact_rows_as_boxed(problem).problem  # type: ignore[return-value]

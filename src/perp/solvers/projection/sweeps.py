@@ -61,24 +61,23 @@ class Sweeper:
         from scipy.sparse import csr_array
 
         dynamics: Any = problem.dynamics
-        J = csr_array(dynamics.jacobian)
-        T = csr_array(J @ dynamics.mass_solver.inverse.T)
+        J: Any = csr_array(dynamics.jacobian)
+        T: Any = csr_array(J @ dynamics.mass_solver.inverse.T)
         lo, hi, index = rows_of(problem.sets)
         diagonal = np.asarray((J * T).sum(axis=1)).ravel() + dynamics.compliance
         positive = diagonal > 0
         fallback = diagonal[positive].max() if positive.any() else 1.0
         step = freeze(relaxation / np.where(positive, diagonal, fallback))
         v = np.empty(J.shape[1])
-        arrays = [freeze(part) for A in (J, T) for part in (A.data, A.indices, A.indptr)]
-        rest = (
-            dynamics.bias, dynamics.compliance, freeze(lo), freeze(hi), freeze(index), step,
-        )  # fmt: skip
+        data = [freeze(part) for A in (J, T) for part in (A.data, A.indices, A.indptr)]
+        data += [dynamics.bias, dynamics.compliance, freeze(lo), freeze(hi), freeze(index), step]
+        kernel: Any = body_sweeps
 
         def refresh(z: Vector) -> None:
             v[:] = dynamics.body_velocity(z)
 
         self.work = 4.0 * J.nnz
-        self._run = lambda order, z, count: body_sweeps(*arrays, *rest, order, z, v, count)
+        self._run = lambda order, z, count: kernel(*data, order, z, v, count)
         self._refresh = refresh
 
     def sweep(self, z: Vector, count: int = 1, order: np.ndarray | None = None) -> None:
