@@ -148,6 +148,25 @@ def test_bodies_are_swept_without_forming_w(solver: str, mu: float | None) -> No
     assert solution.z[::width] == pytest.approx(carried, rel=1e-7)
 
 
+@pytest.mark.parametrize("compliance", [0.0, 0.3])
+def test_scale_of_the_residual_needs_no_w(compliance: float) -> None:
+    problem = stack(3000)
+    dynamics: Any = problem.dynamics
+    problem = perp.ContactProblem.from_dynamics(
+        dynamics.mass, dynamics.jacobian, dynamics.momentum, sets=problem.sets, compliance=compliance
+    )
+    solution = perp.solve(problem, "nncg", throw=False, max_iterations=10)
+    assert "W" not in problem.__dict__
+    scale = np.array(problem.column_scale)
+    assert np.array_equal(scale, abs(problem.W).max(axis=0).toarray().ravel())
+    assert solution.residual == perp.residual(
+        perp.ContactProblem.from_dynamics(
+            dynamics.mass, dynamics.jacobian, dynamics.momentum, sets=problem.sets, compliance=compliance
+        ),
+        solution.z,
+    )
+
+
 def test_sweeps_over_bodies_and_over_w_agree() -> None:
     problem = stack(5, 0.2)
     formed = perp.ContactProblem(problem.W, problem.q, problem.sets)

@@ -39,14 +39,11 @@ COMPILED_STEPS = 12
 SMALLEST_PIVOT = 1e-10
 
 
-@njit(cache=True)
-def _cholesky(U, m):
+@njit(cache=True, fastmath={"contract"})
+def _cholesky(U, m, diagonal):
     """The factor Uᵀ U of the leading m × m block in place (upper triangle); False when not definite."""
     for k in range(m):
-        first = U[k, k]
-        for i in range(k):
-            first += U[i, k] * U[i, k]  # what the updates took away: the original diagonal entry
-        if not U[k, k] > SMALLEST_PIVOT * first:
+        if not U[k, k] > SMALLEST_PIVOT * diagonal[k]:
             return False
         scale = 1.0 / np.sqrt(U[k, k])
         row = U[k]
@@ -92,7 +89,7 @@ def newton(M, q, lo, hi, none, z, sweeps, steps):
         dense_sweeps(M, lo, hi, none, step, order, z, w, sweeps)
     U = np.empty((n, n))
     inner, side, previous = np.empty(n, np.int64), np.empty(n, np.int8), np.full(n, 2, np.int8)
-    x = np.empty(n)
+    x, diagonal = np.empty(n), np.empty(n)
     for done in range(steps):
         changed = False
         m = 0
@@ -114,9 +111,10 @@ def newton(M, q, lo, hi, none, z, sweeps, steps):
         for a in range(m):
             row = M[inner[a]]
             x[a] = -w[inner[a]]
+            diagonal[a] = row[inner[a]]
             for b in range(a, m):
                 U[a, b] = row[inner[b]]
-        if not _cholesky(U, m):
+        if not _cholesky(U, m, diagonal):
             return -1
         for a in range(m):
             x[a] /= U[a, a]
