@@ -7,6 +7,8 @@ makes z_i = μ z_n there; substituting it keeps the derivative of the moving bou
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from perp.problems.validation import Vector, is_sparse
@@ -64,3 +66,35 @@ def solve_piece(rows: Rows, side: np.ndarray, z: Vector) -> Vector | None:
     answer[inner] = solved
     answer[followers] = bound[followers] * np.maximum(answer[leaders], 0.0)
     return answer
+
+
+def minimise_on_face(
+    rows: Rows, side: np.ndarray, z: Vector, merit: Callable[[Vector], float], reductions: int
+) -> tuple[Vector, float] | None:
+    """Solve a piece, pull the answer into the box, let the rows that hit a bound stay there, and repeat.
+
+    Args:
+        rows: The problem.
+        side: The first guess, as from `classify`.
+        z: The current point.
+        merit: What is to be lowered.
+        reductions: Pieces solved at most.
+
+    Returns:
+        The best of the points found and its merit, or None when no piece could be solved.
+    """
+    best: tuple[Vector, float] | None = None
+    for _ in range(reductions):
+        solved = solve_piece(rows, side, z)
+        if solved is None:
+            break
+        z = rows.clip(solved)
+        value = merit(z)
+        if best is None or value < best[1]:
+            best = (z, value)
+        lo, hi = rows.bounds(z)
+        hit = np.where(solved > hi, 1, np.where(solved < lo, -1, 0)).astype(np.int8)
+        if not hit[side == 0].any():
+            break
+        side = np.where(side == 0, hit, side)
+    return best

@@ -1,8 +1,8 @@
 """The damped semismooth Newton iteration on a natural map, shared by minimum-map and boxed-newton.
 
 F_i = ρ_i z_i − clip(ρ_i z_i − w_i, ρ_i lo_i, ρ_i hi_i) is piecewise affine: each step solves the piece at
-hand exactly, a nonmonotone line search on ‖F‖ shortens it where it overshoots, and projected sweeps move on
-where no step length helps.
+hand exactly, a nonmonotone line search on ‖F‖ shortens it where it overshoots, and projected sweeps,
+followed by the minimum on the face that they show, move on where no step length helps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from perp.problems import Status
 from perp.problems.boxed_kernels import boxed_natural_map
 from perp.problems.validation import Vector
-from perp.solvers.active_set import classify, solve_piece
+from perp.solvers.active_set import classify, minimise_on_face, solve_piece
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.boxed_rows import Rows
 from perp.solvers.line_search import backtrack
@@ -27,6 +27,8 @@ MEMORY = 5
 HALVINGS = 4
 # Sweeps after a failed line search, doubled at each failure in a row.
 FIRST_SWEEPS, LARGEST_SWEEPS = 8, 1024
+# Pieces solved one inside the other after those sweeps.
+REDUCTIONS = 5
 # Failures in a row that did not lower the best residual by this factor end the solve as stalled.
 PATIENCE, PROGRESS = 30, 0.9
 
@@ -76,6 +78,9 @@ def newton_on_natural_map(
             swept += sweeps
             sweeps = min(2 * sweeps, LARGEST_SWEEPS)
             value = merit(z)
+            reduced = minimise_on_face(rows, classify(rows, z, w, rho), z, merit, REDUCTIONS)
+            if reduced is not None and reduced[1] < value:
+                z, value = reduced
             recent.clear()
         recent.append(value)
         done += 1

@@ -17,7 +17,7 @@ import numpy as np
 
 from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.validation import Vector
-from perp.solvers.active_set import classify, solve_piece
+from perp.solvers.active_set import classify, minimise_on_face
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.boxed_rows import refuses_cones, rows_of_problem
 from perp.solvers.projection.sweeps import Sweeper
@@ -25,6 +25,7 @@ from perp.solvers.registry import register
 from perp.solvers.unsatisfiable_row import explained
 
 ROUNDS = 2_000
+LARGEST_SWEEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -64,25 +65,14 @@ def subspace_minimisation(
         nonlocal sweeps
         for _ in range(count):
             sweeper.sweep(z, sweeps)
-            best = error(z)
-            point, found = z.copy(), None
-            side = classify(rows, z, rows.slack(z, w), rows.divisor)
-            for _ in range(options.reductions):
-                solved = solve_piece(rows, side, point)
-                if solved is None:
-                    break
-                point = rows.clip(solved)
-                value = error(point)
-                if value < best and not np.array_equal(point, last):
-                    best, found = value, point
-                lo, hi = rows.bounds(point)
-                hit = np.where(solved > hi, 1, np.where(solved < lo, -1, 0)).astype(np.int8)
-                if not hit[side == 0].any():
-                    break
-                side = np.where(side == 0, hit, side)
-            sweeps = min(2 * sweeps, 1000) if found is None else options.sweeps
-            if found is not None:
-                last[:] = z[:] = found
+            swept = error(z)
+            side = classify(rows, z, w, rows.divisor)
+            found = minimise_on_face(rows, side, z, error, options.reductions)
+            if found is None or found[1] >= swept or np.array_equal(found[0], last):
+                sweeps = min(2 * sweeps, LARGEST_SWEEPS)
+            else:
+                sweeps = options.sweeps
+                last[:] = z[:] = found[0]
 
     z = control.begin(rows.size)
     work = options.sweeps * sweeper.work + float(rows.size) ** 2
