@@ -110,7 +110,7 @@ def test_start_from_a_solution_needs_no_iterations(run, lcp: Path, tmp_path: Pat
     ("words", "expected"),
     [
         (["--solver", "lemk"], ["lemk", "lemke"]),
-        (["--solver", "block-gauss-seidel"], ["LCP"]),
+        (["--solver", "friction-fixed-point"], ["LCP"]),
         (["--formulation", "nonsense"], ["nonsense"]),
         (["--tol", "abc"], ["--tol"]),
         (["--tol", "-1"], ["tol"]),

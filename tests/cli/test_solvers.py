@@ -37,7 +37,7 @@ def test_lists_those_that_take_a_file(run, lcp: Path, contact: Path) -> None:
         return {info["name"] for info in run("solvers", path, "--json").json()}
 
     assert {"auto", "lemke", "pgs"} <= names(lcp)
-    assert "block-gauss-seidel" not in names(lcp)
+    assert "friction-fixed-point" not in names(lcp)
     assert "block-gauss-seidel" in names(contact)
     assert "lemke" in run("solvers", lcp).out
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, TypeVar
 
-from perp.problems import Problem
+from perp.problems import Problem, SolverMismatch, Status
 from perp.problems.validation import Vector
 
 
@@ -41,6 +43,7 @@ class Formulation:
         summary: One line.
         build: Turns the problem.
         refuses: Says why a problem of the right type cannot be turned, or None.
+        shortfall: What an inexact formulation's answer is called when the original problem is missed.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Formulation:
     summary: str
     build: Callable[[Any], Reformulated]
     refuses: Callable[[Any], str | None] | None = None
+    shortfall: Status = Status.RELAXED
 
     def objection(self, problem: Problem) -> str | None:
         """Why this formulation does not take `problem`, or None when it does."""
@@ -73,11 +77,14 @@ def formulation(
     summary: str,
     automatic: bool = False,
     refuses: Callable[[Any], str | None] | None = None,
+    shortfall: Status = Status.RELAXED,
 ) -> Callable[[F], F]:
     """Make a function available as `perp.solve(problem, solver, formulation=name)`."""
 
     def decorate(build: F) -> F:
-        _formulations[name] = Formulation(name, source, target, exact, automatic, summary, build, refuses)
+        _formulations[name] = Formulation(
+            name, source, target, exact, automatic, summary, build, refuses, shortfall
+        )
         return build
 
     return decorate
@@ -92,3 +99,62 @@ def all_formulations() -> dict[str, Formulation]:
             importlib.import_module(entry.name)
         _discovered = True
     return _formulations
+
+
+def composed(first: Reformulated, second: Reformulated) -> Reformulated:
+    """Two steps as one: `second` starts from the problem that `first` gave."""
+
+    def info(z: Vector) -> dict[str, Any]:
+        outer = {} if first.info is None else first.info(second.back(z))
+        return ({} if second.info is None else second.info(z)) | outer
+
+    first_start, second_start = first.start, second.start
+    start = None
+    if first_start is not None and second_start is not None:
+        start = lambda z: second_start(first_start(z))  # noqa: E731
+    return Reformulated(second.problem, lambda z: first.back(second.back(z)), start, info)
+
+
+def find_formulation(name: str) -> Formulation | None:
+    """The formulation of this name, or a chain of them: "schur+split" eliminates free rows, then splits.
+
+    A number after a colon is handed to the formulation: "stewart-trinkle:16" has 16 facets.
+    """
+    known = all_formulations()
+    steps = []
+    for part in name.split("+"):
+        base, colon, number = part.partition(":")
+        step = known.get(base)
+        if step is None or (colon and not (number.isdigit() and _takes_number(step.build))):
+            return None
+        steps.append(replace(step, name=part, build=_numbered(step.build, int(number))) if colon else step)
+    return reduce(_chain, steps)
+
+
+def _takes_number(build: Callable[..., Reformulated]) -> bool:
+    return len(inspect.signature(build).parameters) > 1
+
+
+def _numbered(build: Callable[..., Reformulated], number: int) -> Callable[[Any], Reformulated]:
+    return lambda problem: build(problem, number)
+
+
+def _chain(first: Formulation, second: Formulation) -> Formulation:
+    def build(problem: Any) -> Reformulated:
+        turned = first.build(problem)
+        objection = second.objection(turned.problem)
+        if objection is not None:
+            raise SolverMismatch(f"formulation {second.name} cannot follow {first.name}: {objection}")
+        return composed(turned, second.build(turned.problem))
+
+    return Formulation(
+        name=f"{first.name}+{second.name}",
+        source=first.source,
+        target=second.target,
+        exact=first.exact and second.exact,
+        automatic=False,
+        summary=f"{first.summary}; then {second.summary}",
+        build=build,
+        refuses=first.refuses,
+        shortfall=second.shortfall if first.exact else first.shortfall,
+    )

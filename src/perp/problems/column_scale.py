@@ -8,6 +8,8 @@ also holds for zero or tiny diagonals, where W_ii Î»_i would call an arbitrary Î
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from perp.problems.validation import Matrix, Vector, freeze, is_sparse
@@ -15,13 +17,18 @@ from perp.problems.validation import Matrix, Vector, freeze, is_sparse
 
 def column_scale(matrix: Matrix) -> Vector:
     """Largest absolute entry of each column; the largest of all (or 1) where a column is zero."""
-    n = matrix.shape[1]
-    if n == 0:
-        return freeze(np.zeros(0))
-    if is_sparse(matrix):
-        largest = np.zeros(n)
-        np.maximum.at(largest, matrix.indices, np.abs(matrix.data))
-    else:
-        largest = np.abs(matrix).max(axis=0)
+    return column_scale_of_rows([matrix], matrix.shape[1])
+
+
+def column_scale_of_rows(blocks: Iterable[Matrix], columns: int) -> Vector:
+    """The same for a matrix that comes in blocks of rows and is never whole in memory."""
+    largest = np.zeros(columns)
+    if columns == 0:
+        return freeze(largest)
+    for block in blocks:
+        if is_sparse(block):
+            np.maximum.at(largest, block.indices, np.abs(block.data))
+        else:
+            np.maximum(largest, np.abs(block).max(axis=0), out=largest)
     overall = largest.max()
     return freeze(np.where(largest > 0, largest, overall if overall > 0 else 1.0))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.problems.column_scale import column_scale
+from perp.problems.column_scale import column_scale, column_scale_of_rows
 from perp.problems.dynamics import Dynamics
 from perp.problems.errors import ProblemError
 from perp.problems.saving import Savable
@@ -147,7 +147,14 @@ class ContactProblem(Savable):
     @cached_property
     def column_scale(self) -> Vector:
         """The largest velocity that a unit impulse of each constraint causes anywhere, shape (count,)."""
-        W, s = self.W, self.row_scale
+        if not self.contact_count:
+            return freeze(np.zeros(0))
+        s = self.row_scale
+        if self.dynamics is not None and "W" not in self.__dict__ and (s == 1.0).all():
+            blocks = self.dynamics.delassus_rows()
+            if blocks is not None:
+                return freeze(np.maximum.reduceat(column_scale_of_rows(blocks, s.size), self.sets.start[:-1]))
+        W = self.W
         if (s != 1.0).any():
             if is_sparse(W):
                 from scipy.sparse import diags_array
@@ -155,8 +162,6 @@ class ContactProblem(Savable):
                 W = (diags_array(s) @ W @ diags_array(s)).tocsr()
             else:
                 W = s[:, None] * W * s
-        if not self.contact_count:
-            return freeze(np.zeros(0))
         return freeze(np.maximum.reduceat(column_scale(W), self.sets.start[:-1]))
 
     def evaluate(self, impulse: Vector) -> Vector:

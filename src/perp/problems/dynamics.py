@@ -8,6 +8,7 @@ so that W = J M⁻¹ Jᵀ + Σ and q = J M⁻¹ p + b.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from perp.problems.errors import ProblemError
-from perp.problems.mass import MassSolver, mass_solver
+from perp.problems.mass import InverseMass, MassSolver, mass_solver
 from perp.problems.validation import (
     Matrix,
     Vector,
@@ -33,6 +34,8 @@ from perp.problems.validation import (
 
 # Real files carry inertias that were rotated in floating point: relative asymmetries of 2e-6 occur.
 ASYMMETRY_ALLOWED = 1e-5
+# Rows of W that are formed at a time where W is needed only once: a few megabytes.
+ROWS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,6 +88,25 @@ class Dynamics:
             else:
                 W = W + np.diag(self.compliance)
         return matrix("W", W, copy=False)
+
+    def delassus_rows(self) -> Iterator[Any] | None:
+        """W in blocks of rows, for what needs to see it once; None where it comes whole."""
+        solver = self.mass_solver
+        if not (isinstance(solver, InverseMass) and is_sparse(solver.inverse) and is_sparse(self.jacobian)):
+            return None
+        from scipy.sparse import diags_array
+
+        J: Any = self.jacobian
+        rows = J.shape[0]
+        spread = solver.inverse @ J.T
+        compliance = diags_array(self.compliance).tocsr() if self.compliance.any() else None
+
+        def block(first: int) -> Any:
+            part = slice(first, first + ROWS_AT_A_TIME)
+            W = J[part] @ spread
+            return (W if compliance is None else W + compliance[part]).tocsr()
+
+        return (block(first) for first in range(0, rows, ROWS_AT_A_TIME))
 
     @cached_property
     def free_velocity(self) -> Vector:

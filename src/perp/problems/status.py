@@ -36,6 +36,11 @@ class Status(StrEnum):
         "Not solved exactly: the answer solves the convex relaxation, which differs from the problem where "
         "contacts slide. Use an exact formulation."
     )
+    APPROXIMATE = (
+        "Not solved exactly: the answer solves the approximation that the formulation poses, a friction "
+        "pyramid or box in place of the cone; info['cone_error'] says how far that is from the cone. "
+        "Use more facets, or an exact formulation."
+    )
     INACCURATE = (
         "Not solved: the solver reported success but the residual, computed apart from it, misses the "
         "tolerance. Tighten the solver's own tolerance, rescale, or try another solver."

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perp.formulations.registry import Formulation, Reformulated, all_formulations
+from perp.formulations.registry import Formulation, Reformulated, all_formulations, find_formulation
 from perp.problems import ContactProblem, ContactSolution, NotSolved, Problem, ProblemError, Solution, Status
 from perp.problems.infeasibility import proves_infeasible
 from perp.problems.residual import as_answer, judge
@@ -68,9 +68,18 @@ def solve(
         inner, back = problem, None
     else:
         inner, back = turned.problem, turned.back
+        objection = info.objection(inner)
+        if objection is not None:
+            raise registry.mismatch(info, problem, objection)
         first = None if first is None or turned.start is None else turned.start(first)
 
+    # an inexact formulation cannot be iterated until the original problem is solved: its own residual stops
+    # it
+    inexact = route is not None and not route.exact
+
     def measure(z: Vector) -> float:
+        if inexact:
+            return judge(inner, z)[0]
         return judge(problem, z if back is None else back(z))[0]
 
     control = Control(
@@ -79,6 +88,8 @@ def solve(
     ready = perf_counter()
     attempt = info.run(inner, control, settings)
     finished = perf_counter()
+    if inexact and attempt.reason is None and measure(attempt.z) > tol:
+        attempt.reason = Status.INACCURATE
     if turned is not None:
         attempt = _bring_back(attempt, turned)
     solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
@@ -114,19 +125,21 @@ def _route(problem: Problem, info: SolverInfo, name: str | None) -> Formulation 
         objection = info.objection(problem)
         if objection is None:
             return None
+        # a solver that takes this type but refuses this problem has its reasons: another form would hide them
+        refused = isinstance(problem, info.takes)
         for candidate in all_formulations().values():
             if (
-                candidate.automatic
+                not refused
+                and candidate.automatic
                 and candidate.exact
                 and issubclass(candidate.target, info.takes)
                 and candidate.objection(problem) is None
             ):
                 return candidate
         raise registry.mismatch(info, problem, objection)
-    known = all_formulations()
-    if name not in known:
-        raise registry.UnknownSolver(registry.unknown("formulation", name, list(known)))
-    chosen = known[name]
+    chosen = find_formulation(name)
+    if chosen is None:
+        raise registry.UnknownSolver(registry.unknown("formulation", name, list(all_formulations())))
     objection = chosen.objection(problem)
     if objection is not None:
         raise registry.SolverMismatch(f"formulation {name} cannot take this problem: {objection}")
@@ -163,8 +176,7 @@ def _conclude(
     elif reason is Status.INFEASIBLE and not proves_infeasible(problem, attempt.info.get("certificate")):
         status = Status.RAY if "ray" in attempt.info else Status.FAILED
     elif reason is None or reason is Status.SOLVED:
-        relaxed = route is not None and not route.exact
-        status = Status.RELAXED if relaxed else Status.INACCURATE
+        status = Status.INACCURATE if route is None or route.exact else route.shortfall
     else:
         status = reason
     kind = ContactSolution if isinstance(problem, ContactProblem) else Solution

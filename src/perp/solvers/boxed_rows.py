@@ -1,0 +1,169 @@
+"""One view of LCPs, boxed LCPs and contact problems of single rows, for solvers that work row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+
+from perp.formulations.contact_as_boxed import not_scalar, rows_of
+from perp.problems import LCP, BoxedLCP, ContactProblem
+from perp.problems.boxed_kernels import boxed_natural_map, dense_slack, sparse_slack
+from perp.problems.validation import Matrix, Vector, freeze, is_sparse
+
+# Entries that differ by less than this fraction of the largest one are symmetric up to round-off.
+SYMMETRY_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Rows:
+    """w = M z + q with bounds per row that may follow another row.
+
+    Attributes:
+        M, q: The data, read-only.
+        lo, hi: Bounds, or factors of the limiting row.
+        limiting_row: The row that each row's bounds follow, −1 for none.
+        column_scale: What the shared residual multiplies z with, shape (n,).
+    """
+
+    M: Matrix
+    q: Vector
+    lo: Vector
+    hi: Vector
+    limiting_row: np.ndarray
+    column_scale: Vector
+
+    @property
+    def size(self) -> int:
+        return self.q.size
+
+    @property
+    def nonzeros(self) -> int:
+        return self.M.nnz if is_sparse(self.M) else self.M.size
+
+    @cached_property
+    def follows(self) -> bool:
+        """Whether any bound follows another row."""
+        return bool((self.limiting_row >= 0).any())
+
+    @cached_property
+    def divisor(self) -> Vector:
+        """The diagonal of M, or the column's scale where it is not positive."""
+        diagonal = self.M.diagonal()
+        return freeze(np.where(diagonal > 0, diagonal, self.column_scale))
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether M is symmetric up to round-off; needs no memory beyond M."""
+        return is_symmetric(self.M)
+
+    def slack(self, z: Vector, out: Vector) -> Vector:
+        """The slack w = M z + q into `out`."""
+        if is_sparse(self.M):
+            sparse_slack(self.M.data, self.M.indices, self.M.indptr, self.q, z, out)
+        else:
+            dense_slack(self.M, self.q, z, out)
+        return out
+
+    def natural_map(self, z: Vector, w: Vector, out: Vector) -> Vector:
+        """The natural map of the shared residual into `out`."""
+        boxed_natural_map(self.lo, self.hi, self.limiting_row, self.column_scale, z, w, out)
+        return out
+
+    def bounds(self, z: Vector) -> tuple[Vector, Vector]:
+        """The bounds in force at z, read-only."""
+        if not self.follows:
+            return self.lo, self.hi
+        limited = self.limiting_row >= 0
+        factor = np.where(limited, np.maximum(z[self.limiting_row], 0.0), 1.0)
+        lo, hi = self.lo.copy(), self.hi.copy()
+        lo[limited] *= factor[limited]
+        hi[limited] *= factor[limited]
+        return freeze(lo), freeze(hi)
+
+    def clip(self, z: Vector) -> Vector:
+        """The point of the box near z: rows with bounds of their own first, then those that follow them."""
+        own = self.limiting_row < 0
+        z = np.where(own, np.clip(z, self.lo, self.hi), z)
+        return np.clip(z, *self.bounds(z)) if self.follows else z
+
+
+def rows_of_problem(problem: LCP | BoxedLCP | ContactProblem) -> Rows:
+    """The rows of a problem; a contact problem in dynamics form has its W formed."""
+    if isinstance(problem, ContactProblem):
+        lo, hi, index = rows_of(problem.sets)
+        scale = freeze(np.repeat(problem.column_scale, problem.sets.dimension))
+        return Rows(problem.W, problem.q, freeze(lo), freeze(hi), freeze(index), scale)
+    if isinstance(problem, BoxedLCP):
+        return Rows(problem.M, problem.q, problem.lo, problem.hi, problem.limiting_row, problem.column_scale)
+    none = freeze(np.full(problem.size, -1, dtype=np.int64))
+    return Rows(problem.M, problem.q, problem.lo, problem.hi, none, problem.column_scale)
+
+
+def refuses_cones(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
+    """For solvers of every boxed problem: contact problems must consist of single rows."""
+    return not_scalar(problem) if isinstance(problem, ContactProblem) else None
+
+
+def refuses_following(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
+    """For solvers of boxes that stay where they are."""
+    if isinstance(problem, ContactProblem):
+        if (problem.sets.dimension > 1).any():
+            return "its friction bounds follow their normals"
+    elif isinstance(problem, BoxedLCP) and (problem.limiting_row >= 0).any():
+        return "its friction bounds follow their normals"
+    return None
+
+
+def refuses_nonsymmetric(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
+    """For solvers of convex quadratic programs over boxes."""
+    objection = refuses_following(problem)
+    if objection is None and not is_symmetric(
+        problem.W if isinstance(problem, ContactProblem) else problem.M
+    ):
+        objection = "its matrix is not symmetric"
+    return objection
+
+
+def is_symmetric(M: Matrix) -> bool:
+    """Whether M is symmetric up to round-off of its largest entry."""
+    if is_sparse(M):
+        return bool(_sparse_symmetric(M.data, M.indices, M.indptr, SYMMETRY_TOLERANCE))
+    return bool(dense_symmetric(M, SYMMETRY_TOLERANCE))
+
+
+@njit(cache=True)
+def dense_symmetric(M, tolerance):
+    """Whether a dense M is symmetric, in tiles, so that the columns of the other triangle stay in cache."""
+    n = M.shape[0]
+    largest = difference = 0.0
+    for first in range(0, n, 32):
+        for second in range(first, n, 32):
+            for i in range(first, min(first + 32, n)):
+                for j in range(max(second, i), min(second + 32, n)):
+                    largest = max(largest, abs(M[i, j]))
+                    difference = max(difference, abs(M[i, j] - M[j, i]))
+    return difference <= tolerance * largest
+
+
+@njit(cache=True)
+def _sparse_symmetric(data, indices, indptr, tolerance):
+    largest = 0.0
+    for value in data:
+        largest = max(largest, abs(value))
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            low, high = indptr[j], indptr[j + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if indices[middle] < i:
+                    low = middle + 1
+                else:
+                    high = middle
+            opposite = data[low] if low < indptr[j + 1] and indices[low] == i else 0.0
+            if abs(data[k] - opposite) > tolerance * largest:
+                return False
+    return True

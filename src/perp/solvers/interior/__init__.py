@@ -1,0 +1,1 @@
+"""Interior-point methods: a path through the inside of the sets towards the solution."""

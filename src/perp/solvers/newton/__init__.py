@@ -1,0 +1,1 @@
+"""Newton methods: semismooth equations that hold exactly at a solution, and their linear systems."""

@@ -1,0 +1,101 @@
+"""Compiled sweeps shared by the projection methods.
+
+Letters: w = M z + q, D the divisors, ω the relaxation. One row step is z_i ← clip(z_i − ω w_i / D_i, lo_i,
+hi_i), with bounds times max(z_j, 0) where the row follows row j.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from perp.problems.boxed_kernels import clip
+
+
+@njit(cache=True, fastmath={"contract"})
+def dense_sweeps(columns, lo, hi, limiting_row, step, order, z, w, count):
+    """Sweeps that keep w up to date: `columns` holds column i of M in row i, `step` holds ω / D.
+
+    Rows that stay at a bound cost nothing, and the columns of the others are read contiguously.
+    """
+    n = z.size
+    for _ in range(count):
+        for i in order:
+            low, high = lo[i], hi[i]
+            j = limiting_row[i]
+            if j >= 0:
+                factor = max(z[j], 0.0)
+                low *= factor
+                high *= factor
+            old = z[i]
+            new = old - step[i] * w[i]
+            if new <= low:
+                new = low
+            elif new >= high:
+                new = high
+            if new == old:
+                continue
+            change = new - old
+            z[i] = new
+            column = columns[i]
+            for k in range(n):
+                w[k] += change * column[k]
+
+
+@njit(cache=True, fastmath={"contract"})
+def sparse_sweeps(data, indices, indptr, q, lo, hi, limiting_row, step, order, z, count):
+    """Sweeps that read row i of M (CSR, unsigned indices) when they reach it.
+
+    Unsigned counters spare the check for negative ones at every entry, two sums hide the latency of one, and
+    the clip without branches does not depend on guessing which rows are at a bound. An empty `order` means
+    forward, an empty `limiting_row` none: what need not be read takes no bandwidth.
+    """
+    one = np.uint64(1)
+    ordered, limited = order.size > 0, limiting_row.size > 0
+    steps = order.size if ordered else q.size
+    for _ in range(count):
+        for place in range(steps):
+            i = order[place] if ordered else place
+            k, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+            w, other = q[i], 0.0
+            while k + one < last:
+                w += data[k] * z[indices[k]]
+                k += one
+                other += data[k] * z[indices[k]]
+                k += one
+            if k < last:
+                w += data[k] * z[indices[k]]
+            low, high = lo[i], hi[i]
+            j = limiting_row[i] if limited else -1
+            if j >= 0:
+                factor = max(z[j], 0.0)
+                low *= factor
+                high *= factor
+            new = z[i] - step[i] * (w + other)
+            new = low if new < low else new
+            z[i] = high if new > high else new
+
+
+@njit(cache=True)
+def body_sweeps(
+    j_data, j_indices, j_indptr, t_data, t_indices, t_indptr, bias, compliance,
+    lo, hi, limiting_row, step, order, z, v, count,
+):  # fmt: skip
+    """Sweeps over the rows of J that keep the bodies' velocities v; T = J M⁻¹ holds what an impulse does."""
+    for _ in range(count):
+        for i in order:
+            w = bias[i] + compliance[i] * z[i]
+            for k in range(j_indptr[i], j_indptr[i + 1]):
+                w += j_data[k] * v[j_indices[k]]
+            low, high = lo[i], hi[i]
+            j = limiting_row[i]
+            if j >= 0:
+                factor = max(z[j], 0.0)
+                low *= factor
+                high *= factor
+            new = clip(z[i] - step[i] * w, low, high)
+            change = new - z[i]
+            if change != 0.0:
+                z[i] = new
+                for k in range(t_indptr[i], t_indptr[i + 1]):
+                    v[t_indices[k]] += change * t_data[k]
