@@ -144,7 +144,7 @@ def _block_pattern(indices, indptr, start, owner):
 
 @njit(cache=True, nogil=True)
 def build(data, indices, indptr, q, kind, start, a, b, length):
-    """The canonical form of a problem with W in compressed rows, as the fields of `Blocks`."""
+    """The canonical form of a problem with W in compressed rows."""
     count, n = kind.size, q.size
     low, high, mu, mu_r, scale = _canonical_sets(kind, start, a, b, length)
     owner = np.empty(n, np.int64)
@@ -171,7 +171,7 @@ def build(data, indices, indptr, q, kind, start, a, b, length):
     for c in range(count):
         if d[c] == 0.0:
             d[c] = largest if largest > 0.0 else 1.0
-    return (low, high, mu, mu_r, scale, scale * q, first, column, at, diagonal, values, d)
+    return Blocks(start.copy(), low, high, mu, mu_r, scale, scale * q, first, column, at, diagonal, values, d)
 
 
 @njit(cache=True, nogil=True)
@@ -182,20 +182,20 @@ def build_dense(W, q, kind, start, a, b, length):
 
 
 def blocks_of(problem: ContactProblem) -> Blocks:
-    """A problem in canonical form, as read-only arrays."""
+    """A problem in canonical form."""
     W: Any = problem.W
     sets = problem.sets
     arrays = (problem.q, sets.kind, sets.start, sets.a, sets.b, problem.rolling_length)
     if is_sparse(W):
-        parts = build(freeze(W.data), freeze(W.indices), freeze(W.indptr), *arrays)
-    else:
-        parts = build_dense(W, *arrays)
-    return Blocks(sets.start, *(freeze(part) for part in parts))
+        return build(freeze(W.data), freeze(W.indices), freeze(W.indptr), *arrays)
+    return build_dense(W, *arrays)
 
 
 @njit(cache=True, nogil=True)
-def velocity(start, q, first, column, at, data, x, u):
+def velocity(blocks, x, u):
     """The velocities u = W x + q."""
+    start, q, data = blocks.start, blocks.q, blocks.data
+    first, column, at = blocks.first, blocks.column, blocks.at
     for c in range(start.size - 1):
         begin, size = start[c], start[c + 1] - start[c]
         if size == 3:

@@ -66,12 +66,16 @@ def _rolling(c, start, mu, mu_r, data, p, b, x):
 
 
 @njit(cache=True, nogil=True)
-def sweep(start, low, high, mu, mu_r, q, first, column, at, diagonal, data, d, x, b):
+def sweep(blocks, x, b):
     """One sweep over all constraints in order, changing x in place; `b` is workspace of five.
 
     Returns:
         ‖d Δx‖: how far the sweep moved, as a velocity.
     """
+    start, low, high, mu, mu_r, q, d = (
+        blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r, blocks.q, blocks.d
+    )  # fmt: skip
+    first, column, at, diagonal, data = blocks.first, blocks.column, blocks.at, blocks.diagonal, blocks.data
     moved = 0.0
     for c in range(start.size - 1):
         i, size, p = start[c], start[c + 1] - start[c], at[diagonal[c]]
@@ -109,8 +113,8 @@ def sweep(start, low, high, mu, mu_r, q, first, column, at, diagonal, data, d, x
 
 
 @njit(cache=True, nogil=True)
-def sweeps(start, low, high, mu, mu_r, q, first, column, at, diagonal, data, d, x, count):
+def sweeps(blocks, x, count):
     """`count` sweeps in place."""
     b = np.zeros(5)
     for _ in range(count):
-        sweep(start, low, high, mu, mu_r, q, first, column, at, diagonal, data, d, x, b)
+        sweep(blocks, x, b)
