@@ -33,6 +33,7 @@ class Blocks(NamedTuple):
         diagonal: Which block is the diagonal one, shape (count,).
         data: The entries of all blocks, each in rows.
         d: Largest velocity that a unit impulse of each constraint causes, shape (count,).
+        relaxed: Whether Γ is left out.
     """
 
     start: np.ndarray
@@ -48,6 +49,7 @@ class Blocks(NamedTuple):
     diagonal: np.ndarray
     data: np.ndarray
     d: np.ndarray
+    relaxed: bool
 
 
 @njit(cache=True, nogil=True)
@@ -143,7 +145,7 @@ def _block_pattern(indices, indptr, start, owner):
 
 
 @njit(cache=True, nogil=True)
-def build(data, indices, indptr, q, kind, start, a, b, length):
+def build(data, indices, indptr, q, kind, start, a, b, length, relaxed):
     """The canonical form of a problem with W in compressed rows."""
     count, n = kind.size, q.size
     low, high, mu, mu_r, scale = _canonical_sets(kind, start, a, b, length)
@@ -171,21 +173,23 @@ def build(data, indices, indptr, q, kind, start, a, b, length):
     for c in range(count):
         if d[c] == 0.0:
             d[c] = largest if largest > 0.0 else 1.0
-    return Blocks(start.copy(), low, high, mu, mu_r, scale, scale * q, first, column, at, diagonal, values, d)
+    return Blocks(
+        start.copy(), low, high, mu, mu_r, scale, scale * q, first, column, at, diagonal, values, d, relaxed
+    )
 
 
 @njit(cache=True, nogil=True)
-def build_dense(W, q, kind, start, a, b, length):
+def build_dense(W, q, kind, start, a, b, length, relaxed):
     """The canonical form of a problem with a dense W."""
     data, indices, indptr = _sparse_of_dense(W)
-    return build(data, indices, indptr, q, kind, start, a, b, length)
+    return build(data, indices, indptr, q, kind, start, a, b, length, relaxed)
 
 
 def blocks_of(problem: ContactProblem) -> Blocks:
     """A problem in canonical form."""
     W: Any = problem.W
     sets = problem.sets
-    arrays = (problem.q, sets.kind, sets.start, sets.a, sets.b, problem.rolling_length)
+    arrays = (problem.q, sets.kind, sets.start, sets.a, sets.b, problem.rolling_length, problem.relaxed)
     if is_sparse(W):
         return build(freeze(W.data), freeze(W.indices), freeze(W.indptr), *arrays)
     return build_dense(W, *arrays)

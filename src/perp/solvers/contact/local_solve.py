@@ -10,10 +10,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
+
+from perp.solvers.contact.linearise import project_cone
 
 _STEPS = 60
 _ACCURACY = 1e-14
+# Accelerated projected steps on a block of at most five rows: enough to be as good as the sweep around them.
+_RELAXED_STEPS = 30
 
 
 @njit(cache=True, nogil=True)
@@ -138,3 +143,39 @@ def solve_disc(p, width, data, b1, b2, radius, old1, old2):
     return _disc(
         data[p], data[p + 1], data[p + width], data[p + width + 1], b1, b2, radius, 0.0, 0.0, 1.0, old1, old2
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def solve_relaxed(p, size, data, b, mu, mu_r, x, i):
+    """A contact of the relaxation by projected steps on its convex problem, in place at x[i …]."""
+    largest = 0.0
+    for r in range(size):
+        total = 0.0
+        for s in range(size):
+            total += abs(data[p + r * size + s])
+        largest = max(largest, total)
+    if largest == 0.0:
+        return
+    old, point, momentum = np.empty(size), np.empty(size), 1.0
+    for r in range(size):
+        point[r] = old[r] = x[i + r]
+    for _ in range(_RELAXED_STEPS):
+        for r in range(size):
+            gradient = b[r]
+            for s in range(size):
+                gradient += data[p + r * size + s] * point[s]
+            x[i + r] = point[r] - gradient / largest
+        project_cone(size, mu, mu_r, x[i : i + size])
+        uphill = change = length = 0.0
+        for r in range(size):
+            uphill += (point[r] - x[i + r]) * (x[i + r] - old[r])
+            change += (x[i + r] - old[r]) ** 2
+            length += x[i + r] ** 2
+        if change <= 1e-30 * length:
+            return
+        new = 1.0 if uphill > 0.0 else 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum * momentum))
+        weight = 0.0 if uphill > 0.0 else (momentum - 1.0) / new
+        for r in range(size):
+            point[r] = x[i + r] + weight * (x[i + r] - old[r])
+            old[r] = x[i + r]
+        momentum = new

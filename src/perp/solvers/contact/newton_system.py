@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from perp.solvers.contact.linearise import CLOSED, linearise
+from perp.solvers.contact.linearise import CLOSED, linearise, linearise_relaxed
 
 
 @njit(cache=True, nogil=True)
@@ -153,11 +153,16 @@ def newton_step(blocks, factors, rho, sigma, x, u, dx):
     stride = largest * largest
     F, y = np.empty(x.size), np.empty(x.size)
     B, C = np.zeros((count, largest, largest)), np.zeros((count, largest, largest))
-    closed = np.zeros(count, np.bool_)
+    closed, point = np.zeros(count, np.bool_), np.empty(5)
     for c in range(count):
         i = start[c]
         size = start[c + 1] - i
-        state = linearise(size, low[c], high[c], mu[c], mu_r[c], rho[c], x, u, i, F, i, B[c], C[c])
+        if blocks.relaxed:
+            state = linearise_relaxed(
+                size, low[c], high[c], mu[c], mu_r[c], rho[c], x, u, i, F, i, B[c], C[c], point
+            )
+        else:
+            state = linearise(size, low[c], high[c], mu[c], mu_r[c], rho[c], x, u, i, F, i, B[c], C[c])
         closed[c] = state == CLOSED
         if not closed[c]:
             for r in range(size):

@@ -16,14 +16,14 @@ from numba import njit
 from perp.solvers.contact.canonical import Blocks, velocity
 from perp.solvers.contact.linearise import norm, relative_residual
 from perp.solvers.contact.newton_system import newton_step
-from perp.solvers.contact.sweep import sweep
+from perp.solvers.contact.sweep import WORKSPACE, sweep
 
 
 @njit(cache=True, nogil=True)
 def residual_at(blocks, x, u, size, work):
     """Velocities at x into u, and the residual."""
     velocity(blocks, x, u)
-    return relative_residual(blocks, False, x, u, size, work)
+    return relative_residual(blocks, x, u, size, work)
 
 
 @njit(cache=True, nogil=True)
@@ -53,7 +53,7 @@ def regularised(blocks, rho, sigma, x):
             q[i + r] -= sigma * rho[c] * x[i + r]
     return Blocks(
         blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r, blocks.scale, q,
-        blocks.first, blocks.column, blocks.at, blocks.diagonal, data, blocks.d,
+        blocks.first, blocks.column, blocks.at, blocks.diagonal, data, blocks.d, blocks.relaxed,
     )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def newton_iterations(blocks, factors, rho, size, x, target, limit, sweep_count)
         The residual reached and the number of steps.
     """
     n = x.size
-    u, dx, point, trial, work = np.empty(n), np.zeros(n), np.empty(n), np.empty(n), np.zeros(5)
+    u, dx, point, trial, work = np.empty(n), np.zeros(n), np.empty(n), np.empty(n), np.zeros(WORKSPACE)
     value = residual_at(blocks, x, u, size, work)
     failures = steps = 0
     while value > target and steps < limit:
@@ -118,7 +118,7 @@ def proximal_point(blocks, factors, rho, x, tol, sigma, outer_limit, sweep_count
         The residual, the weight to go on with, and the number of Newton steps.
     """
     size = norm(blocks.q)
-    u, best, work = np.empty(x.size), x.copy(), np.zeros(5)
+    u, best, work = np.empty(x.size), x.copy(), np.zeros(WORKSPACE)
     value = residual_at(blocks, x, u, size, work)
     best_value = value
     steps = 0

@@ -7,7 +7,10 @@ import math
 import numpy as np
 from numba import njit
 
-from perp.solvers.contact.local_solve import solve_coulomb, solve_disc, solve_planar
+from perp.solvers.contact.local_solve import solve_coulomb, solve_disc, solve_planar, solve_relaxed
+
+# Numbers that a sweep needs beside the impulses: velocities and old impulses of the largest constraint.
+WORKSPACE = 10
 
 
 @njit(cache=True, nogil=True)
@@ -67,7 +70,7 @@ def _rolling(c, start, mu, mu_r, data, p, b, x):
 
 @njit(cache=True, nogil=True)
 def sweep(blocks, x, b):
-    """One sweep over all constraints in order, changing x in place; `b` is workspace of five.
+    """One sweep over all constraints in order, changing x in place; `b` is workspace.
 
     Returns:
         ‖d Δx‖: how far the sweep moved, as a velocity.
@@ -87,6 +90,13 @@ def sweep(blocks, x, b):
             new = min(max(new, low[c]), high[c])
             change = (new - x[i]) ** 2
             x[i] = new
+        elif blocks.relaxed:
+            for m in range(size):
+                b[m] = _rest(i + m, c, start, q, first, column, at, diagonal, data, x)
+                b[5 + m] = x[i + m]
+            solve_relaxed(p, size, data, b, mu[c], mu_r[c], x, i)
+            for m in range(size):
+                change += (x[i + m] - b[5 + m]) ** 2
         elif size == 3:
             b0, b1, b2 = _rest3(c, start, q, first, column, at, diagonal, data, x)
             n, t1, t2 = solve_coulomb(p, 3, data, b0, b1, b2, mu[c], x[i + 1], x[i + 2])
@@ -101,13 +111,10 @@ def sweep(blocks, x, b):
         else:
             for m in range(5):
                 b[m] = _rest(i + m, c, start, q, first, column, at, diagonal, data, x)
-                change -= x[i + m]
-            before = change
+                b[5 + m] = x[i + m]
             _rolling(c, start, mu, mu_r, data, p, b, x)
-            change = 0.0
             for m in range(5):
-                change += x[i + m]
-            change = (change + before) ** 2
+                change += (x[i + m] - b[5 + m]) ** 2
         moved += d[c] * d[c] * change
     return math.sqrt(moved)
 
@@ -115,6 +122,6 @@ def sweep(blocks, x, b):
 @njit(cache=True, nogil=True)
 def sweeps(blocks, x, count):
     """`count` sweeps in place."""
-    b = np.zeros(5)
+    b = np.zeros(WORKSPACE)
     for _ in range(count):
         sweep(blocks, x, b)
