@@ -12,8 +12,8 @@ from numba import njit
 
 from perp.solvers.contact.canonical import build, build_dense, to_canonical
 from perp.solvers.contact.elimination import eliminate
-from perp.solvers.contact.linearise import norm
-from perp.solvers.contact.proximal import newton_scale, proximal_point, residual_at
+from perp.solvers.contact.proximal import newton_scale, proximal_point
+from perp.solvers.contact.residual import norm, residual_at
 from perp.solvers.contact.sweep import WORKSPACE, sweep
 
 # Sweeps between two looks at the residual: a look costs about one sweep.
@@ -32,8 +32,9 @@ def sweep_while_it_pays(blocks, x, tol, least, most):
         The residual and the number of sweeps.
     """
     size = norm(blocks.q)
-    u, work = np.empty(x.size), np.zeros(WORKSPACE)
+    u, work, best = np.empty(x.size), np.zeros(WORKSPACE), x.copy()
     value = residual_at(blocks, x, u, size, work)
+    least_value = value
     done = 0
     while value > tol and done < most:
         for k in range(LOOK):
@@ -42,15 +43,19 @@ def sweep_while_it_pays(blocks, x, tol, least, most):
             if moved <= tol * size and k < LOOK - 1:
                 break
         new = residual_at(blocks, x, u, size, work)
-        if not new > tol:
-            return new, done
+        if new < least_value:
+            least_value = new
+            best[:] = x
+        if new <= tol:
+            break
+        if not new < 1e3 * least_value:
+            break
         if done >= least:
-            if not new < 0.9 * value:
-                return new, done
-            if LOOK * math.log(tol / new) / math.log(new / value) > WORTH:
-                return new, done
+            if not new < 0.9 * value or LOOK * math.log(tol / new) / math.log(new / value) > WORTH:
+                break
         value = new
-    return value, done
+    x[:] = best
+    return least_value, done
 
 
 @njit(cache=True, nogil=True)
