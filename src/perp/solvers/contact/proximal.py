@@ -133,7 +133,7 @@ def proximal_point(blocks, factors, rho, x, tol, sigma, outer_limit, sweep_count
         if best_value <= tol:
             break
         inner = regularised(blocks, rho, sigma, x)
-        target = max(0.1 * tol, 0.2 * value)
+        target = 0.2 * merit(inner, rho, x, u, size, work)
         reached, taken = newton_iterations(inner, factors, rho, size, x, target, 15, sweep_count)
         steps += taken
         value = residual_at(blocks, x, u, size, work)
