@@ -118,16 +118,24 @@ def newton_iterations(blocks, factors, rho, size, x, target, limit, sweep_count)
 
 
 @njit(cache=True, nogil=True)
-def proximal_point(blocks, factors, rho, x, tol, sigma, outer_limit, sweep_count):
+def proximal_point(blocks, factors, rho, x, best, tol, sigma, outer_limit, sweep_count):
     """Outer iterations in place until the residual of the problem itself is at most `tol`.
 
+    Args:
+        blocks, factors, rho: The problem, its order of elimination, and its scale for Newton.
+        x: The point to go on from, changed in place.
+        best: The point with the smallest residual, changed in place.
+        tol: The residual to reach.
+        sigma: The proximal weight to begin with.
+        outer_limit: How many outer iterations.
+        sweep_count: Sweeps after a Newton step.
+
     Returns:
-        The residual, the weight to go on with, and the number of Newton steps.
+        The residual of `best`, the weight to go on with, and the number of Newton steps.
     """
     size = norm(blocks.q)
-    u, best, work = np.empty(x.size), x.copy(), np.zeros(WORKSPACE)
-    value = residual_at(blocks, x, u, size, work)
-    best_value = value
+    u, work = np.empty(x.size), np.zeros(WORKSPACE)
+    best_value = residual_at(blocks, best, u, size, work)
     steps = 0
     for _ in range(outer_limit):
         if best_value <= tol:
@@ -142,7 +150,5 @@ def proximal_point(blocks, factors, rho, x, tol, sigma, outer_limit, sweep_count
             best[:] = x
         elif not value < 1e3 * best_value:
             x[:] = best
-            value = best_value
         sigma = max(0.1 * sigma, 1e-8) if reached <= target else min(10.0 * sigma, 1.0)
-    x[:] = best
     return best_value, sigma, steps
