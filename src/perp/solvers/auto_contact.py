@@ -7,6 +7,7 @@ Newton steps refine what is nearly solved. What was done is in `Solution.info`: 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -65,11 +66,22 @@ def solve_contact(problem: ContactProblem, control: Control) -> Attempt:
     """Solve a contact problem with every set, exact or relaxed."""
     if problem.size == 0:
         return Attempt(np.zeros(0), 0)
-    if control.start is not None and control.measure(control.start) <= control.tol:
-        return Attempt(np.array(control.start), 0, None, {"sweeps": 0, "newton_steps": 0, "starts": 0})
+    if control.start is not None:
+        warm = _warm(problem, control)
+        if warm is not None:
+            return warm
     if problem.size <= ONE_CALL and control.plain:
         return _one_call(problem, control)
     return _Stages(problem, control).run()
+
+
+def _warm(problem: ContactProblem, control: Control) -> Attempt | None:
+    """The start itself when it solves the problem, or a few plain Newton steps from it when it nearly does."""
+    if control.measure(control.start) > NEARLY or problem.contact_count > LARGEST_NEWTON:
+        return None
+    stages = _Stages(problem, control)
+    stages.begin(control.begin(problem.size))
+    return stages.finish(True) if stages.check() or stages.refine() else None
 
 
 def _one_call(problem: ContactProblem, control: Control) -> Attempt:
@@ -171,10 +183,7 @@ class _Stages:
 
     def newton(self) -> bool:
         """The proximal Newton stage from each start in turn. Returns whether to stop."""
-        from perp.solvers.contact.elimination import eliminate
-        from perp.solvers.contact.proximal import newton_scale
-
-        factors, rho = eliminate(self.blocks.first, self.blocks.column), newton_scale(self.blocks)
+        factors, rho = self.factors, self.rho
         relaxation: Vector | None = None
         for start in STARTS:
             self.starts += 1
@@ -186,7 +195,7 @@ class _Stages:
                 x = relaxation.copy()
             else:
                 x = self.swept.copy() if start.origin == "sweeps" else np.zeros(self.problem.size)
-            if self._proximal(start, factors, rho, x) or self._refine(factors, rho):
+            if self._proximal(start, factors, rho, x) or self.refine():
                 return True
             if self.exhausted():
                 return False
@@ -207,7 +216,21 @@ class _Stages:
                 return True
         return False
 
-    def _refine(self, factors: Any, rho: Vector) -> bool:
+    @cached_property
+    def factors(self) -> Any:
+        """The order of elimination."""
+        from perp.solvers.contact.elimination import eliminate
+
+        return eliminate(self.blocks.first, self.blocks.column)
+
+    @cached_property
+    def rho(self) -> Vector:
+        """The scales by which Newton tells open, stick and slip apart."""
+        from perp.solvers.contact.proximal import newton_scale
+
+        return newton_scale(self.blocks)
+
+    def refine(self) -> bool:
         """Plain Newton steps from the best point, which reach round-off where a line search no longer sees descent."""
         from perp.solvers.contact.canonical import velocity
         from perp.solvers.contact.newton_system import newton_step
@@ -216,8 +239,10 @@ class _Stages:
             return False
         x, u, dx = self.best.copy(), np.empty(self.best.size), np.zeros(self.best.size)
         for _ in range(REFINEMENTS):
+            if self.exhausted():
+                return False
             velocity(self.blocks, x, u)
-            newton_step(self.blocks, factors, rho, 1e-12, x, u, dx)
+            newton_step(self.blocks, self.factors, self.rho, 1e-12, x, u, dx)
             x += dx
             self.steps += 1
             if not np.isfinite(x).all():
