@@ -36,7 +36,7 @@ class Start(NamedTuple):
         origin: Where it begins: "sweeps", "zero" or "relaxation".
         weight: First proximal weight, relative to the diagonal of W.
         scale: Factor on the scales by which Newton tells open, stick and slip apart.
-        smoothing: Sweeps after each Newton step.
+        smoothing: Sweeps after each Newton step, at least.
         outer: Outer iterations at most.
     """
 
@@ -205,10 +205,11 @@ class _Stages:
         from perp.solvers.contact.proximal import proximal_point
 
         sigma, done = start.weight, 0
+        smoothing = max(start.smoothing, self.affordable_sweeps)
         while done < start.outer and not self.exhausted():
             count = min(self.chunk, start.outer - done)
             _, sigma, taken = proximal_point(
-                self.blocks, factors, start.scale * rho, x, self.best, self.tol, sigma, count, start.smoothing
+                self.blocks, factors, start.scale * rho, x, self.best, self.tol, sigma, count, smoothing
             )
             self.steps += taken
             done += count
@@ -222,6 +223,13 @@ class _Stages:
         from perp.solvers.contact.elimination import eliminate
 
         return eliminate(self.blocks.first, self.blocks.column)
+
+    @cached_property
+    def affordable_sweeps(self) -> int:
+        """How many sweeps cost about a fifth of a Newton step, at most thirty."""
+        upper = self.factors[1]
+        updates = float(np.sum(np.diff(upper).astype(np.float64) ** 2))
+        return int(min(30.0, 0.6 * updates / self.blocks.column.size))
 
     @cached_property
     def rho(self) -> Vector:

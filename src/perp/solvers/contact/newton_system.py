@@ -101,11 +101,20 @@ def _eliminate(c, size, v, height, stride, row, inverse, values, upper, filled, 
             w = list_[k]
             p, t = k * stride, w * stride
             if start[w + 1] - start[w] == 3:
-                for s in range(3):
-                    v0, v1, v2 = values[p + s], values[p + 3 + s], values[p + 6 + s]
-                    row[t + s] -= a * v0 + b * v1 + c_ * v2
-                    row[t + 3 + s] -= d * v0 + e * v1 + f * v2
-                    row[t + 6 + s] -= g * v0 + h * v1 + i * v2
+                # constant indices into short views: no test for negative ones is left in the inner loop
+                V, R = values[p : p + 9], row[t : t + 9]
+                v0, v1, v2 = V[0], V[3], V[6]
+                R[0] -= a * v0 + b * v1 + c_ * v2
+                R[3] -= d * v0 + e * v1 + f * v2
+                R[6] -= g * v0 + h * v1 + i * v2
+                v0, v1, v2 = V[1], V[4], V[7]
+                R[1] -= a * v0 + b * v1 + c_ * v2
+                R[4] -= d * v0 + e * v1 + f * v2
+                R[7] -= g * v0 + h * v1 + i * v2
+                v0, v1, v2 = V[2], V[5], V[8]
+                R[2] -= a * v0 + b * v1 + c_ * v2
+                R[5] -= d * v0 + e * v1 + f * v2
+                R[8] -= g * v0 + h * v1 + i * v2
             else:
                 width = start[w + 1] - start[w]
                 for s in range(width):
