@@ -5,20 +5,14 @@ from __future__ import annotations
 from perp.problems import LCP, BoxedLCP, ContactProblem, Problem, Status
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
+from perp.solvers.auto_contact import solve_contact
 
 # Pivoting keeps dense factors of 8 to 24 n² bytes: beyond this size sweeps come first.
 LARGEST_DENSE = 2000
 
 
-def candidates(problem: Problem) -> list[str]:
-    """Names of solvers to try, in order."""
-    if isinstance(problem, ContactProblem):
-        return ["block-gauss-seidel"]
-    return _pivoting_and_sweeps(problem) if isinstance(problem, (LCP, BoxedLCP)) else []
-
-
-def _pivoting_and_sweeps(problem: LCP | BoxedLCP) -> list[str]:
-    """For a (boxed) LCP: block pivoting where M is symmetric, Lemke where not, sweeps for large ones."""
+def candidates(problem: LCP | BoxedLCP) -> list[str]:
+    """Solvers to try in order: block pivoting where M is symmetric, Lemke where not, sweeps for large ones."""
     from perp.solvers.pivoting.rows import dense, has_moving_bounds, is_symmetric
 
     if isinstance(problem, BoxedLCP):
@@ -35,6 +29,8 @@ def _pivoting_and_sweeps(problem: LCP | BoxedLCP) -> list[str]:
 )
 def auto(problem: Problem, control: Control, options: object) -> Attempt:
     """Try the candidates in order until the shared residual is met."""
+    if isinstance(problem, ContactProblem):
+        return solve_contact(problem, control)
     tried: list[str] = []
     best: tuple[float, Attempt, str] | None = None
     iterations = 0
