@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from perp.problems import Problem
+from perp.problems.cone_program import ConeProgram
 from perp.problems.validation import Vector
 
 
@@ -21,12 +22,15 @@ class Reformulated:
         back: Maps its answer to an answer of the original problem.
         start: Maps a start of the original problem to one of the new, or None when that is not possible.
         info: Maps the new problem's answer to extras for the user, or None.
+        update: For outer iterations: the next problem, given this one's answer, or None when there is none.
+            Successive problems have unknowns of the same shape: each solve starts from the last answer.
     """
 
-    problem: Problem
+    problem: Problem | ConeProgram
     back: Callable[[Vector], Vector]
     start: Callable[[Vector], Vector] | None = None
     info: Callable[[Vector], dict[str, Any]] | None = None
+    update: Callable[[Vector], Reformulated | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,8 @@ class Formulation:
     Attributes:
         name: What to pass as `formulation=`.
         source, target: Problem types.
-        exact: Whether every answer of the new problem is one of the original; False for relaxations.
+        exact: Whether every answer of the new problem is one of the original, False for relaxations; or a
+            function of the problem, for relaxations that are exact on some.
         automatic: Whether `solve` may choose it by itself to reach a solver.
         summary: One line.
         build: Turns the problem.
@@ -46,7 +51,7 @@ class Formulation:
     name: str
     source: type
     target: type
-    exact: bool
+    exact: bool | Callable[[Any], bool]
     automatic: bool
     summary: str
     build: Callable[[Any], Reformulated]
@@ -57,6 +62,10 @@ class Formulation:
         if not isinstance(problem, self.source):
             return f"it starts from {self.source.__name__}, not {type(problem).__name__}"
         return None if self.refuses is None else self.refuses(problem)
+
+    def is_exact(self, problem: Problem) -> bool:
+        """Whether every answer of the new problem answers `problem`."""
+        return self.exact(problem) if callable(self.exact) else self.exact
 
 
 _formulations: dict[str, Formulation] = {}
@@ -69,7 +78,7 @@ def formulation(
     *,
     source: type,
     target: type,
-    exact: bool,
+    exact: bool | Callable[[Any], bool],
     summary: str,
     automatic: bool = False,
     refuses: Callable[[Any], str | None] | None = None,

@@ -64,20 +64,27 @@ def solve(
     if info.needs is not None:
         registry.require_available(info)
     turned = None if route is None else route.build(problem)
-    if turned is None:
-        inner, back = problem, None
-    else:
-        inner, back = turned.problem, turned.back
+    if turned is not None:
         first = None if first is None or turned.start is None else turned.start(first)
 
     def measure(z: Vector) -> float:
-        return judge(problem, z if back is None else back(z))[0]
+        return judge(problem, z if turned is None else turned.back(z))[0]
 
     control = Control(
         measure, tol=tol, max_iterations=max_iterations, time_limit=time_limit, start=first, history=history
     )
     ready = perf_counter()
-    attempt = info.run(inner, control, settings)
+    attempt = info.run(problem if turned is None else turned.problem, control, settings)
+    outer_iterations = 0
+    while turned is not None and turned.update is not None and not _is_final(attempt, control):
+        following = turned.update(attempt.z)
+        if following is None:
+            break
+        turned, outer_iterations = following, outer_iterations + 1
+        control.start, before = attempt.z, attempt.iterations
+        attempt = info.run(turned.problem, control, settings)
+        attempt.iterations += before
+        attempt.info["outer_iterations"] = outer_iterations
     finished = perf_counter()
     if turned is not None:
         attempt = _bring_back(attempt, turned)
@@ -85,6 +92,16 @@ def solve(
     if throw and solution.status is not Status.SOLVED:
         raise NotSolved(problem, solution)
     return solution
+
+
+def _is_final(attempt: Attempt, control: Control) -> bool:
+    """Whether an outer iteration ends here: solved, out of time, or an answer that nothing can start from."""
+    return (
+        not np.isfinite(attempt.z).all()
+        or attempt.reason in (Status.FAILED, Status.DIVERGED, Status.INFEASIBLE)
+        or control.measure(attempt.z) <= control.tol
+        or control.out_of_time()
+    )
 
 
 def _check_limits(tol: float, max_iterations: int | None, time_limit: float | None) -> None:
@@ -117,9 +134,9 @@ def _route(problem: Problem, info: SolverInfo, name: str | None) -> Formulation 
         for candidate in all_formulations().values():
             if (
                 candidate.automatic
-                and candidate.exact
                 and issubclass(candidate.target, info.takes)
                 and candidate.objection(problem) is None
+                and candidate.is_exact(problem)
             ):
                 return candidate
         raise registry.mismatch(info, problem, objection)
@@ -163,7 +180,7 @@ def _conclude(
     elif reason is Status.INFEASIBLE and not proves_infeasible(problem, attempt.info.get("certificate")):
         status = Status.RAY if "ray" in attempt.info else Status.FAILED
     elif reason is None or reason is Status.SOLVED:
-        relaxed = route is not None and not route.exact
+        relaxed = route is not None and not route.is_exact(problem)
         status = Status.RELAXED if relaxed else Status.INACCURATE
     else:
         status = reason
