@@ -16,6 +16,8 @@ from perp.problems.validation import Vector
 
 # Relative change below which further iterations only move round-off.
 STILL = 1e-15
+# Iterations in which the change does not halve: the noise of an inexact g has been reached.
+PATIENCE = 10
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class FixedPoint:
         memory: How many earlier points are mixed; 0 is the plain iteration.
         limit: Iterations at most.
         done: Iterations made.
+        best: The smallest change |g(s) − s| so far.
+        since: Iterations since it last halved.
     """
 
     memory: int = 5
@@ -33,17 +37,21 @@ class FixedPoint:
     done: int = 0
     points: tuple[Vector, ...] = ()
     values: tuple[Vector, ...] = ()
+    best: float = np.inf
+    since: int = 0
 
     def advance(self, point: Vector, value: Vector) -> tuple[Vector, FixedPoint] | None:
-        """The next nonnegative point, with the state that belongs to it; None at the fixed point or the limit."""
-        if self.done + 1 >= self.limit:
-            return None
+        """The next nonnegative point, with the state that belongs to it; None at the fixed point or a limit."""
         size = max(float(np.abs(value).max(initial=0.0)), float(np.abs(point).max(initial=0.0)))
-        if np.abs(value - point).max(initial=0.0) <= STILL * size:
+        change = float(np.abs(value - point).max(initial=0.0))
+        since = 0 if change < 0.5 * self.best else self.since + 1
+        if change <= STILL * size or since >= PATIENCE or self.done + 1 >= self.limit:
             return None
         points = (*self.points, point)[-(self.memory + 1) :]
         values = (*self.values, value)[-(self.memory + 1) :]
-        following = FixedPoint(self.memory, self.limit, self.done + 1, points, values)
+        following = FixedPoint(
+            self.memory, self.limit, self.done + 1, points, values, min(change, self.best), since
+        )
         return np.maximum(_mix(points, values), 0.0), following
 
 
