@@ -80,11 +80,15 @@ def solve(
         following = turned.update(attempt.z)
         if following is None:
             break
+        control.start = attempt.z
+        latest = info.run(following.problem, control, settings)
+        if latest.reason is Status.FAILED or not np.isfinite(latest.z).all():
+            attempt.reason, attempt.message = Status.STALLED, latest.message
+            break
         turned, outer_iterations = following, outer_iterations + 1
-        control.start, before = attempt.z, attempt.iterations
-        attempt = info.run(turned.problem, control, settings)
-        attempt.iterations += before
-        attempt.info["outer_iterations"] = outer_iterations
+        latest.iterations += attempt.iterations
+        latest.info["outer_iterations"] = outer_iterations
+        attempt = latest
     finished = perf_counter()
     if turned is not None:
         attempt = _bring_back(attempt, turned)

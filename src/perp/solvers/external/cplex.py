@@ -62,6 +62,9 @@ def cplex(request: Request) -> Reply:
             )
         model.solve()
         words = model.solution.get_status_string()
-        reason = None if "optimal" in words else Status.TIME_LIMIT if "time" in words else Status.FAILED
-        x = np.array(model.solution.get_values(0, n - 1)) if model.solution.is_primal_feasible() or reason is None else None
+        has_point = model.solution.get_solution_type() != model.solution.type.none
+        x = np.array(model.solution.get_values(0, n - 1)) if has_point else None
+        reason = Status.FAILED if x is None else Status.TIME_LIMIT if "time" in words else Status.STALLED
+        if words.startswith("optimal"):
+            reason = None
         return Reply(x, None, words, reason, model.solution.progress.get_num_barrier_iterations())

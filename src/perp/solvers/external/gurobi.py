@@ -45,8 +45,9 @@ def gurobi(request: Request) -> Reply:
             model.setObjective(0.5 * (x @ program.P.tocsr() @ x) + program.c @ x)
             model.optimize()
             words = _STATUS.get(model.Status, f"status {model.Status}")
-            reason = {2: None, 9: Status.TIME_LIMIT, 7: Status.ITERATION_LIMIT}.get(model.Status, Status.FAILED)
             found = np.array(x.X) if model.SolCount else None
+            reasons = {2: None, 7: Status.ITERATION_LIMIT, 9: Status.TIME_LIMIT, 13: Status.STALLED}
+            reason = reasons.get(model.Status, Status.FAILED)
             return Reply(found, None, words, reason, int(model.BarIterCount))
 
 
