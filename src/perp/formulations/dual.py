@@ -44,9 +44,16 @@ def dual(problem: ContactProblem) -> Reformulated:
     summary="the dual in impulse units, as published in 2014",
 )  # fmt: skip
 def dual_published(problem: ContactProblem) -> Reformulated:
-    """The dual without scaling: solvers' absolute tolerances meet impulses of a thousandth."""
+    """The dual without scaling: solvers' absolute tolerances meet impulses of a thousandth.
+
+    As in the published model, momentum and velocity of the bodies are unknowns too. They do not change the optimum, but
+    they do change the averages in some stopping tests, and so the digits.
+    """
     scaled = ScaledContact(problem, units="impulse")
-    return _without_update(scaled, _program(scaled, scaled.q))
+    program = _program(scaled, scaled.q)
+    if problem.dynamics is None:
+        return _without_update(scaled, program)
+    return _without_update(scaled, _with_bodies(program, scaled))
 
 
 @formulation(
@@ -97,7 +104,9 @@ def _impulse(scaled: ScaledContact, z: Vector) -> Vector:
 
 
 def _start(scaled: ScaledContact, program: ConeProgram, impulse: Vector) -> Vector:
-    return np.concatenate([scaled.unknown(impulse), np.zeros(program.row_count)])
+    z = np.zeros(program.size)
+    z[: impulse.size] = scaled.unknown(impulse)
+    return z
 
 
 def _program(scaled: ScaledContact, q: Vector, *, edges: int | None = None) -> ConeProgram:
@@ -123,6 +132,30 @@ def _program(scaled: ScaledContact, q: Vector, *, edges: int | None = None) -> C
     G, h = sparse_rows(rows, n)
     cones = tuple(1 + ball.rows.size for ball in scaled.balls)
     return ConeProgram(scaled.W, q, G, h, 0, nonnegative, cones, start=np.zeros(n))
+
+
+def _with_bodies(program: ConeProgram, scaled: ScaledContact) -> ConeProgram:
+    """The same program with k = p + Jᵀ x and v = M⁻¹ k as further unknowns."""
+    from scipy.sparse import block_array, block_diag, csc_array, eye_array
+
+    mass, jacobian, momentum, _ = scaled.bodies
+    n = momentum.size
+    nothing, one = csc_array((n, n)), eye_array(n)
+    G = block_array(
+        [
+            [csc_array(-jacobian.T), one, nothing],
+            [csc_array((n, scaled.problem.size)), csc_array(-np.linalg.inv(mass)), one],
+            [program.G, csc_array((program.row_count, n)), csc_array((program.row_count, n))],
+        ]
+    )
+    return ConeProgram(
+        csc_array(block_diag([program.P, csc_array((2 * n, 2 * n))])),
+        np.concatenate([program.c, np.zeros(2 * n)]),
+        csc_array(G),
+        np.concatenate([-momentum, np.zeros(n), program.h]),
+        2 * n, program.nonnegative, program.second_order,
+        start=np.concatenate([program.start, momentum, scaled.free_body_velocity]),
+    )  # fmt: skip
 
 
 def _facets(ball: Ball, edges: int) -> list[Row]:

@@ -147,12 +147,13 @@ def _read(text: str, size: int, place: Path) -> Reply:
 
 
 def _complaint(place: Path) -> str:
-    """What GAMS or the solver said went wrong: the first marked lines of the log or the listing."""
-    for name in ("model.log", "model.lst"):
+    """What GAMS or the solver said went wrong: the first telling lines of the listing or the log."""
+    for name, marks in (("model.lst", ("****",)), ("model.log", ("***", "error", "exceed"))):
         file = place / name
         if file.exists():
-            lines = [line.strip(" *-") for line in file.read_text(errors="replace").splitlines()]
-            told = [line for line in lines if any(word in line.lower() for word in ("licens", "error", "exceed", "limit:"))]
+            lines = file.read_text(errors="replace").splitlines()
+            told = [line.strip(" *-") for line in lines if any(mark in line.lower() for mark in marks)]
+            told = [line for line in told if line and not line.endswith("SUMMARY")]
             if told:
                 return " / ".join(dict.fromkeys(told[:3]))[:250]
     return "no answer and no explanation"

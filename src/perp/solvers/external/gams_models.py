@@ -60,7 +60,7 @@ def motion_model(problem: MotionMCP, start: Vector, ending: str, *, proximal: bo
         "variables v(i), x(r), sigma(k);",
         *_bounds(problem, range(n, n + rows), "x"), "sigma.lo(k) = 0;",
         "equations motion(i), law(r), cone(k);",
-        "motion(i).. sum(j$M(i,j), M(i,j)*v(j)) - p(i) - sum(r$J(r,i), J(r,i)*x(r)) =e= 0;",
+        "motion(i).. sum(j$M(i,j), M(i,j)*v(j)) - p(i) - sum(r$D(r,i), D(r,i)*x(r)) =e= 0;",
         f"law(r).. ({_U('r')}{_relaxation(problem, 'r')})$(not tangent(r))",
         f"  + (sum((k,q)$(tail(k,r) and head(k,q)), x(q))*({_U('r')}) + sum(k$tail(k,r), sigma(k))*x(r))$tangent(r)",
         "  + epsilon*(x(r) - centre(r)) =n= 0;",
@@ -86,8 +86,8 @@ def equilibrium_model(problem: MotionMCP, start: Vector, ending: str) -> str:
         "variables v(i), x(r), f(r), energy(k);",
         *_bounds(problem, n + plain, "x", offset=n),
         "equations motion(i), gap(r), work(k), conic(k);",
-        "motion(i).. sum(j$M(i,j), M(i,j)*v(j)) - p(i) - sum(r$(J(r,i) and plain(r)), J(r,i)*x(r))",
-        "  - sum(r$(J(r,i) and tangent(r)), J(r,i)*f(r)) =e= 0;",
+        "motion(i).. sum(j$M(i,j), M(i,j)*v(j)) - p(i) - sum(r$(D(r,i) and plain(r)), D(r,i)*x(r))",
+        "  - sum(r$(D(r,i) and tangent(r)), D(r,i)*f(r)) =e= 0;",
         f"gap(r)$plain(r).. {_U('r')}{_relaxation(problem, 'r')} =g= 0;",
         f"work(k).. energy(k) =e= sum(q$tail(k,q), ({_U('q')})*f(q));",
         "conic(k).. sum(q$tail(k,q), sqr(f(q))) =l= sum(q$head(k,q), sqr(x(q)));",
@@ -101,7 +101,7 @@ def equilibrium_model(problem: MotionMCP, start: Vector, ending: str) -> str:
         "putclose empinfo;",
         "solve contact using emp;",
         "x.l(r)$tangent(r) = f.l(r);",
-        _report([("i", "v.l(i)"), ("r", "x.l(r)"), ("k", "0*energy.l(k)")]),
+        _report([("i", "v.l(i)"), ("r", "x.l(r)"), ("k", "energy.l(k)")]),
     ]  # fmt: skip
     return "\n".join(lines)
 
@@ -113,14 +113,14 @@ def _motion_data(problem: MotionMCP) -> list[str]:
         _set("i", problem.momentum.size), "alias(i, j);", _set("r", problem.bias.size), "alias(r, q);",
         _set("k", len(problem.balls)),
         _matrix("M", "i,j", problem.mass), _vector("p", "i", problem.momentum),
-        _matrix("J", "r,i", problem.jacobian_matrix), _vector("b", "r", problem.bias),
+        _matrix("D", "r,i", problem.jacobian_matrix), _vector("b", "r", problem.bias),
         _pairs("head", "k,r", heads), _pairs("tail", "k,r", tails),
     ]  # fmt: skip
 
 
 def _U(row: str) -> str:
     """The velocity of a row."""
-    return f"sum(i$J({row},i), J({row},i)*v(i)) + b({row})"
+    return f"sum(i$D({row},i), D({row},i)*v(i)) + b({row})"
 
 
 def _relaxation(problem: MotionMCP, row: str) -> str:
