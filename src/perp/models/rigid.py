@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from perp.problems import ContactProblem
+from perp.problems import ConstraintSet, ContactProblem, Coulomb, Free
 from perp.problems.validation import Vector
 
 GRAVITY = 9.81
@@ -54,12 +56,69 @@ def frame(normal: Vector) -> np.ndarray:
     return np.array([n, first, np.cross(n, first)])
 
 
-def contact_rows(point: Vector, normal: Vector) -> np.ndarray:
-    """Rows d, p × d of a body's contact: the velocities of its point p along n, t₁ and t₂, shape (3, 6).
+def slope_gravity(angle: float) -> Vector:
+    """Free fall in the frame of a plane tilted by `angle` [degrees]: x downhill, z along its normal [m/s²]."""
+    tilt = math.radians(angle)
+    return GRAVITY * np.array([math.sin(tilt), 0.0, -math.cos(tilt)])
+
+
+class Bodies:
+    """Free rigid bodies under gravity, to which contacts and joints are added row by row.
 
     Args:
-        point: From the body's centre of mass to the contact, in the world's directions [m].
-        normal: Towards this body.
+        gravity: Acceleration of free fall [m/s²], shape (3,).
+        step: Time step h [s].
     """
-    directions = frame(normal)
-    return np.hstack([directions, np.cross(np.asarray(point, dtype=float), directions)])
+
+    def __init__(self, gravity: Vector, step: float) -> None:
+        self.gravity, self.step = np.asarray(gravity, dtype=float), step
+        self.masses: list[np.ndarray] = []
+        self.centres: list[Vector] = []
+        self.velocities: list[Vector] = []
+        self.rows: list[list[tuple[int, np.ndarray]]] = []
+        self.bias: list[float] = []
+        self.sets: list[ConstraintSet] = []
+
+    def add(self, mass: float, inertia: Vector, centre: Any, velocity: Any = (0.0,) * 6) -> int:
+        """A body at `centre` [m] with linear and angular `velocity`; returns its number."""
+        self.masses.append(mass_block(mass, inertia))
+        self.centres.append(np.asarray(centre, dtype=float))
+        self.velocities.append(np.asarray(velocity, dtype=float))
+        return len(self.masses) - 1
+
+    def contact(self, body: int, other: int | None, point: Any, normal: Any, mu: float) -> None:
+        """A contact with friction at `point` [m]; the normal points from `other` (None: the ground) to `body`."""
+        self._rows(body, other, np.asarray(point, dtype=float), frame(np.asarray(normal, dtype=float)))
+        self.sets.append(Coulomb(mu))
+
+    def ball_joint(self, body: int, other: int | None, point: Any) -> None:
+        """Keeps the point of both bodies together: three free rows."""
+        self._rows(body, other, np.asarray(point, dtype=float), np.eye(3))
+        self.sets += [Free()] * 3
+
+    def _rows(self, body: int, other: int | None, point: Vector, directions: np.ndarray) -> None:
+        here = np.hstack([directions, np.cross(point - self.centres[body], directions)])
+        for k, direction in enumerate(directions):
+            blocks = [(body, here[k])]
+            if other is not None:
+                arm = point - self.centres[other]
+                blocks.append((other, -np.concatenate([direction, np.cross(arm, direction)])))
+            self.rows.append(blocks)
+            self.bias.append(0.0)
+
+    def model(self, name: str) -> Model:
+        """The contact problem of one step."""
+        jacobian = np.zeros((len(self.rows), 6 * len(self.masses)))
+        for i, blocks in enumerate(self.rows):
+            for body, values in blocks:
+                jacobian[i, 6 * body : 6 * body + 6] += values
+        momentum = np.concatenate(
+            [
+                mass @ velocity + self.step * np.concatenate([mass[0, 0] * self.gravity, np.zeros(3)])
+                for mass, velocity in zip(self.masses, self.velocities, strict=True)
+            ]
+        )
+        problem = ContactProblem.from_dynamics(
+            np.array(self.masses), jacobian, momentum, np.array(self.bias), self.sets
+        )
+        return Model(name, problem, self.step)
