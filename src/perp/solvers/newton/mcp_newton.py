@@ -29,6 +29,10 @@ RANK_TOLERANCE = 1e-12
 ENOUGH, HALVINGS = 1e-4, 12
 # A step may be as bad as the worst of so many merits: a narrow curved valley is crossed instead of followed.
 MEMORY = 4
+# Iterations in which the merit does not fall to this fraction of its best: time for a path search.
+SLOW, PATIENCE = 0.8, 10
+# ‖Φ‖² relative to the scale of the unknowns at which only round-off is left.
+CONVERGED = 1e-30
 DAMPINGS = (1e-6, 1e-4, 1e-2, 1.0, 1e2)
 
 
@@ -54,18 +58,27 @@ def mcp_newton(problem: MCP, control: Control, options: McpNewtonOptions) -> Att
     limit = control.limit(ITERATIONS)
     value = equations.value(z)
     merits = [float(value @ value)]
-    searches = 0
-    done = 0
+    searches = done = slow = 0
+    best = np.inf
     while not control.check(done, np.clip(z, problem.lo, problem.hi)):
+        if merits[-1] <= CONVERGED * float(equations.d @ equations.d):
+            # solved as an MCP: if the problem that it came from is not, its formulation is a relaxation
+            return Attempt(np.clip(z, problem.lo, problem.hi), done, info={"path_searches": searches})
         if done >= limit:
             control.reason = Status.ITERATION_LIMIT
             break
-        matrix = equations.derivative(z)
-        step = _descend(equations, z, value, matrix, max(merits[-MEMORY:]))
+        slow = 0 if merits[-1] < SLOW * best else slow + 1
+        best = min(best, merits[-1])
+        step = None
+        if slow < PATIENCE or not options.path_search:
+            step = _descend(equations, z, value, equations.derivative(z), max(merits[-MEMORY:]))
         if step is None and options.path_search:
             clipped = np.clip(z, problem.lo, problem.hi)
-            step = path_search(problem, clipped, equations.derivative(clipped), equations.d)
+            step = path_search(problem, clipped, equations.derivative(clipped), equations.d, control.out_of_time)
             searches += step is not None
+            slow = 0
+            if step is None:
+                step = _descend(equations, z, value, equations.derivative(z), max(merits[-MEMORY:]))
         if step is None or np.array_equal(step, z):
             control.reason = Status.STALLED
             break

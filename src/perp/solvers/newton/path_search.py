@@ -11,13 +11,15 @@ Dirkse and Ferris, The PATH solver (1995).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from perp.problems import MCP
 from perp.problems.validation import Vector
 
 # A path through a nondegenerate problem visits each unknown a few times.
-CELLS_PER_UNKNOWN = 10
+CELLS_PER_UNKNOWN = 3
 # Proximal perturbation of a singular linearisation, relative to the scale of each unknown.
 PERTURBATION = 1e-8
 # Fraction of the predicted decrease that a point of the path must keep (Armijo).
@@ -25,7 +27,9 @@ ENOUGH = 1e-4
 HALVINGS = 30
 
 
-def path_search(problem: MCP, z: Vector, matrix: np.ndarray, d: Vector) -> Vector | None:
+def path_search(
+    problem: MCP, z: Vector, matrix: np.ndarray, d: Vector, out_of_time: Callable[[], bool]
+) -> Vector | None:
     """A point of the box with a smaller normal map than z, or None when the path has none.
 
     Args:
@@ -33,12 +37,13 @@ def path_search(problem: MCP, z: Vector, matrix: np.ndarray, d: Vector) -> Vecto
         z: The current point, in the box.
         matrix: Jacobian of f at z, dense.
         d: Scale of each unknown (change of f per unit of it), shape (n,).
+        out_of_time: Whether to give up.
     """
     lo, hi = problem.lo, problem.hi
     f = problem.evaluate(z)
     x = np.where((z <= lo) & (f > 0), z - f / d, np.where((z >= hi) & (f < 0), z - f / d, z))
     value = f + d * (x - z)
-    path = _follow(matrix + PERTURBATION * np.diag(d), d, lo, hi, x, value)
+    path = _follow(matrix + PERTURBATION * np.diag(d), d, lo, hi, x, value, out_of_time)
     size = float(np.linalg.norm(value))
     for t, point in _backwards(path):
         clipped = np.clip(point, lo, hi)
@@ -49,14 +54,17 @@ def path_search(problem: MCP, z: Vector, matrix: np.ndarray, d: Vector) -> Vecto
 
 
 def _follow(
-    matrix: np.ndarray, d: Vector, lo: Vector, hi: Vector, x: Vector, value: Vector
+    matrix: np.ndarray, d: Vector, lo: Vector, hi: Vector, x: Vector, value: Vector,
+    out_of_time: Callable[[], bool],
 ) -> list[tuple[float, Vector]]:
     """Corners (t, x) of the piecewise linear path, from t = 0."""
     corners = [(0.0, x.copy())]
     # −1 below the box, 0 inside, 1 above: which column the cell's matrix has
     side = np.where(x < lo, -1, np.where(x > hi, 1, 0))
     t, crossing, heading = 0.0, -1, 0.0
-    for _ in range(CELLS_PER_UNKNOWN * x.size + CELLS_PER_UNKNOWN):
+    for _ in range(CELLS_PER_UNKNOWN * x.size + 10):
+        if out_of_time():
+            break
         cell = np.where(side == 0, matrix, np.diag(d))
         try:
             direction = np.linalg.solve(cell, -value)
