@@ -2,8 +2,8 @@
 
 Each condition becomes one equation by the Fischer–Burmeister function φ(a, b) = a + b − √(a² + b²), whose zeros are
 0 ≤ a ⊥ b ≥ 0. Newton steps of least norm (Jacobians may be singular: redundant contacts) with a line search, then
-Levenberg–Marquardt steps, and when neither goes down, a path search (`path_search`). One dense factorisation a step,
-O(n³).
+Levenberg–Marquardt steps, and when neither goes down fast enough, a path search (`path_search`); after that, other
+starts. One dense factorisation a step, O(n³).
 
 References: De Luca, Facchinei and Kanzow (1996); Billups, Algorithms for complementarity problems (1995); Munson and
 others, The semismooth algorithm for large scale complementarity problems (2001).
@@ -16,13 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from perp.problems import MCP, Status
-from perp.problems.column_scale import column_scale
 from perp.problems.validation import Vector, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.newton.path_search import path_search
 from perp.solvers.registry import register
 
 ITERATIONS = 500
+# After so many another start is worth more than another step.
+ITERATIONS_A_START = 120
 # Singular values below this fraction of the largest count as zero: the step of least norm ignores them.
 RANK_TOLERANCE = 1e-12
 # Armijo constant, and halvings of a step before another kind of step is tried.
@@ -51,42 +52,78 @@ class McpNewtonOptions:
 )
 @np.errstate(all="ignore")
 def mcp_newton(problem: MCP, control: Control, options: McpNewtonOptions) -> Attempt:
-    """Solve an MCP from its start, or from the box's point nearest 0."""
-    z = np.clip(control.start, problem.lo, problem.hi) if control.start is not None else problem.first_point
-    z = np.array(z, dtype=np.float64)
-    equations = _Equations(problem, z)
+    """Solve an MCP from its start; if that stalls, from other points of the box."""
     limit = control.limit(ITERATIONS)
-    value = equations.value(z)
-    merits = [float(value @ value)]
-    searches = done = slow = 0
-    best = np.inf
-    while not control.check(done, np.clip(z, problem.lo, problem.hi)):
-        if merits[-1] <= CONVERGED * float(equations.d @ equations.d):
-            # solved as an MCP: if the problem that it came from is not, its formulation is a relaxation
-            return Attempt(np.clip(z, problem.lo, problem.hi), done, info={"path_searches": searches})
-        if done >= limit:
+    run = _Run(problem, control, options)
+    for start in _starts(problem, control):
+        if run.descend(start, min(limit, run.done + ITERATIONS_A_START)) or control.reason is Status.TIME_LIMIT:
+            break
+        if run.done >= limit:
             control.reason = Status.ITERATION_LIMIT
             break
-        slow = 0 if merits[-1] < SLOW * best else slow + 1
-        best = min(best, merits[-1])
-        step = None
-        if slow < PATIENCE or not options.path_search:
-            step = _descend(equations, z, value, equations.derivative(z), max(merits[-MEMORY:]))
-        if step is None and options.path_search:
-            clipped = np.clip(z, problem.lo, problem.hi)
-            step = path_search(problem, clipped, equations.derivative(clipped), equations.d, control.out_of_time)
-            searches += step is not None
-            slow = 0
-            if step is None:
-                step = _descend(equations, z, value, equations.derivative(z), max(merits[-MEMORY:]))
-        if step is None or np.array_equal(step, z):
-            control.reason = Status.STALLED
-            break
-        z = step
+    if run.converged is not None:
+        return Attempt(run.converged, run.done, info={"path_searches": run.searches})
+    return control.attempt(problem.first_point, run.done, path_searches=run.searches)
+
+
+def _starts(problem: MCP, control: Control) -> list[Vector]:
+    """Where to begin: the start, then points of the box near 0, 1 and −1."""
+    size = problem.size
+    first = problem.first_point if control.start is None else control.start
+    others = (np.zeros(size), np.ones(size), -np.ones(size))
+    return [np.clip(start, problem.lo, problem.hi) for start in (first, *others)]
+
+
+class _Run:
+    """The iterations of one solve, over all its starts."""
+
+    def __init__(self, problem: MCP, control: Control, options: McpNewtonOptions) -> None:
+        self.problem, self.control, self.options = problem, control, options
+        self.done = self.searches = 0
+        # an answer of the MCP whose residual in the problem that it came from is large: that is a relaxation
+        self.converged: Vector | None = None
+
+    def descend(self, z: Vector, limit: int) -> bool:
+        """Iterate from z until solved; False when stalled or at the limit."""
+        problem, control = self.problem, self.control
+        equations = _Equations(problem, z)
         value = equations.value(z)
-        merits.append(float(value @ value))
-        done += 1
-    return control.attempt(np.clip(z, problem.lo, problem.hi), done, path_searches=searches)
+        merits, best, slow = [float(value @ value)], np.inf, 0
+        while True:
+            clipped = np.clip(z, problem.lo, problem.hi)
+            if control.check(self.done, clipped):
+                return control.reason is None
+            if merits[-1] <= CONVERGED * float(equations.d @ equations.d):
+                self.converged = clipped
+                return True
+            if self.done >= limit:
+                control.reason = Status.ITERATION_LIMIT
+                return False
+            slow = 0 if merits[-1] < SLOW * best else slow + 1
+            best = min(best, merits[-1])
+            step = _descend(equations, z, value, max(merits[-MEMORY:])) if slow < PATIENCE else None
+            if step is None:
+                # elsewhere the unknowns may act more or less strongly than at the start
+                equations = _Equations(problem, z)
+                value = equations.value(z)
+                merits, best, slow = [float(value @ value)], np.inf, 0
+                step = self._search(equations, z)
+                if step is None:
+                    step = _descend(equations, z, value, merits[-1])
+            if step is None or np.array_equal(step, z):
+                control.reason = Status.STALLED
+                return False
+            z = step
+            value = equations.value(z)
+            merits.append(float(value @ value))
+            self.done += 1
+
+    def _search(self, equations: _Equations, z: Vector) -> Vector | None:
+        if not self.options.path_search:
+            return None
+        step = path_search(self.problem, z, equations.derivative(z), equations.d, self.control.out_of_time)
+        self.searches += step is not None
+        return step
 
 
 class _Equations:
@@ -94,7 +131,7 @@ class _Equations:
 
     def __init__(self, problem: MCP, z: Vector) -> None:
         self.problem = problem
-        self.d = column_scale(self.derivative(z))
+        self.d = problem.column_scale_at(z)
         self.has_lo, self.has_hi = np.isfinite(problem.lo), np.isfinite(problem.hi)
         self.lo = np.where(self.has_lo, problem.lo, 0.0)
         self.hi = np.where(self.has_hi, problem.hi, 0.0)
@@ -108,10 +145,10 @@ class _Equations:
         """Φ(z)."""
         return self._evaluate(z)[0]
 
-    def jacobian(self, z: Vector, matrix: np.ndarray) -> np.ndarray:
+    def jacobian(self, z: Vector) -> np.ndarray:
         """An element of the generalised Jacobian of Φ."""
         _, by_z, by_f = self._evaluate(z)
-        return np.diag(by_z) + by_f[:, None] * matrix
+        return np.diag(by_z) + by_f[:, None] * self.derivative(z)
 
     def _evaluate(self, z: Vector) -> tuple[Vector, Vector, Vector]:
         """Φ with its derivatives by z and by f: free rows f, bounds folded in one after the other."""
@@ -141,12 +178,12 @@ def _fischer_burmeister(a: Vector, b: Vector) -> tuple[Vector, Vector, Vector]:
 
 
 def _descend(
-    equations: _Equations, z: Vector, value: Vector, matrix: np.ndarray, worst: float
+    equations: _Equations, z: Vector, value: Vector, worst: float
 ) -> Vector | None:
     """A Newton step of least norm, or a damped one, that makes ‖Φ‖² small enough; None when there is none."""
     from scipy.linalg import lstsq
 
-    H = equations.jacobian(z, matrix)
+    H = equations.jacobian(z)
     if not np.isfinite(H).all():
         return None
     newton = lstsq(H, -value, cond=RANK_TOLERANCE, lapack_driver="gelsy", check_finite=False)[0]

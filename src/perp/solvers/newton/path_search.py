@@ -34,12 +34,13 @@ def path_search(
 
     Args:
         problem: The problem.
-        z: The current point, in the box.
-        matrix: Jacobian of f at z, dense.
+        z: The current point; what lies outside the box is moved into it.
+        matrix: Jacobian of f near z, dense.
         d: Scale of each unknown (change of f per unit of it), shape (n,).
         out_of_time: Whether to give up.
     """
     lo, hi = problem.lo, problem.hi
+    z = np.clip(z, lo, hi)
     f = problem.evaluate(z)
     x = np.where((z <= lo) & (f > 0), z - f / d, np.where((z >= hi) & (f < 0), z - f / d, z))
     value = f + d * (x - z)
