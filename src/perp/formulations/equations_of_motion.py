@@ -26,6 +26,7 @@ from perp.problems.validation import Vector
 
 # Under the root of a norm, so that it has a derivative at 0; far below round-off of unknowns of size 1.
 ROOT_FLOOR = 1e-30
+WEIGHT_FLOOR = 1e-8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +109,7 @@ def _mcp(scaled: ScaledContact, relaxed: bool) -> MotionMCP:
         out[n : n + rows] = u
         for k, ball in enumerate(balls):
             i, t = ball.normal, ball.rows
-            out[n + t] = x[i] * u[t] + speed[k] * x[t]
+            out[n + t] = (x[i] * u[t] + speed[k] * x[t]) / _weight(x[i], speed[k])
             out[n + rows + k] = x[i] - _norm(x[t])
             if relaxed:
                 out[n + i] -= _norm(u[t])
@@ -123,10 +124,12 @@ def _mcp(scaled: ScaledContact, relaxed: bool) -> MotionMCP:
         D[n : n + rows, :n] = jacobian
         for k, ball in enumerate(balls):
             i, t = ball.normal, ball.rows
-            D[n + t, :n] *= x[i]
-            D[n + t, n + i] = u[t]
-            D[n + t, n + t] = speed[k]
-            D[n + t, n + rows + k] = x[t]
+            weight = _weight(x[i], speed[k])
+            law = (x[i] * u[t] + speed[k] * x[t]) / weight**2
+            D[n + t, :n] *= x[i] / weight
+            D[n + t, n + i] = (u[t] - law * x[i]) / weight
+            D[n + t, n + t] = speed[k] / weight
+            D[n + t, n + rows + k] = (x[t] - law * speed[k]) / weight
             D[n + rows + k, n + i] = 1.0
             D[n + rows + k, n + t] = -x[t] / _norm(x[t])
             if relaxed:
@@ -141,6 +144,11 @@ def _mcp(scaled: ScaledContact, relaxed: bool) -> MotionMCP:
     ):  # fmt: skip
         object.__setattr__(mcp, name, value)
     return mcp
+
+
+def _weight(push: float, speed: float) -> float:
+    """√(x_N² + σ²): makes the friction row a mixture of û_T and x_T whose weights do not vanish together."""
+    return float(np.sqrt(push**2 + speed**2 + WEIGHT_FLOOR**2))
 
 
 def _norm(x: Vector) -> float:

@@ -103,13 +103,10 @@ class _Run:
             best = min(best, merits[-1])
             step = _descend(equations, z, value, max(merits[-MEMORY:])) if slow < PATIENCE else None
             if step is None:
-                # elsewhere the unknowns may act more or less strongly than at the start
-                equations = _Equations(problem, z)
-                value = equations.value(z)
-                merits, best, slow = [float(value @ value)], np.inf, 0
+                best, slow = np.inf, 0
                 step = self._search(equations, z)
                 if step is None:
-                    step = _descend(equations, z, value, merits[-1])
+                    step = _descend(equations, z, value, max(merits[-MEMORY:]))
             if step is None or np.array_equal(step, z):
                 control.reason = Status.STALLED
                 return False
