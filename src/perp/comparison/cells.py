@@ -17,14 +17,14 @@ class Cell:
         row: What the row is called.
         column: One of `COLUMNS`.
         solver: The solver's name.
-        formulation: The formulation's name.
+        formulation: The formulation's name, or None for the problem as it is.
         options: Options of the solver.
     """
 
     row: str
     column: str
     solver: str
-    formulation: str
+    formulation: str | None
     options: dict[str, Any] = field(default_factory=dict)
 
 
