@@ -77,13 +77,13 @@ def test_a_solver_that_crashes_or_hangs_is_a_failed_cell(
     startup = tmp_path / "sitecustomize.py"
     startup.write_text(f"import perp.solvers\nperp.solvers.__path__.append({str(tmp_path)!r})\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("perp.comparison.running.START_UP", 20.0)
+    monkeypatch.setattr("perp.comparison.running.GRACE", 1.0)
     from perp.solvers import registry
 
     registry.register("misbehave", takes=perp.ContactProblem, summary="")(lambda problem, control, options: None)  # type: ignore[arg-type,return-value]
     try:
         cells = [Cell("misbehave", "dual", "misbehave", None), OURS[0]]  # type: ignore[arg-type]
-        results = run_cells(cells, box_on_slope().problem, step=1e-3, time_limit=1.0, workers=1)
+        results = run_cells(cells, box_on_slope().problem, step=1e-3, time_limit=4.0, workers=1)
     finally:
         registry.unregister("misbehave")
     assert results[0].verdict is Verdict.FAILED

@@ -29,5 +29,7 @@ def published(cell: Cell, angle: float, quantity: str) -> float | None:
         angle: 0 or 25 [degrees].
         quantity: "normal" or "tangential".
     """
-    row = cell.row.removeprefix("gams-")
-    return _tables().get(f"{angle:g}", {}).get(quantity, {}).get(row, {}).get(cell.column)
+    if not cell.row.startswith("gams-"):
+        return None
+    rows = _tables().get(f"{angle:g}", {}).get(quantity, {})
+    return rows.get(cell.row.removeprefix("gams-"), {}).get(cell.column)

@@ -17,8 +17,10 @@ from perp.comparison.verdict import CellResult, Verdict
 from perp.problems import ContactProblem
 from perp.solvers import registry
 
-# Time for a worker to start and load its packages, on top of a cell's own limit.
-START_UP = 60.0
+# Seconds for a worker to start and load its packages.
+START_UP = 120.0
+# Seconds on top of a cell's own limit before its process is ended: building and judging are not in the limit.
+GRACE = 15.0
 # One thread each: cells are small, and several run side by side.
 ENVIRONMENT = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")}
 
@@ -92,20 +94,18 @@ class _Worker:
 
     def run(self, cell: Cell, problem: ContactProblem, limits: dict[str, Any]) -> CellResult:
         """One cell; a hang or a crash becomes a failed result."""
-        process = self._start()
-        assert process.stdin is not None
-        assert process.stdout is not None
         limit = limits["time_limit"]
+        process = self._process
         try:
+            process = self._start()
+            assert process.stdin is not None
             pickle.dump({"cell": cell, "problem": problem, **limits}, process.stdin)
             process.stdin.flush()
-            ready, _, _ = select.select([process.stdout], [], [], limit + START_UP)
-            if ready:
-                return pickle.load(process.stdout)  # noqa: S301
+            if _waits(process, limit + GRACE):
+                return pickle.load(process.stdout)  # type: ignore[arg-type]  # noqa: S301
             message = f"no answer within {limit:.3g} s: the process was ended"
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
-            process.wait()
-            code = process.returncode
+            code = process.wait() if process is not None else 0
             message = f"the solver ended its process ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
         self._end()
         return CellResult(cell, Verdict.FAILED, message=message)
@@ -117,6 +117,9 @@ class _Worker:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 env={**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(sys.path)},
             )  # fmt: skip
+            if not _waits(self._process, START_UP):
+                raise EOFError
+            pickle.load(self._process.stdout)  # type: ignore[arg-type]  # noqa: S301
         return self._process
 
     def _end(self) -> None:
@@ -127,3 +130,8 @@ class _Worker:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def _waits(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether something to read arrives in time; the end of the stream counts."""
+    return bool(select.select([process.stdout], [], [], seconds)[0])

@@ -19,23 +19,26 @@ def main() -> None:
     os.dup2(silence, 2)
     from perp.comparison.verdict import run_cell
 
+    warm_up()
+    pickle.dump("ready", answers)
+    answers.flush()
     while True:
         try:
             request: dict[str, Any] = pickle.load(sys.stdin.buffer)  # noqa: S301
         except EOFError:
             return
-        warm_up(request["problem"])
         pickle.dump(run_cell(**request), answers)
         answers.flush()
 
 
-def warm_up(problem: Any) -> None:
-    """Load compiled code before the clock runs."""
+def warm_up() -> None:
+    """Load solvers and compiled code before the clock runs."""
     import numpy as np
 
-    from perp.problems import residual
+    from perp.problems import ContactProblem
+    from perp.solvers import solve
 
-    residual(problem, np.zeros(problem.size))
+    solve(ContactProblem.coulomb(np.eye(3), -np.ones(3), 0.5), "cone-interior", formulation="dual", throw=False)
 
 
 if __name__ == "__main__":
