@@ -36,7 +36,7 @@ def stack(
 ) -> perp.ContactProblem:
     """One time step of `count` boxes on top of each other, each on the four lower corners.
 
-    Four corners with three rows each, for a box that has six ways to move: the impulses are not unique, the motion is.
+    Twelve rows for a box that has six ways to move: the impulses are not unique, the motion is.
 
     Args:
         count: Number of boxes.
@@ -143,29 +143,25 @@ def table(title: str, quantity: str, rows: list[Row]) -> Table:
 
 def main() -> None:
     """Solve everything and print it."""
+    console = Console(highlight=False)
     began = time.perf_counter()
-    slope, tower, lift_off, lcps = slope_rows(), stack_rows(), lift_off_rows(), lcp_rows()
+    with console.status("Solving (the first run also compiles the solvers, once)"):
+        slope, tower, lift_off, lcps = slope_rows(), stack_rows(), lift_off_rows(), lcp_rows()
     elapsed = time.perf_counter() - began
 
-    console = Console(highlight=False)
-    console.print(
-        f"\n[bold cyan]perp {perp.__version__}[/]  hard frictional contact, with answers you can check"
-    )
     limit = np.degrees(np.arctan(FRICTION))
-    console.print(
-        table(f"A box let go on a slope. Friction holds it up to {limit:.2f}°", "known [m/s]", slope)
-    )
+    title = f"A box let go on a slope. Friction holds it up to {limit:.2f}°"
+    console.print(f"\n[bold cyan]perp {perp.__version__}[/]  hard frictional contact, answers you can check")
+    console.print(table(title, "known [m/s]", slope))
     console.print(table("Five boxes on top of each other. What does each level carry?", "known [N]", tower))
     console.print(table("A box sliding at 6 m/s. How fast does it lift off?", "known [m/s]", lift_off))
-    console.print("The relaxation is another problem, solved well: perp offers it under its own name only.\n",
-                  style="italic")  # fmt: skip
+    console.print("[italic]The relaxation is another problem: perp offers it under its own name only.[/]")
     console.print(table("Linear complementarity problems", "known Σz", lcps))
-    console.print(lcps[-1].solution.status.value + "\n", style="italic")
-    count = len({id(row.solution) for row in (*slope, *tower, *lift_off, *lcps)})
-    names = ", ".join(sorted({row.solution.solver for row in (*slope, *tower, *lift_off, *lcps)}))
-    console.print(
-        f"[bold]{count} problems in {elapsed:.2f} s[/] by {names}; each residual was computed apart from them."
-    )
+    console.print(f"{lcps[-1].solution.status.value}\n", style="italic", markup=False)
+    solutions = [row.solution for row in (*slope, *tower, *lift_off, *lcps)]
+    count, names = len({id(solution) for solution in solutions}), sorted({s.solver for s in solutions})
+    console.print(f"[bold]{count} problems in {elapsed:.2f} s[/] by {' and '.join(names)}.")
+    console.print("Every residual was computed by shared code, none by the solver that it judges.")
 
 
 if __name__ == "__main__":

@@ -96,7 +96,9 @@ def __getattr__(name: str) -> Any:
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module 'perp' has no attribute {name!r}")
-    value = getattr(import_module(module), name)
+    package = import_module(module)
+    # `perp.solvers` is the package itself, which can be called: importing it binds that name anyway.
+    value = package if name == "solvers" else getattr(package, name)
     globals()[name] = value
     return value
 

@@ -52,7 +52,7 @@ def run(tokens: Sequence[str] | None = None) -> int:
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.BAD_INPUT
+        return int(ExitCode.READER_GONE)
     except OSError as error:
         return _fail(str(error), ExitCode.BAD_INPUT)
     except Exception as error:

@@ -16,7 +16,7 @@ def convert(source: Path, target: Path, /) -> int:
     """
     import perp
     from perp.cli.describe import problem_facts, problem_words
-    from perp.cli.printing import print_facts
+    from perp.cli.printing import print_line
     from perp.cli.progress import progress
     from perp.problems.errors import FileError
 
@@ -26,5 +26,5 @@ def convert(source: Path, target: Path, /) -> int:
         problem = perp.load(source)
     with progress(f"Writing {target}"):
         problem.save(target)
-    print_facts(f"Wrote {target}", "bold green", [("problem", problem_words(problem_facts(problem, source)))])
+    print_line(f"Wrote {target}: {problem_words(problem_facts(problem, source))}")
     return ExitCode.SOLVED

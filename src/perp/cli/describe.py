@@ -8,23 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perp.problems import ContactSolution
 from perp.problems.sets import KIND_NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from perp.problems.solution import Solution
+    from perp.problems import Solution
 
 
-PARTS = {
-    "primal": "",
-    "dual": "",
-    "complementarity": "",
-    "approach_velocity": "m/s",
-    "sticking_velocity": "m/s",
-    "dissipation_angle": "rad",
-}
-"""The detailed residuals, with their units."""
+MECHANICS = {"approach_velocity": "m/s", "sticking_velocity": "m/s", "dissipation_angle": "rad"}
+"""The residuals that mean something only for contact, with their units."""
 
 
 def problem_facts(problem: Any, path: Path) -> dict[str, Any]:
@@ -52,6 +46,7 @@ def problem_words(facts: dict[str, Any]) -> str:
 
 def solution_facts(solution: Solution) -> dict[str, Any]:
     """A solution with its vectors, as `--json` prints it."""
+    z, w = ("impulse", "velocity") if isinstance(solution, ContactSolution) else ("z", "w")
     return {
         "solved": solution.solved,
         "status": solution.status.name,
@@ -65,19 +60,19 @@ def solution_facts(solution: Solution) -> dict[str, Any]:
         "iterations": solution.iterations,
         "build_time": solution.build_time,
         "solve_time": solution.solve_time,
-        "z": solution.z,
-        "w": solution.w,
+        z: solution.z,
+        w: solution.w,
     }
 
 
-def residual_rows(parts: dict[str, Any], tolerance: float) -> list[tuple[str, str]]:
+def residual_rows(facts: dict[str, Any], parts: dict[str, Any], tolerance: float) -> list[tuple[str, str]]:
     """The residual that decides, the literature's figures, and the parts, as rows of a table."""
-    rows = [("residual", f"{parts['value']:.3g} (tolerance {tolerance:.3g})")]
-    rows.append(("in the literature", f"{parts['literature']:.3g}, over ‖q‖ {parts['literature_q']:.3g}"))
-    for name, unit in PARTS.items():
-        if parts.get(name) is not None:
-            rows.append((name.replace("_", " "), f"{parts[name]:.3g} {unit}".rstrip()))
-    return rows
+    units = {"primal": "", "dual": "", "complementarity": "", **(MECHANICS if "sets" in facts else {})}
+    return [
+        ("residual", f"{parts['value']:.3g} (tolerance {tolerance:.3g})"),
+        ("in the literature", f"{parts['literature']:.3g}, over ‖q‖ {parts['literature_q']:.3g}"),
+        *((name.replace("_", " "), f"{parts[name]:.3g} {unit}".rstrip()) for name, unit in units.items()),
+    ]
 
 
 def plain(value: Any) -> Any:

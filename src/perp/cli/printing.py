@@ -42,8 +42,16 @@ def print_facts(headline: str, style: str, rows: list[tuple[str, str]]) -> None:
     show(table)
 
 
+def print_line(text: str) -> None:
+    """Print one line as it is: a path is never broken."""
+    sys.stdout.write(f"{text}\n")
+
+
 def show(renderable: RenderableType) -> None:
     """Print a table or a styled text."""
     from rich.console import Console
 
-    Console(highlight=False).print(renderable)
+    console = Console(highlight=False, markup=False)
+    with console.capture() as capture:  # written by us: rich would end the process when the reader has gone
+        console.print(renderable)
+    sys.stdout.write(capture.get())

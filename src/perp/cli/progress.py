@@ -9,26 +9,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.console import Console
+
 DELAY = 0.4
 """Work that ends within this time [s] shows nothing: a display that only flickers tells nobody anything."""
 
+THREAD_NAME = "perp-progress"
+
 
 @contextmanager
-def progress(description: str, *, delay: float = DELAY) -> Iterator[None]:
+def progress(description: str, *, delay: float = DELAY, console: Console | None = None) -> Iterator[None]:
     """Show `description`, a spinner and the elapsed time while the block runs.
 
     Args:
         description: What is being done, for example "Solving with lemke".
         delay: Time [s] before anything is shown.
+        console: Where to show it; stderr when None.
     """
-    from rich.console import Console
+    if console is None:
+        from rich.console import Console
 
-    console = Console(stderr=True)
+        console = Console(stderr=True)
     if not console.is_terminal:
         yield
         return
     done = threading.Event()
-    display = threading.Thread(target=_show, args=(console, description, done, delay), daemon=True)
+    display = threading.Thread(
+        target=_show, args=(console, description, done, delay), name=THREAD_NAME, daemon=True
+    )
     display.start()
     try:
         yield
@@ -37,7 +45,7 @@ def progress(description: str, *, delay: float = DELAY) -> Iterator[None]:
         display.join()
 
 
-def _show(console, description: str, done: threading.Event, delay: float) -> None:
+def _show(console: Console, description: str, done: threading.Event, delay: float) -> None:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     if done.wait(delay):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -23,20 +24,22 @@ def residual(
 
     Args:
         file: An FCLib .hdf5, .npz or Siconos .dat file.
-        solution: What `perp solve --out` or `--json` wrote, an .npy vector, an .npz with an array z, or an FCLib
-            file with a guess.
+        solution: What `perp solve --out` or `--json` wrote, a vector in .npy or text, or an FCLib file that
+            holds its solution.
         tol: The residual that counts as solved, relative to the size of the data.
         json: Print one JSON object in place of the table.
     """
     import perp
-    from perp.cli.answers import read_answer
     from perp.cli.describe import problem_facts, problem_words, residual_rows
     from perp.cli.printing import print_facts, print_json
     from perp.cli.progress import progress
+    from perp.files import load_solution
 
+    if not (tol > 0 and math.isfinite(tol)):
+        raise perp.ProblemError(f"tol = {tol}: a positive number is needed")
     with progress(f"Reading {file}"):
         problem = perp.load(file)
-        z = read_answer(solution, problem.size)
+        z = load_solution(solution)
     with progress("Measuring the residual"):
         parts = dataclasses.asdict(perp.residuals(problem, z))
     solved = bool(parts["value"] <= tol)
@@ -52,9 +55,11 @@ def residual(
             }
         )
     else:
-        rows = [("problem", problem_words(facts)), ("solution", str(solution)), *residual_rows(parts, tol)]
-        headline = (
-            "Solved: the residual meets the tolerance." if solved else "Not solved: the residual misses it."
-        )
-        print_facts(headline, "bold green" if solved else "bold red", rows)
+        rows = [
+            ("problem", problem_words(facts)),
+            ("solution", str(solution)),
+            *residual_rows(facts, parts, tol),
+        ]
+        verdict = "Solved: within the tolerance." if solved else "Not solved: above the tolerance."
+        print_facts(verdict, "bold green" if solved else "bold red", rows)
     return ExitCode.SOLVED if solved else ExitCode.NOT_SOLVED

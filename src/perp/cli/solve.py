@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from perp.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ANSWER_SUFFIXES = (".npz", ".json", ".npy", ".txt", ".csv")
 
 
 def solve(
@@ -33,22 +38,19 @@ def solve(
         max_iterations: Stop after so many iterations.
         time_limit: Stop after so many seconds.
         start: Where to begin: `guess` for the guess stored in FILE, or a file with a solution.
-        out: Write the answer to this .npz or .json file, solved or not.
+        out: Write the answer to this .npz, .json, .npy, .txt or .csv file, solved or not.
         json: Print one JSON object, with the vectors, in place of the table.
     """
     import perp
-    from perp.cli.answers import check_answer_path, read_answer, write_answer
     from perp.cli.describe import problem_facts, problem_words, solution_facts
-    from perp.cli.printing import print_json
+    from perp.cli.printing import print_json, print_line
     from perp.cli.progress import progress
 
     if out is not None:
-        check_answer_path(out)
+        _check_out(out)
     with progress(f"Reading {file}"):
         problem = perp.load(file)
-        first = (
-            None if start is None else read_answer(file if start == "guess" else Path(start), problem.size)
-        )
+        first = None if start is None else _read_start(file, start)
     facts = problem_facts(problem, file)
     with progress(f"Solving {problem_words(facts)} with {solver}"):
         solution = perp.solve(
@@ -62,30 +64,52 @@ def solve(
             throw=False,
         )
         answer = {"problem": facts, **solution_facts(solution)}
-    if out is not None:
-        write_answer(answer, out)
     if json:
         print_json(answer)
     else:
-        _print_table(answer, out)
-    return ExitCode.SOLVED if answer["solved"] else ExitCode.NOT_SOLVED
+        _print_table(answer)
+    if out is not None:  # last, so that an answer which cannot be written has at least been seen
+        solution.save(out)
+        if not json:
+            print_line(f"Written to {out}")
+    return ExitCode.SOLVED if solution.solved else ExitCode.NOT_SOLVED
 
 
-def _print_table(answer: dict[str, Any], out: Path | None) -> None:
+def _check_out(out: Path) -> None:
+    """Refuse a path that cannot be written before any time is spent on solving."""
+    from perp.problems.errors import FileError
+
+    if out.suffix.lower() not in ANSWER_SUFFIXES:
+        raise FileError(out, f"an answer is written to one of {', '.join(ANSWER_SUFFIXES)}")
+    if not out.parent.is_dir():
+        raise FileError(out, f"there is no folder {out.parent}")
+
+
+def _read_start(file: Path, start: str) -> np.ndarray:
+    from perp.files import load_guess, load_solution
+    from perp.problems.errors import FileError
+
+    if start != "guess":
+        return load_solution(start)
+    stored = load_guess(file)
+    if "guess_r" not in stored:
+        raise FileError(file, "holds no guess to start from")
+    return stored["guess_r"]
+
+
+def _print_table(answer: dict[str, Any]) -> None:
     from perp.cli.describe import duration, problem_words, residual_rows
     from perp.cli.printing import print_facts
 
     solver = answer["solver"] + (f", formulation {answer['formulation']}" if answer["formulation"] else "")
     rows = [
+        ("status", answer["status"]),
         ("problem", problem_words(answer["problem"])),
         ("solver", solver),
         ("iterations", str(answer["iterations"])),
         ("time", f"{duration(answer['solve_time'])} to solve, {duration(answer['build_time'])} to build"),
-        *residual_rows(answer["residuals"], answer["tolerance"]),
+        *residual_rows(answer["problem"], answer["residuals"], answer["tolerance"]),
     ]
     if answer["message"]:
         rows.append(("remark", answer["message"]))
-    if out is not None:
-        rows.append(("written to", str(out)))
-    style = "bold green" if answer["solved"] else "bold red"
-    print_facts(f"{answer['status']}: {answer['sentence']}", style, rows)
+    print_facts(answer["sentence"], "bold green" if answer["solved"] else "bold red", rows)

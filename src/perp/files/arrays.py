@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 
@@ -45,11 +45,17 @@ class ArrayArchive:
         return name in self._members
 
     def read(self, name: str) -> np.ndarray:
-        """The array called `name`, in native byte order.
+        """The array of numbers or truth values called `name`, in native byte order.
 
         Raises:
-            FileError: It is missing, damaged, not made of numbers or text, or larger than the file allows.
+            FileError: It is missing, damaged, not made of numbers, or larger than the file allows.
         """
+        array = self._read(name)
+        if array.dtype.kind == "U":
+            raise FileError(self.path, f"{name} is text: numbers are needed")
+        return array
+
+    def _read(self, name: str) -> np.ndarray:
         member = self._members.get(name)
         if member is None:
             raise FileError(self.path, f"has no array {name!r}")
@@ -70,7 +76,7 @@ class ArrayArchive:
 
     def text(self, name: str) -> str:
         """A single string."""
-        array = self.read(name)
+        array = self._read(name)
         if array.size != 1 or array.dtype.kind != "U":
             raise FileError(self.path, f"{name} is not a single text")
         try:
@@ -93,7 +99,7 @@ def open_archive(path: PathName) -> Iterator[ArrayArchive]:
             yield ArrayArchive(path, archive, Budget(path, size))
 
 
-def read_npy(path: PathName, stream: BinaryIO, name: str, size: int, budget: Budget) -> np.ndarray:
+def read_npy(path: PathName, stream: IO[bytes], name: str, size: int, budget: Budget) -> np.ndarray:
     """One array in NumPy's own format.
 
     Args:
@@ -142,7 +148,7 @@ def write_archive(path: PathName, arrays: Mapping[str, np.ndarray]) -> None:
                 np.lib.format.write_array(stream, np.asanyarray(array), allow_pickle=False)
 
 
-def _read_header(path: PathName, stream: BinaryIO, name: str) -> tuple[bytes, int]:
+def _read_header(path: PathName, stream: IO[bytes], name: str) -> tuple[bytes, int]:
     """The dictionary that describes an array, as text, and how many bytes lie before the numbers."""
     start = stream.read(8)
     if start[:6] != NPY_MAGIC or len(start) != 8 or start[6] not in (1, 2, 3):

@@ -47,7 +47,7 @@ def contact_sets(mu: np.ndarray, mu_r: np.ndarray | None, dimension: int, *, fre
     )
 
 
-def check_shape(name: str, shape: tuple[int, int], expected: tuple[int, int]) -> None:
+def check_shape(name: str, shape: tuple[int, ...], expected: tuple[int, int]) -> None:
     """Refuses a matrix whose claimed shape does not fit the vectors, before memory is taken for it."""
     if shape != expected:
         raise ProblemError(f"{name} has shape {shape}: the vectors need {expected}")

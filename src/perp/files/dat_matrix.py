@@ -3,9 +3,9 @@
 All three begin with the storage type and the numbers of rows and columns.
 
 0, dense: rows and columns again, then the entries column by column.
-1, sparse in blocks: number of blocks and nothing more if it is 0; numbers of block rows and block columns; the
-   cumulated sizes of both; the lengths of the two index vectors and the vectors (compressed block rows); then
-   block by block its number and its entries column by column.
+1, sparse in blocks: number of blocks and nothing more if it is 0; numbers of block rows and block columns;
+   the cumulated sizes of both; the lengths of the two index vectors and the vectors (compressed block rows);
+   then block by block its number and its entries column by column.
 2, sparse: how it is kept (1 triplets, 2 compressed columns, 3 compressed rows), then CSparse's own print-out.
    Compressed rows are printed as the columns of the transpose.
 """
@@ -80,11 +80,11 @@ def _read_blocks(words: Words, name: str, shape: tuple[int, int]) -> Any:
         for block in range(start[row], start[row + 1]):
             if words.whole_number(f"{name} block number") != block:
                 raise ProblemError(f"{name} has blocks that are not in order at block {block}")
-            height = row_ends[row + 1] - row_ends[row]
-            width = column_ends[column[block] + 1] - column_ends[column[block]]
-            values.append(words.numbers(int(height * width), f"{name} block {block}"))
-            rows.append(np.tile(np.arange(height) + row_ends[row], width))
-            columns.append(np.repeat(np.arange(width) + column_ends[column[block]], height))
+            row_indices = np.arange(*row_ends[row : row + 2].tolist())
+            column_indices = np.arange(*column_ends[column[block] : column[block] + 2].tolist())
+            values.append(words.numbers(row_indices.size * column_indices.size, f"{name} block {block}"))
+            rows.append(np.tile(row_indices, column_indices.size))
+            columns.append(np.repeat(column_indices, row_indices.size))
     entries = np.concatenate(values)
     return triplets(name, shape, np.concatenate(rows), np.concatenate(columns), entries, entries.size)
 

@@ -7,9 +7,9 @@
 | the same with `_rolling` | five rows a contact, with `mu_r` |
 
 V, R, s and G, b (bilateral constraints) are optional; their rows become `Free` sets after the contacts'.
-A matrix is a group with `m`, `n`, `nz`, `p`, `i`, `x`: nz = −1 for compressed columns, −2 for compressed rows,
-and otherwise the number of triplets with rows in `i` and columns in `p` (the comment in FCLib's header has it
-the other way round).
+A matrix is a group with `m`, `n`, `nz`, `p`, `i`, `x`: nz = −1 for compressed columns, −2 for compressed
+rows, and otherwise the number of triplets with rows in `i` and columns in `p` (the comment in FCLib's header
+has it the other way round).
 
 Reference: V. Acary et al., "FCLIB: a collection of discrete 3D frictional contact problems", 2014.
 """
@@ -122,11 +122,13 @@ def _matrix(file: NumberFile, name: str, expected: tuple[int, int]) -> Any:
         return compressed(name, expected, p, i, x, by_rows=form == ROWS)
     if form < 0:
         raise ProblemError(f"{name}/nz = {form} is not a storage form: −1, −2 or a number of triplets is")
+    if i.size != p.size:
+        raise ProblemError(f"{name} has {i.size} rows and {p.size} columns of triplets")
     return triplets(name, expected, i, p, x, form)
 
 
 def _as_held(file: NumberFile, name: str, matrix: Any) -> Any:
-    """The matrix as perp held it when it wrote the file: dense, as blocks, or sparse (as in any other file)."""
+    """The matrix as perp held it when it wrote the file: dense, blocks, or sparse (as in any other file)."""
     size = file.attribute(name, LAYOUT)
     rows, columns = matrix.shape
     if size == 0 and matrix.nnz == rows * columns:

@@ -1,6 +1,6 @@
 """Writes contact problems as FCLib HDF5 files that Siconos and the other users of FCLib can read.
 
-W is written in compressed rows and the global matrices in compressed columns: what Siconos's own reader takes.
+W is written in compressed rows and the global matrices in compressed columns, which Siconos's reader takes.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _Parts: TypeAlias = tuple[dict[str, tuple[Any, int, int | None]], dict[str, np.n
 def write_problem(problem: Problem, path: PathName) -> None:
     """Write a contact problem in FCLib's layout.
 
-    FCLib holds contacts of one kind (Coulomb in the plane, Coulomb in space, or rolling) followed by bilateral
-    constraints. A dense matrix is written with all its entries and comes back dense.
+    FCLib holds contacts of one kind (Coulomb in the plane, Coulomb in space, or rolling) followed by
+    bilateral constraints. A dense matrix is written with all its entries and comes back dense.
 
     Raises:
         FileError: FCLib cannot hold this problem, or the path cannot be written.
@@ -118,13 +118,12 @@ def _sparse(matrix: Matrix, path: PathName) -> Any:
     """The matrix in compressed rows, with every entry of a dense one."""
     from scipy.sparse import bsr_array, csr_array
 
-    if is_sparse(matrix):
-        result = matrix
-    elif matrix.ndim == 3:
+    result: Any = matrix
+    if not is_sparse(matrix) and matrix.ndim == 3:
         count, size, _ = matrix.shape
         shape = (count * size, count * size)
         result = bsr_array((matrix, np.arange(count), np.arange(count + 1)), shape=shape).tocsr()
-    else:
+    elif not is_sparse(matrix):
         rows, columns = matrix.shape
         indices = np.tile(np.arange(columns), rows)
         result = csr_array((matrix.ravel(), indices, np.arange(rows + 1) * columns), shape=(rows, columns))
@@ -135,10 +134,9 @@ def _sparse(matrix: Matrix, path: PathName) -> Any:
 
 def _write_matrix(group: h5py.Group, matrix: Any, form: int, layout: int | None) -> None:
     matrix = matrix.tocsr() if form == ROWS else matrix.tocsc()
-    for name, value in zip("mn", matrix.shape, strict=True):
+    rows, columns = matrix.shape
+    for name, value in (("m", rows), ("n", columns), ("nzmax", matrix.nnz), ("nz", form)):
         group[name] = np.array([value], dtype=np.int32)
-    group["nzmax"] = np.array([matrix.nnz], dtype=np.int32)
-    group["nz"] = np.array([form], dtype=np.int32)
     group["p"], group["i"] = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
     group["x"] = matrix.data
     if layout is not None:

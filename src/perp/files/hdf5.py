@@ -1,45 +1,55 @@
-"""Numbers out of HDF5 files, without trusting what a header says about their size or place."""
+"""Numbers out of HDF5 files, without libhdf5 and without trusting what a header says about size or place."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.files.reading import Budget, PathName, open_regular, reason, refusals
+from perp.files.hdf5_datasets import number_type, read_shape, read_vector
+from perp.files.hdf5_objects import (
+    ATTRIBUTE,
+    ELSEWHERE,
+    MAGIC,
+    Fields,
+    FileBytes,
+    Message,
+    read_header,
+    read_links,
+    root_address,
+)
+from perp.files.reading import Budget, PathName, open_regular, refusals
 from perp.problems.errors import FileError
 
-if TYPE_CHECKING:
-    import h5py
-
-MAGIC = b"\x89HDF\r\n\x1a\n"
-# What h5py raises on damaged files, found by changing bytes of real ones.
-_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
-_DEFLATE, _SHUFFLE, _CHECKSUM = 1, 2, 3
-_DEFLATE_RATIO = 1032  # no deflated byte expands further
+__all__ = ["MAGIC", "NumberFile", "open_numbers"]
 
 
 class NumberFile:
-    """The datasets of one open HDF5 file; each is checked before memory is taken for it."""
+    """The datasets of one open HDF5 file."""
 
-    def __init__(self, path: PathName, file: h5py.File, budget: Budget) -> None:
+    def __init__(self, path: PathName, file: FileBytes) -> None:
         self.path = path
         self._file = file
-        self._budget = budget
+        self._budget = Budget(path, file.size)
+        # Headers and members by path; the root group's path is empty.
+        root = read_header(file, root_address(file), "the root group")
+        self._headers: dict[str, list[Message]] = {"": root}
+        self._members: dict[str, dict[str, int]] = {}
 
     def __contains__(self, name: str) -> bool:
-        return self._find(name) is not None
+        return self._header(name) is not None
 
     def whole_numbers(self, name: str) -> np.ndarray:
         """A dataset of integers, as it is stored."""
-        return self._read(name, "iu", "whole numbers")
+        array = self._read(name)
+        if array.dtype.kind not in "iu":
+            raise FileError(self.path, f"{name} has entries of type {array.dtype}: whole numbers are needed")
+        return array
 
     def numbers(self, name: str) -> np.ndarray:
-        """A dataset of real numbers as float64, as one vector."""
-        return self._read(name, "iuf", "real numbers").astype(np.float64, copy=False)
+        """A dataset of real numbers as a vector of float64."""
+        return self._read(name).astype(np.float64, copy=False)
 
     def whole_number(self, name: str) -> int:
         """A dataset with a single integer."""
@@ -50,73 +60,35 @@ class NumberFile:
 
     def attribute(self, name: str, key: str) -> int | None:
         """A whole number attached to a group; None where there is none."""
-        with _hdf5_refusals(self.path, name):
-            node = self._find(name)
-            if node is None or key not in node.attrs:
-                return None
-            space, code = node.attrs.get_id(key).shape, node.attrs.get_id(key).dtype
-            return int(node.attrs[key]) if space == () and code.kind in "iu" else None
+        for kind, content in self._header(name) or ():
+            if kind == ATTRIBUTE:
+                found, value = _read_attribute(content, name)
+                if found == key:
+                    return value
+        return None
 
-    def _find(self, name: str) -> Any:
-        """The group or dataset called `name`; None where there is none. Links out of the file are refused."""
-        import h5py
-
-        node: Any = self._file
-        with _hdf5_refusals(self.path, name):
-            for part in name.split("/"):
-                if not isinstance(node, h5py.Group) or part not in node:
-                    return None
-                if not isinstance(node.get(part, getlink=True), h5py.HardLink):
-                    raise FileError(self.path, f"{name} is a link to elsewhere, which is not followed")
-                node = node[part]
-        return node
-
-    def _read(self, name: str, kinds: str, wanted: str) -> np.ndarray:
-        import h5py
-
-        dataset = self._find(name)
-        if dataset is None:
+    def _read(self, name: str) -> np.ndarray:
+        header = self._header(name)
+        if header is None:
             raise FileError(self.path, f"has no {name}")
-        if not isinstance(dataset, h5py.Dataset):
-            raise FileError(self.path, f"{name} is not a dataset")
-        with _hdf5_refusals(self.path, name):
-            element, shape = dataset.dtype, dataset.shape
-            if element.kind not in kinds or element.itemsize > 8 or shape is None:
-                raise FileError(self.path, f"{name} has entries of type {element}: {wanted} are needed")
-            if len(shape) > 1:
-                raise FileError(self.path, f"{name} has shape {shape}: a vector is needed")
-            self._check_storage(name, dataset, math.prod(shape) * element.itemsize)
-            array = np.asarray(dataset[()]).reshape(-1)
-        return array.astype(element.newbyteorder("="), copy=False)
+        return read_vector(self._file, header, name, self._budget)
 
-    def _check_storage(self, name: str, dataset: h5py.Dataset, claim: int) -> None:
-        """Refuses a dataset whose numbers are not in this file, or that claims more than its bytes can hold."""
-        if dataset.is_virtual or dataset.external:
-            raise FileError(self.path, f"{name} keeps its numbers in other files, which are not opened")
-        stored = dataset.id.get_storage_size()
-        limit = stored
-        if dataset.chunks is not None:
-            limit = self._check_chunks(name, dataset, stored)
-        if stored > self._budget.file_size or claim > limit:
-            raise FileError(self.path, f"{name} claims {claim} bytes, of which the file holds {stored}")
-        self._budget.spend(claim, name)
-
-    def _check_chunks(self, name: str, dataset: h5py.Dataset, stored: int) -> int:
-        """How many bytes a dataset stored in chunks can really expand to."""
-        properties = dataset.id.get_create_plist()
-        filters = [properties.get_filter(k)[0] for k in range(properties.get_nfilters())]
-        if not {_DEFLATE, _SHUFFLE, _CHECKSUM}.issuperset(filters) or len(set(filters)) < len(filters):
-            raise FileError(
-                self.path, f"{name} is compressed in a way that is not read: use h5repack -f NONE"
-            )
-        ratio = _DEFLATE_RATIO if _DEFLATE in filters else 1
-        # HDF5 unpacks a chunk without knowing where to stop: each of them has to fit the budget.
-        largest = math.prod(dataset.chunks) * dataset.dtype.itemsize
-        for k in range(dataset.id.get_num_chunks() if stored else 0):
-            largest = max(largest, ratio * dataset.id.get_chunk_info(k).size)
-        if largest > self._budget.left:
-            raise FileError(self.path, f"{name} may expand to {largest} bytes: use h5repack -l CONTI")
-        return ratio * stored
+    def _header(self, name: str) -> list[Message] | None:
+        """The header of the object called `name`; None where there is none."""
+        if name not in self._headers:
+            group, _, member = name.rpartition("/")
+            header = self._header(group)
+            if header is None:
+                return None
+            if group not in self._members:
+                self._members[group] = read_links(self._file, header, group or "the root group")
+            address = self._members[group].get(member)
+            if address is None:
+                return None
+            if address == ELSEWHERE:
+                raise FileError(self.path, f"{name} is a link to elsewhere, which is not followed")
+            self._headers[name] = read_header(self._file, address, name)
+        return self._headers[name]
 
 
 @contextmanager
@@ -126,23 +98,24 @@ def open_numbers(path: PathName) -> Iterator[NumberFile]:
     Raises:
         FileError: The path cannot be opened or is not an HDF5 file.
     """
-    import h5py
-
     with open_regular(path) as (handle, size), refusals(path):
-        with _hdf5_refusals(path, "the file"):
-            # Through Python's handle: HDF5's own driver takes locks and follows families of files.
-            file = h5py.File(handle, "r")
-        try:
-            yield NumberFile(path, file, Budget(path, size))
-        finally:
-            with _hdf5_refusals(path, "the file"):
-                file.close()
+        yield NumberFile(path, FileBytes(handle, size))
 
 
-@contextmanager
-def _hdf5_refusals(path: PathName, name: str) -> Iterator[None]:
-    """Turns what h5py raises on damaged data into a `FileError`."""
-    try:
-        yield
-    except _ERRORS as error:
-        raise FileError(path, f"{name} is damaged: {reason(error)}") from error
+def _read_attribute(content: bytes, name: str) -> tuple[str, int | None]:
+    """Name and value of an attribute; None for a value that is not a single whole number."""
+    fields = Fields(content, name)
+    version, flags = fields.numbers(2, 1)
+    sizes = fields.numbers(3, 2)
+    fields.take(1 if version == 3 else 0)
+    parts = []
+    for size in sizes:
+        parts.append(fields.take(size))
+        if version == 1:
+            fields.align()
+    key = parts[0].rstrip(b"\0").decode("utf-8", "replace")
+    kind = parts[1][:1]
+    if version not in (1, 2, 3) or (version > 1 and flags) or kind[0] & 15 or read_shape(parts[2], name):
+        return key, None
+    element = number_type(parts[1], name)
+    return key, int(np.frombuffer(fields.take(element.itemsize), element)[0])

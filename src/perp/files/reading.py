@@ -23,7 +23,7 @@ MIB = 2**20
 MAX_BYTES = 2048 * MIB
 # A word of text takes up to fifteen times its own size while it is being read.
 MAX_TEXT_BYTES = 256 * MIB
-# Compressed arrays of real problems shrink two to thirty times; small files may expand freely up to the floor.
+# Compressed arrays of real problems shrink two to thirty times; small files may expand up to the floor.
 _EXPANSION = 32
 _EXPANSION_FLOOR = 256 * MIB
 
@@ -59,16 +59,16 @@ def open_regular(path: PathName) -> Iterator[tuple[BinaryIO, int]]:
     """
     try:
         # Asked before opening: to open a pipe would wait for a writer, and a device has no end.
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            kind = "a directory" if Path(path).is_dir() else "not an ordinary file"
-            raise FileError(path, f"is {kind}")
-        handle = Path(path).open("rb")  # noqa: SIM115: closed below; only the opening is inside this try
+        mode = Path(path).stat().st_mode
+        if not stat.S_ISREG(mode):
+            raise FileError(path, "is a directory" if stat.S_ISDIR(mode) else "is not an ordinary file")
+        descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         raise FileError(path, "does not exist") from None
     except (OSError, ValueError) as error:  # ValueError: a null byte in the path
         raise FileError(path, f"cannot be opened: {reason(error)}") from None
-    with handle:
-        yield handle, os.fstat(handle.fileno()).st_size
+    with os.fdopen(descriptor, "rb") as handle:
+        yield handle, os.fstat(descriptor).st_size
 
 
 def read_start(path: PathName, size: int) -> bytes:
@@ -86,7 +86,7 @@ def read_text(path: PathName) -> bytes:
     with open_regular(path) as (handle, size), refusals(path):
         if size > MAX_TEXT_BYTES:
             raise FileError(path, f"has {size} bytes: at most {MAX_TEXT_BYTES} are read as text")
-        return handle.read(MAX_TEXT_BYTES)
+        return handle.read(size)
 
 
 @contextmanager

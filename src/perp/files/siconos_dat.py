@@ -9,7 +9,6 @@ These files are numbers only; nothing in them says which problem they hold. The 
 | LCP | n, M, q |
 | relay | n, M, q, lb, ub |
 | mixed LCP | two flags, n, m; with flag 1: blocks, M, q; with flag 2: A, B, C, D, a, b |
-| mixed LCP, old | n, m, rows, A, B, C, D, a, b |
 
 Each is tried in turn, and a file is what it can be read as to its last word. Siconos itself ignores whatever
 follows, so some of its files end in a flag (0 or 1) or in a remark; those are let through. A problem that is
@@ -29,8 +28,8 @@ from perp.files.dat_words import Words, is_number, show, split
 from perp.files.mixed import boxed_from_mixed
 from perp.problems import LCP, BoxedLCP, ContactProblem, Problem, ProblemError, Sets
 
-
 _PRINTED = re.compile(rb"-?\d\.\d{24}e[+-]\d{2,3}")  # how Siconos writes a number
+_BEGUN = re.compile(rb"[+-]?(\d|$)")
 
 
 def parse_problem(text: bytes) -> Problem:
@@ -42,7 +41,7 @@ def parse_problem(text: bytes) -> Problem:
     """
     words = split(text)
     _check_last_word(text, words)
-    furthest, failure = 1, "this is not a problem in Siconos's text format"
+    furthest, failure = 2, "this is not a problem in Siconos's text format"
     for kind, reader in _READERS.items():
         cursor = Words(words)
         try:
@@ -60,12 +59,12 @@ def _check_last_word(text: bytes, words: list[bytes]) -> None:
     """Refuses a file that ends within a number: what is left of it would be a wrong number."""
     if len(words) > 1 and not text[-1:].isspace():
         before, last = words[-2:]
-        if _PRINTED.fullmatch(before) and is_number(last[:1]) and not _PRINTED.fullmatch(last):
+        if _PRINTED.fullmatch(before) and _BEGUN.match(last) and not _PRINTED.fullmatch(last):
             raise ProblemError(f"the file ends in the middle of a number, {show(last)}")
 
 
 def _check_rest(rest: list[bytes], kind: str) -> None:
-    """Refuses numbers after the end: they would mean that this is another kind of problem, or a broken one."""
+    """Refuses numbers after the end: they mean another kind of problem, or a broken one."""
     if not rest or not is_number(rest[0]):
         return
     if "friction" in kind and rest in ([b"0"], [b"1"]):
@@ -133,12 +132,13 @@ def _read_affine(words: Words) -> tuple[np.ndarray, np.ndarray]:
 
 def _read_mixed(words: Words) -> BoxedLCP:
     """The current layout: M and q in one piece, or in the pieces A, B, C, D, a, b, or both."""
-    whole, pieces, n, m = words.whole_numbers(4, "flags and sizes").tolist()
+    whole, pieces = words.whole_numbers(2, "flags").tolist()
     if whole not in (0, 1) or pieces not in (0, 1) or not whole + pieces:
         raise ProblemError(f"flags {whole} {pieces}: 0 or 1, and one of them 1, is needed")
+    n, m = words.whole_numbers(2, "sizes").tolist()
     words.require(n + m, "q")
     if not whole:
-        return _read_pieces(words, n, m, n + m)
+        return _read_pieces(words, n, m)
     columns = _read_blocks(words, n + m)
     if int(columns.sum()) != m:
         raise ProblemError(f"{int(columns.sum())} complementary variables in blocks, {m} in the head")
@@ -175,24 +175,14 @@ def _skip_pieces(words: Words, n: int, m: int) -> np.ndarray:
     return words.numbers(m, "b")
 
 
-def _read_old_mixed(words: Words) -> BoxedLCP:
-    n, m, rows = words.whole_numbers(3, "sizes").tolist()
-    if rows < n + m:
-        raise ProblemError(f"{rows} rows cannot determine {n + m} variables")
-    return _read_pieces(words, n, m, rows)
-
-
-def _read_pieces(words: Words, n: int, m: int, rows: int) -> BoxedLCP:
-    """0 = A x + C y + a, w = D x + B y + b, 0 ≤ y ⊥ w ≥ 0; A and C have the rows that B and D leave."""
-    equations = rows - m
-    words.require(rows * (n + m + 1), "A, B, C, D, a and b")
-    A = words.numbers(equations * n, "A").reshape(equations, n)
-    B = words.numbers(m * m, "B").reshape(m, m)
-    C = words.numbers(equations * m, "C").reshape(equations, m)
-    D = words.numbers(m * n, "D").reshape(m, n)
-    q = np.concatenate([words.numbers(equations, "a"), words.numbers(m, "b")])
+def _read_pieces(words: Words, n: int, m: int) -> BoxedLCP:
+    """0 = A x + C y + a, w = D x + B y + b, 0 ≤ y ⊥ w ≥ 0."""
+    words.require((n + m) * (n + m + 1), "A, B, C, D, a and b")
+    A, B = words.numbers(n * n, "A").reshape(n, n), words.numbers(m * m, "B").reshape(m, m)
+    C, D = words.numbers(n * m, "C").reshape(n, m), words.numbers(m * n, "D").reshape(m, n)
+    complementary = np.arange(n + m) >= n
     return boxed_from_mixed(
-        np.block([[A, C], [D, B]]), q, np.arange(rows) >= equations, np.arange(n + m) >= n
+        np.block([[A, C], [D, B]]), words.numbers(n + m, "a and b"), complementary, complementary
     )
 
 
@@ -202,5 +192,4 @@ _READERS: dict[str, Callable[[Words], Problem]] = {
     "LCP": _read_lcp,
     "relay": _read_relay,
     "mixed LCP": _read_mixed,
-    "old mixed LCP": _read_old_mixed,
 }

@@ -8,8 +8,8 @@
 | `M`, `q`, `is_comp` (and `blocks_rows`, `blocks_is_comp`) | mixed LCP: the other rows are equations |
 | `M`, `q`, `lb`, `ub` | relay: −w ∈ N_[lb, ub](z) |
 
-Sparse matrices are in compressed columns: `NAME_data`, `NAME_indices`, `NAME_indptr`, `NAME_shape`. Guesses and
-stored solutions are `guess_r`, `guess_u`, `guess_v` and `sol_r`, `sol_u`, `sol_v`.
+Sparse matrices are in compressed columns: `NAME_data`, `NAME_indices`, `NAME_indptr`, `NAME_shape`. Guesses
+and stored solutions are `guess_r`, `guess_u`, `guess_v` and `sol_r`, `sol_u`, `sol_v`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ def _sparse(
     archive: ArrayArchive, name: str, expected: tuple[int, int], *, transposed: bool = False
 ) -> csr_array:
     """A matrix in compressed columns; transposed, its compressed rows are the same arrays."""
-    shape = tuple(whole_numbers(f"{name}_shape", archive.read(f"{name}_shape")).tolist())
-    check_shape(name, shape, expected)
+    check_shape(name, tuple(whole_numbers(f"{name}_shape", archive.read(f"{name}_shape")).tolist()), expected)
     parts = (archive.read(f"{name}_{part}") for part in ("indptr", "indices", "data"))
-    return compressed(name, expected[::-1] if transposed else expected, *parts, by_rows=transposed)
+    rows, columns = expected
+    shape = (columns, rows) if transposed else expected
+    return compressed(name, shape, *parts, by_rows=transposed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,6 +45,12 @@ class BoxedLCP(Savable):
     _: KW_ONLY
     friction_index: np.ndarray | None = None
     copy: InitVar[bool] = True
+
+    if TYPE_CHECKING:  # anything that NumPy can read is accepted; the attributes are arrays
+
+        def __init__(
+            self, M: Any, q: Any, lo: Any, hi: Any, *, friction_index: Any = None, copy: bool = True
+        ) -> None: ...
 
     def __post_init__(self, copy: bool) -> None:
         assign = object.__setattr__

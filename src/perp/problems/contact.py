@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,12 @@ class ContactProblem(Savable):
     dynamics: Dynamics | None = field(default=None, init=False)
     copy: InitVar[bool] = True
 
+    if TYPE_CHECKING:  # anything that NumPy can read is accepted; the attributes are arrays
+
+        def __init__(
+            self, W: Any, q: Any, sets: Any, *, relaxed: bool = False, copy: bool = True
+        ) -> None: ...
+
     def __post_init__(self, copy: bool) -> None:
         assign = object.__setattr__
         assign(self, "sets", _as_sets(self.sets))
@@ -50,9 +56,10 @@ class ContactProblem(Savable):
         cls, W: Any, q: Any, mu: Any, *, dimension: int = 3, relaxed: bool = False, copy: bool = True
     ) -> ContactProblem:
         """Coulomb contacts only: one friction coefficient per contact, or one number for all."""
+        if dimension not in (2, 3):
+            raise ProblemError(f"dimension = {dimension}: 2 or 3 is needed")
         if np.ndim(mu) == 0:
-            rows = np.shape(q)[0] if np.ndim(q) == 1 else 0
-            mu = np.full(rows // dimension if dimension in (2, 3) else 0, mu)
+            mu = np.full(np.size(q) // dimension, mu)
         return cls(W, q, Sets.coulomb(mu, dimension=dimension), relaxed=relaxed, copy=copy)
 
     @classmethod

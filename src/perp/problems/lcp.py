@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +37,10 @@ class LCP(Savable):
     q: Vector
     _: KW_ONLY
     copy: InitVar[bool] = True
+
+    if TYPE_CHECKING:  # anything that NumPy can read is accepted; the attributes are arrays
+
+        def __init__(self, M: Any, q: Any, *, copy: bool = True) -> None: ...
 
     def __post_init__(self, copy: bool) -> None:
         object.__setattr__(self, "M", square_matrix("M", self.M, copy=copy))

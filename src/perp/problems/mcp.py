@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, InitVar, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,6 +47,12 @@ class MCP(Savable):
     M: Matrix | None = field(default=None, init=False)
     q: Vector | None = field(default=None, init=False)
     copy: InitVar[bool] = True
+
+    if TYPE_CHECKING:  # anything that NumPy can read is accepted; the attributes are arrays
+
+        def __init__(
+            self, f: Any, jacobian: Any, lo: Any, hi: Any, *, start: Any = None, copy: bool = True
+        ) -> None: ...
 
     def __post_init__(self, copy: bool) -> None:
         assign = object.__setattr__

@@ -24,7 +24,8 @@ from perp.problems.contact import ContactProblem
 from perp.problems.errors import ProblemError
 from perp.problems.lcp import LCP
 from perp.problems.mcp import MCP
-from perp.problems.validation import Vector, is_sparse, vector
+from perp.problems.sets import BOX
+from perp.problems.validation import Vector, freeze, is_sparse, vector
 
 Problem = LCP | BoxedLCP | MCP | ContactProblem
 
@@ -152,11 +153,17 @@ def as_answer(problem: Problem, z: Any, name: str = "z") -> Vector:
 def _contact_residuals(problem: ContactProblem, impulse: Vector, u: Vector, value: float) -> Residuals:
     from perp.problems.set_kernels import measure
 
-    sets, q = problem.sets, problem.q
-    size = float(np.linalg.norm(data_size(problem))) or 1.0
+    # cones are homogeneous: with data of size 1 no square can overflow or vanish
+    unit = _largest(problem.q) or 1.0
+    impulse, u, q = impulse / unit, u / unit, problem.q / unit
+    sets = problem.sets
+    box = sets.kind == BOX
+    size = float(np.linalg.norm(q * problem.row_scale)) or 1.0
     primal, dual, complementarity, e, approach, sticking, angle = measure(
-        sets.kind, sets.start, sets.a, sets.b, problem.column_scale, problem.rolling_length, problem.relaxed,
-        impulse, u, np.empty(problem.size), np.empty(problem.size), 1e-6 * size / max(1, problem.size) ** 0.5,
+        sets.kind, sets.start, freeze(np.where(box, sets.a / unit, sets.a)),
+        freeze(np.where(box, sets.b / unit, sets.b)), problem.column_scale, problem.rolling_length,
+        problem.relaxed, freeze(impulse), freeze(u), np.empty(problem.size), np.empty(problem.size),
+        1e-6 * size / max(1, problem.size) ** 0.5,
     )  # fmt: skip
     q_norm = float(np.linalg.norm(q))
     largest = max(q_norm, float(np.linalg.norm(impulse)), float(np.linalg.norm(u)))
@@ -167,8 +174,8 @@ def _contact_residuals(problem: ContactProblem, impulse: Vector, u: Vector, valu
         complementarity=complementarity / size**2,
         literature=e**0.5 / (largest or 1.0),
         literature_q=e**0.5 / (q_norm or 1.0),
-        approach_velocity=approach,
-        sticking_velocity=sticking,
+        approach_velocity=approach * unit,
+        sticking_velocity=sticking * unit,
         dissipation_angle=angle,
     )
 
@@ -176,7 +183,9 @@ def _contact_residuals(problem: ContactProblem, impulse: Vector, u: Vector, valu
 def _boxed_residuals(problem: LCP | BoxedLCP | MCP, z: Vector, w: Vector, value: float) -> Residuals:
     lo, hi = problem.bounds(z) if isinstance(problem, BoxedLCP) else (problem.lo, problem.hi)
     d = problem.column_scale_at(z) if isinstance(problem, MCP) else problem.column_scale
-    size = float(np.linalg.norm(data_size(problem))) or 1.0
+    unit = _largest(data_size(problem)) or 1.0
+    z, w, lo, hi = z / unit, w / unit, lo / unit, hi / unit
+    size = float(np.linalg.norm(data_size(problem) / unit)) or 1.0
     above, below = np.maximum(w, 0.0), np.maximum(-w, 0.0)
     from_lo = np.where(np.isfinite(lo), np.abs(z - np.where(np.isfinite(lo), lo, 0.0)), 0.0)
     from_hi = np.where(np.isfinite(hi), np.abs(np.where(np.isfinite(hi), hi, 0.0) - z), 0.0)
@@ -190,3 +199,7 @@ def _boxed_residuals(problem: LCP | BoxedLCP | MCP, z: Vector, w: Vector, value:
         literature=literature,
         literature_q=literature,
     )
+
+
+def _largest(x: Vector) -> float:
+    return float(np.abs(x).max()) if x.size else 0.0

@@ -16,4 +16,4 @@ class Savable:
         """
         from perp.files import save  # the only upward reference: a method users expect on the object
 
-        save(self, path)
+        save(self, path)  # type: ignore[arg-type]

@@ -35,11 +35,12 @@ def _project_coulomb(mu, x, first, last, out):
     normal = x[first]
     two = last - first == 2
     length = abs(x[first + 1]) if two else math.hypot(x[first + 1], x[first + 2])
-    if length <= mu * normal:
-        scale = 1.0
-    elif mu * length <= -normal:
+    # the polar cone first: with μ = 0 a negative normal part would pass the other test
+    if mu * length <= -normal:
         normal = 0.0
         scale = 0.0
+    elif length <= mu * normal:
+        scale = 1.0
     else:
         normal = (mu * length + normal) / (1.0 + mu * mu)
         scale = mu * normal / length

@@ -1,0 +1,22 @@
+"""`perp.solvers` is a function to users and a package to Python; both must work in any order."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+ORDERS = [
+    "import perp; assert perp.solvers(); perp.solve",
+    "import perp; perp.solve; assert perp.solvers()",
+    "import perp, perp.solvers.registry; assert perp.solvers(); perp.solvers.registry.find",
+    "import perp; perp.solvers(); import perp.solvers.registry as registry; registry.find",
+    "import perp; perp.load; perp.solvers(); from perp.solvers import solvers; assert solvers()",
+]
+
+
+@pytest.mark.parametrize("code", ORDERS)
+def test_solvers_can_be_called_and_imported_from(code: str) -> None:
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
