@@ -23,7 +23,13 @@ def run(capsys: pytest.CaptureFixture, *words: str) -> tuple[int, str, str]:
 def test_two_angles_give_two_pairs_of_tables(capsys: pytest.CaptureFixture) -> None:
     code, out, err = run(capsys, "box-on-slope", "--angle", "0", "--angle", "25", "--solver", "perp")
     assert code == 0, err
-    for words in ("at 0°: normal force [N]", "at 25°: tangential force [N]", "9.810000000", "8.890879391", "4.145885148"):
+    for words in (
+        "at 0°: normal force [N]",
+        "at 25°: tangential force [N]",
+        "9.810000000",
+        "8.890879391",
+        "4.145885148",
+    ):
         assert words in out
     assert "exact" in out
     assert err == ""
@@ -43,7 +49,15 @@ def test_sliding_in_json_and_csv(capsys: pytest.CaptureFixture) -> None:
 
 def test_published_digits_beside_ours_in_markdown(capsys: pytest.CaptureFixture) -> None:
     code, out, _ = run(
-        capsys, "box-on-slope", "--angle", "25", "--solver", "gams-lindo", "--published", "--format", "markdown"
+        capsys,
+        "box-on-slope",
+        "--angle",
+        "25",
+        "--solver",
+        "gams-lindo",
+        "--published",
+        "--format",
+        "markdown",
     )
     assert code == 0
     assert "not installed<br>2014: 35.565705550" in out

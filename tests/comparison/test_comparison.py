@@ -24,7 +24,9 @@ SETTINGS = {"step": 1e-3, "tol": 1e-11, "accept": 1e-6, "time_limit": 20.0}
 
 
 def test_our_cells_are_exact_where_the_block_sticks_and_part_where_it_slides() -> None:
-    sticking = {r.cell.column: r for r in (run_cell(c, box_on_slope(angle=25.0).problem, **SETTINGS) for c in OURS)}
+    sticking = {
+        r.cell.column: r for r in (run_cell(c, box_on_slope(angle=25.0).problem, **SETTINGS) for c in OURS)
+    }
     assert {r.verdict for r in sticking.values()} == {Verdict.EXACT}
     for result in sticking.values():
         assert result.normal == pytest.approx(8.890879391, abs=1e-9)
@@ -38,15 +40,21 @@ def test_our_cells_are_exact_where_the_block_sticks_and_part_where_it_slides() -
 @pytest.mark.parametrize(
     ("status", "expected"), [(Status.INACCURATE, Verdict.WRONG), (Status.STALLED, Verdict.FAILED)]
 )
-def test_a_wrong_answer_is_wrong_when_claimed_and_failed_when_admitted(status: Status, expected: Verdict) -> None:
+def test_a_wrong_answer_is_wrong_when_claimed_and_failed_when_admitted(
+    status: Status, expected: Verdict
+) -> None:
     problem = box_on_slope(angle=25.0).problem
     z = np.full(12, 1e-3)
-    solution = perp.ContactSolution(problem, z, problem.evaluate(z), status, perp.residual(problem, z), 1e-8, 1, "someone")
+    solution = perp.ContactSolution(
+        problem, z, problem.evaluate(z), status, perp.residual(problem, z), 1e-8, 1, "someone"
+    )
     assert judge(problem, solution, 1e-6) is expected
 
 
 def test_totals_take_contacts_only() -> None:
-    problem = perp.ContactProblem(np.eye(6), -np.ones(6), [perp.Free(), perp.Nonnegative(), perp.Box(-1, 1), perp.Coulomb(0.5)])
+    problem = perp.ContactProblem(
+        np.eye(6), -np.ones(6), [perp.Free(), perp.Nonnegative(), perp.Box(-1, 1), perp.Coulomb(0.5)]
+    )
     assert totals(problem, np.array([9.0, 1.0, 9.0, 2.0, 3.0, 4.0])) == (3.0, 5.0)
 
 
@@ -61,7 +69,8 @@ def test_cells_run_in_processes_and_a_missing_solver_is_a_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "words"), [("import os; os.abort()", "signal 6"), ("import time; time.sleep(60)", "no answer within")]
+    ("body", "words"),
+    [("import os; os.abort()", "signal 6"), ("import time; time.sleep(60)", "no answer within")],
 )
 def test_a_solver_that_crashes_or_hangs_is_a_failed_cell(
     body: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -80,7 +89,9 @@ def test_a_solver_that_crashes_or_hangs_is_a_failed_cell(
     monkeypatch.setattr("perp.comparison.running.GRACE", 1.0)
     from perp.solvers import registry
 
-    registry.register("misbehave", takes=perp.ContactProblem, summary="")(lambda problem, control, options: None)  # type: ignore[arg-type,return-value]
+    registry.register("misbehave", takes=perp.ContactProblem, summary="")(
+        lambda problem, control, options: None
+    )  # type: ignore[arg-type,return-value]
     try:
         cells = [Cell("misbehave", "dual", "misbehave", None), OURS[0]]  # type: ignore[arg-type]
         results = run_cells(cells, box_on_slope().problem, step=1e-3, time_limit=4.0, workers=1)

@@ -17,7 +17,7 @@ COLUMNS = {"dual": "cone-interior", "primal": "cone-interior", "equations_of_mot
 
 
 def forces(model, solution) -> tuple[float, float]:
-    contacts = solution.impulse.reshape(-1, 3) / model.step
+    contacts = solution.z.reshape(-1, 3) / model.step
     return float(contacts[:, 0].sum()), float(np.hypot(*contacts[:, 1:].sum(axis=0)))
 
 
@@ -62,7 +62,7 @@ def test_a_relaxed_problem_is_judged_without_the_correction() -> None:
     for solver, formulation in (("cone-interior", None), ("cone-interior", "primal"), ("mcp-newton", None)):
         solution = perp.solve(relaxed, solver, formulation=formulation)
         assert solution.solved
-        assert solution.relaxation_error > 1e-2
+        assert perp.residual(relaxed.as_exact(), solution.z) > 1e-2
 
 
 def test_a_cone_solver_takes_an_exact_problem_through_the_exact_formulation() -> None:
@@ -96,8 +96,10 @@ def test_every_set_comes_through_every_formulation(formulation: str, seed: int) 
         compliance=np.where(np.arange(rows) % 5 == 0, 0.1, 0.0),
     )  # fmt: skip
     reference = perp.solve(problem, "block-gauss-seidel", tol=1e-12)
-    solution = perp.solve(problem, COLUMNS.get(formulation, "cone-interior"), formulation=formulation, tol=1e-9)
-    assert solution.impulse == pytest.approx(reference.impulse, abs=1e-6)
+    solution = perp.solve(
+        problem, COLUMNS.get(formulation, "cone-interior"), formulation=formulation, tol=1e-9
+    )
+    assert solution.z == pytest.approx(reference.z, abs=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
@@ -116,7 +118,9 @@ def test_a_problem_without_bodies_gets_some() -> None:
     model = box_on_slope(angle=25.0, mu=0.3)
     reduced = perp.ContactProblem(model.problem.W, model.problem.q, model.problem.sets)
     for formulation in ("primal", "equations_of_motion", "dual_fixed_point"):
-        solution = perp.solve(reduced, COLUMNS.get(formulation, "cone-interior"), formulation=formulation, tol=1e-10)
+        solution = perp.solve(
+            reduced, COLUMNS.get(formulation, "cone-interior"), formulation=formulation, tol=1e-10
+        )
         assert forces(model, solution) == pytest.approx((8.890879391, 2.667263817), abs=1e-8)
 
 
@@ -129,15 +133,15 @@ def test_an_asymmetric_delassus_matrix_is_refused_by_name() -> None:
 def test_a_start_is_used_by_every_formulation() -> None:
     model = box_on_slope(angle=25.0, mu=0.3)
     exact = perp.solve(model.problem, "mcp-newton", formulation="equations_of_motion", tol=1e-12)
-    again = perp.solve(
-        model.problem, "mcp-newton", formulation="equations_of_motion", start=exact, tol=1e-10
-    )
+    again = perp.solve(model.problem, "mcp-newton", formulation="equations_of_motion", start=exact, tol=1e-10)
     assert again.iterations == 0
 
 
 def test_an_open_contact_carries_nothing() -> None:
     problem = perp.ContactProblem.coulomb(np.eye(6), [-1.0, 0.2, 0.0, 1.0, 0.5, 0.0], 0.5)
     for formulation in ("primal", "equations_of_motion", "dual_fixed_point"):
-        solution = perp.solve(problem, COLUMNS.get(formulation, "cone-interior"), formulation=formulation, tol=1e-9)
-        assert solution.impulse[3:] == pytest.approx(0.0, abs=1e-8)
-        assert solution.impulse[:3] == pytest.approx([1.0, -0.2, 0.0], abs=1e-8)
+        solution = perp.solve(
+            problem, COLUMNS.get(formulation, "cone-interior"), formulation=formulation, tol=1e-9
+        )
+        assert solution.z[3:] == pytest.approx(0.0, abs=1e-8)
+        assert solution.z[:3] == pytest.approx([1.0, -0.2, 0.0], abs=1e-8)

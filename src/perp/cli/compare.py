@@ -1,4 +1,4 @@
-"""`perp compare MODEL`: the same problem in every formulation with every solver, and what each answer is worth."""
+"""`perp compare MODEL`: one problem, every formulation, every solver, and what each answer is worth."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def compare(
     Exit code 0: the table was made, whatever is in it; 2: bad input.
 
     Args:
-        model: box-on-slope, sphere-on-slope, stack, wedge, slider-crank, chain, pile, or a file with a contact problem.
+        model: box-on-slope, sphere-on-slope, stack, wedge, slider-crank, chain, pile, or a file with a
+            contact problem.
         angle: Tilt in degrees; may be given several times. Models have their own default.
         mu: Friction coefficient.
         solver: Only this row; may be given several times.
@@ -85,7 +86,9 @@ def _problems(
         out = []
         for angle in angles or [None]:
             made = build(model, angle=angle, mu=mu)
-            title = model + ("" if angle is None else f" at {angle:g}°") + ("" if mu is None else f", μ = {mu:g}")
+            title = (
+                model + ("" if angle is None else f" at {angle:g}°") + ("" if mu is None else f", μ = {mu:g}")
+            )
             out.append((title, made.problem, made.step, 0.0 if angle is None else angle))
         return out
     path = Path(model)
@@ -110,7 +113,12 @@ def _run(
     from perp.comparison.running import run_cells
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
         task = display.add_task(title, total=len(cells))
         return run_cells(

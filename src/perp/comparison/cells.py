@@ -80,8 +80,8 @@ def table_cells(*, rows: list[str] | None = None, as_published: bool = False) ->
 
     Args:
         rows: Only these rows; None for all.
-        as_published: The formulations as printed in 2014 (impulse units, −μ s, relaxed gap), with the solvers' own
-            tolerances, for comparing digits.
+        as_published: The formulations as printed in 2014 (impulse units, −μ s, relaxed gap), with the
+            solvers' own tolerances, for comparing digits.
     """
     return [
         _cell(row, column, as_published)

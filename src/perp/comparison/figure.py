@@ -25,24 +25,25 @@ def draw(comparisons: list[Comparison], path: Path, *, accept: float) -> None:
         path: The file; its suffix decides the format.
         accept: The residual up to which an answer counts as exact, drawn as a line.
     """
-    import matplotlib
+    import matplotlib as mpl
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
     from matplotlib.patches import Patch
 
     shown = [[r for r in c.results if r.residual is not None] for c in comparisons]
+    size = [[max(r.residual or 0.0, SMALLEST) for r in results] for results in shown]
     most = max((len(results) for results in shown), default=1)
-    figure, axes = pyplot.subplots(
+    figure, axes = plt.subplots(
         len(comparisons), 2, figsize=(10, (0.19 * most + 1.1) * len(comparisons)), squeeze=False,
         gridspec_kw={"width_ratios": [3, 2]}, layout="constrained",
     )  # fmt: skip
-    for (left, right), comparison, results in zip(axes, comparisons, shown, strict=True):
+    for (left, right), comparison, results, sizes in zip(axes, comparisons, shown, size, strict=True):
         labels = [f"{r.cell.row} · {r.cell.column}" for r in results]
         colours = [COLOURS[r.verdict] for r in results]
         places = range(len(results))
-        left.hlines(places, SMALLEST, [max(r.residual, SMALLEST) for r in results], colors=colours, lw=1)
-        left.scatter([max(r.residual, SMALLEST) for r in results], places, c=colours, s=22, zorder=3)
+        left.hlines(places, SMALLEST, sizes, colors=colours, lw=1)
+        left.scatter(sizes, places, c=colours, s=22, zorder=3)
         left.axvline(accept, color="black", lw=0.8, ls="--")
         left.set(xscale="log", xlim=(SMALLEST, 10), title=comparison.title)
         left.set_yticks(list(places), labels, fontsize=7)
@@ -61,4 +62,4 @@ def draw(comparisons: list[Comparison], path: Path, *, accept: float) -> None:
     handles = [Patch(color=colour, label=str(v)) for v, colour in COLOURS.items() if v in used]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=8, frameon=False)
     figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    plt.close(figure)

@@ -1,8 +1,8 @@
 """The table that was published in 2014, as data.
 
-Source: "Complementarity Frictional Contact In GAMS" (19 May 2014): a box of 1 kg on a plane, ten solvers, five models.
-Zeros of the printed table stand for cells that were not run and are left out here. Its normal forces at 25° differ
-from 9.81 cos 25° in the seventh digit: do not compare more closely than 4e-6.
+Source: "Complementarity Frictional Contact In GAMS" (19 May 2014): a box of 1 kg on a plane, ten solvers,
+five models. Zeros of the printed table stand for cells that were not run and are left out here. Its normal
+forces at 25° differ from 9.81 cos 25° in the seventh digit: do not compare more closely than 4e-6.
 """
 
 from __future__ import annotations

@@ -82,13 +82,17 @@ def rows_of(comparison: Comparison) -> dict[str, dict[str, CellResult]]:
     return rows
 
 
-def cell_lines(comparison: Comparison, result: CellResult, quantity: str, *, show_published: bool) -> list[str]:
-    """What stands in a cell: the total, the residual with the verdict, and the published total if asked for."""
+def cell_lines(
+    comparison: Comparison, result: CellResult, quantity: str, *, show_published: bool
+) -> list[str]:
+    """What stands in a cell: total, residual and verdict, and the published total if asked for."""
     value = getattr(result, quantity)
     lines = []
     if value is not None:
         lines.append(force(value))
-    lines.append(str(result.verdict) if result.residual is None else f"{result.residual:.0e} {result.verdict}")
+    lines.append(
+        str(result.verdict) if result.residual is None else f"{result.residual:.0e} {result.verdict}"
+    )
     if show_published and comparison.angle is not None:
         printed = published(result.cell, comparison.angle, quantity)
         if printed is not None:

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import IO, Any, Self, cast
 
 from perp.comparison.cells import Cell
 from perp.comparison.verdict import CellResult, Verdict
@@ -22,7 +22,9 @@ START_UP = 120.0
 # Seconds on top of a cell's own limit before its process is ended: building and judging are not in the limit.
 GRACE = 15.0
 # One thread each: cells are small, and several run side by side.
-ENVIRONMENT = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")}
+ENVIRONMENT = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
 
 
 def run_cells(
@@ -55,9 +57,9 @@ def run_cells(
         if reason is None:
             queue.put(i)
             continue
-        results[i] = CellResult(cell, Verdict.NOT_INSTALLED, message=reason)
+        results[i] = absent = CellResult(cell, Verdict.NOT_INSTALLED, message=reason)
         if done is not None:
-            done(results[i])
+            done(absent)
     limits = {"step": step, "tol": tol, "accept": accept, "time_limit": time_limit}
 
     def serve() -> None:
@@ -86,7 +88,7 @@ class _Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> _Worker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -98,15 +100,17 @@ class _Worker:
         process = self._process
         try:
             process = self._start()
-            assert process.stdin is not None
-            pickle.dump({"cell": cell, "problem": problem, **limits}, process.stdin)
-            process.stdin.flush()
+            requests = cast(IO[bytes], process.stdin)
+            pickle.dump({"cell": cell, "problem": problem, **limits}, requests)
+            requests.flush()
             if _waits(process, limit + GRACE):
                 return pickle.load(process.stdout)  # type: ignore[arg-type]  # noqa: S301
             message = f"no answer within {limit:.3g} s: the process was ended"
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             code = process.wait() if process is not None else 0
-            message = f"the solver ended its process ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
+            message = (
+                f"the solver ended its process ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
+            )
         self._end()
         return CellResult(cell, Verdict.FAILED, message=message)
 
@@ -134,4 +138,4 @@ class _Worker:
 
 def _waits(process: subprocess.Popen[bytes], seconds: float) -> bool:
     """Whether something to read arrives in time; the end of the stream counts."""
-    return bool(select.select([process.stdout], [], [], seconds)[0])
+    return bool(select.select([cast(IO[bytes], process.stdout)], [], [], seconds)[0])

@@ -83,7 +83,7 @@ def run_cell(
 
 
 def judge(problem: ContactProblem, solution: Solution, accept: float) -> Verdict:
-    """The verdict on an answer: its residual in the exact problem, then in the relaxed one, then what was claimed."""
+    """The verdict: by the residual in the exact problem, then in the relaxed one, then by what it claimed."""
     if solution.residual <= accept:
         return Verdict.EXACT
     if residual(problem.as_relaxed(), solution.z) <= accept:
@@ -103,4 +103,4 @@ def totals(problem: ContactProblem, impulse: Vector) -> tuple[float, float]:
         if sets.kind[c] >= COULOMB:
             across = impulse[first + 1 : min(last, first + 3)]
             tangential[: across.size] += across
-    return normal, float(np.hypot(*tangential))
+    return normal, float(np.linalg.norm(tangential))

@@ -38,7 +38,9 @@ def warm_up() -> None:
     from perp.problems import ContactProblem
     from perp.solvers import solve
 
-    solve(ContactProblem.coulomb(np.eye(3), -np.ones(3), 0.5), "cone-interior", formulation="dual", throw=False)
+    solve(
+        ContactProblem.coulomb(np.eye(3), -np.ones(3), 0.5), "cone-interior", formulation="dual", throw=False
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """The dual: impulses minimise ½ λᵀ W λ + qᵀ λ over the friction cones.
 
-`dual` is the cone complementarity problem of Anitescu and Tasora: convex, one program, and a relaxation, because its
-optimum has u_N ≥ μ ‖u_T‖: it is exact only where nothing slides. `dual_fixed_point` adds the shift Γ(u) of the last
-answer to the normal velocities and solves again until it stands still, which is exact Coulomb friction. `dual_pyramid`
-replaces every cone by a pyramid inside it, for QP solvers. `dual_published` is `dual` in impulse units, without
-scaling, for comparing with published digits.
+`dual` is the cone complementarity problem of Anitescu and Tasora: convex, one program, and a relaxation,
+because its optimum has u_N ≥ μ ‖u_T‖: it is exact only where nothing slides. `dual_fixed_point` adds the
+shift Γ(u) of the last answer to the normal velocities and solves again until it stands still, which is exact
+Coulomb friction. `dual_pyramid` replaces every cone by a pyramid inside it, for QP solvers. `dual_published`
+is `dual` in impulse units, without scaling, for comparing with published digits.
 
 References: Anitescu and Hart (2004); Tasora and Anitescu (2013); Acary, Cadoux, Lemaréchal and Malick (2011).
 """
@@ -31,7 +31,8 @@ def _relaxed(problem: ContactProblem) -> bool:
 
 @formulation(
     "dual", source=ContactProblem, target=ConeProgram, exact=_relaxed, automatic=True,
-    refuses=refuses_asymmetric, summary="impulses minimise over the friction cones; exact while nothing slides",
+    refuses=refuses_asymmetric,
+    summary="impulses minimise over the friction cones; exact while nothing slides",
 )  # fmt: skip
 def dual(problem: ContactProblem) -> Reformulated:
     """The cone program whose unknowns are the impulses."""
@@ -46,8 +47,8 @@ def dual(problem: ContactProblem) -> Reformulated:
 def dual_published(problem: ContactProblem) -> Reformulated:
     """The dual without scaling: solvers' absolute tolerances meet impulses of a thousandth.
 
-    As in the published model, momentum and velocity of the bodies are unknowns too. They do not change the optimum, but
-    they do change the averages in some stopping tests, and so the digits.
+    As in the published model, momentum and velocity of the bodies are unknowns too. They do not change the
+    optimum, but they do change the averages in some stopping tests, and so the digits.
     """
     scaled = ScaledContact(problem, units="impulse")
     program = _program(scaled, scaled.q)

@@ -1,4 +1,4 @@
-"""The equations of motion as a mixed complementarity problem: Newton–Euler, gaps, friction by maximal dissipation.
+"""The equations of motion as an MCP: Newton–Euler, gaps, friction by maximal dissipation.
 
 Unknowns are the bodies' velocities v̂, the impulses x and one sliding speed σ per friction ball:
 
@@ -7,7 +7,8 @@ Unknowns are the bodies' velocities v̂, the impulses x and one sliding speed σ
     x_N û_T + σ x_T = 0                 x_T free         friction opposes sliding
     x_N − ‖x_T‖ ≥ 0                     ⊥ σ ≥ 0          and sliding only at the edge of the cone
 
-which is exact Coulomb friction. `equations_of_motion_relaxed` has û_N − ‖û_T‖ in place of û_N, as published in 2014.
+which is exact Coulomb friction. `equations_of_motion_relaxed` has û_N − ‖û_T‖ in place of û_N, as published
+in 2014.
 
 References: Stewart and Trinkle (1996); Anitescu and Potra (1997).
 """
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from perp.formulations.registry import Reformulated, formulation
-from perp.formulations.scaled_contact import Ball, ScaledContact
+from perp.formulations.scaled_contact import Ball, ScaledContact, refuses_asymmetric
 from perp.problems import MCP, ContactProblem
 from perp.problems.sets import BOX, FREE, NONNEGATIVE
 from perp.problems.validation import Vector
@@ -49,7 +50,7 @@ class MotionMCP(MCP):
 
 @formulation(
     "equations_of_motion", source=ContactProblem, target=MotionMCP, exact=True, automatic=True,
-    refuses=lambda problem: _refuses(problem, relaxed=problem.relaxed),
+    refuses=refuses_asymmetric,
     summary="Newton–Euler, gap and maximal dissipation as one MCP",
 )  # fmt: skip
 def equations_of_motion(problem: ContactProblem) -> Reformulated:
@@ -59,18 +60,12 @@ def equations_of_motion(problem: ContactProblem) -> Reformulated:
 
 @formulation(
     "equations_of_motion_relaxed", source=ContactProblem, target=MotionMCP,
-    exact=lambda problem: problem.relaxed, refuses=lambda problem: _refuses(problem, relaxed=True),
+    exact=lambda problem: problem.relaxed, refuses=refuses_asymmetric,
     summary="the equations of motion with the relaxed gap, as published in 2014",
 )  # fmt: skip
 def equations_of_motion_relaxed(problem: ContactProblem) -> Reformulated:
     """The same with u_N − μ ‖u_T‖ in place of u_N: the convex relaxation as an MCP."""
     return _build(problem, relaxed=True)
-
-
-def _refuses(problem: ContactProblem, *, relaxed: bool) -> str | None:
-    from perp.formulations.scaled_contact import refuses_asymmetric
-
-    return refuses_asymmetric(problem)
 
 
 def _build(problem: ContactProblem, *, relaxed: bool) -> Reformulated:
@@ -156,9 +151,10 @@ def _norm(x: Vector) -> float:
 
 
 def _consistent(scaled: ScaledContact, v: Vector, x: Vector, *, fill: bool) -> Vector:
-    """A point whose friction rows hold: full friction against the sliding of v, under a normal impulse if `fill`.
+    """A point whose friction rows hold: full friction against the sliding of v, with `fill` under an impulse.
 
-    From x = 0 the rows x_N û_T + σ x_T = 0 have no useful derivative; with friction opposing the free sliding they do.
+    From x = 0 the rows x_N û_T + σ x_T = 0 have no useful derivative; with friction opposing the free sliding
+    they do.
     """
     _, jacobian, _, bias = scaled.bodies
     u = jacobian @ v + bias

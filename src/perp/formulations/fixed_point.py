@@ -1,7 +1,7 @@
 """Anderson acceleration of a fixed point s = g(s), with a stopping test.
 
-The next point mixes the last few so that their residuals g(s) − s cancel in the least-squares sense. It costs a small
-least-squares problem; without memory it is the plain iteration s ← g(s).
+The next point mixes the last few so that their residuals g(s) − s cancel in the least-squares sense. It costs
+a small least-squares problem; without memory it is the plain iteration s ← g(s).
 
 Reference: Walker and Ni, Anderson acceleration for fixed-point iterations (2011).
 """
@@ -41,7 +41,7 @@ class FixedPoint:
     since: int = 0
 
     def advance(self, point: Vector, value: Vector) -> tuple[Vector, FixedPoint] | None:
-        """The next nonnegative point, with the state that belongs to it; None at the fixed point or a limit."""
+        """The next nonnegative point with its state; None at the fixed point or at a limit."""
         size = max(float(np.abs(value).max(initial=0.0)), float(np.abs(point).max(initial=0.0)))
         change = float(np.abs(value - point).max(initial=0.0))
         since = 0 if change < 0.5 * self.best else self.since + 1

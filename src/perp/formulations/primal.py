@@ -1,13 +1,13 @@
-"""The primal: velocities minimise ½ vᵀ M v − pᵀ v subject to the shifted dual cones, with an outer fixed point.
+"""The primal: velocities minimise ½ vᵀ M v − pᵀ v over shifted dual cones, with an outer fixed point.
 
-The program asks for u_N + s ≥ μ ‖u_T‖, whose multipliers are the impulses. With s = μ ‖u_T‖ of its own answer that is
-exact Coulomb friction, so that s is iterated to its fixed point, accelerated and with a stopping test. Joints become
-equations, motors a cost for velocities that exceed their limits.
-`primal_published` subtracts s, stops after ten programs and works in impulse units, as published in 2014: the sign is
-wrong, which sticking hides. Costs one cone program over the bodies' velocities an iteration.
+The program asks for u_N + s ≥ μ ‖u_T‖, whose multipliers are the impulses. With s = μ ‖u_T‖ of its own answer
+that is exact Coulomb friction, so that s is iterated to its fixed point, accelerated and with a stopping
+test. Joints become equations, motors a cost for velocities that exceed their limits. `primal_published`
+subtracts s, stops after ten programs and works in impulse units, as published in 2014: the sign is wrong,
+which sticking hides. Costs one cone program over the bodies' velocities an iteration.
 
-Reference: Acary, Cadoux, Lemaréchal and Malick, A formulation of the linear discrete Coulomb friction problem via
-convex optimization (2011).
+Reference: Acary, Cadoux, Lemaréchal and Malick, A formulation of the linear discrete Coulomb friction problem
+via convex optimization (2011).
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def primal(problem: ContactProblem) -> Reformulated:
 
 @formulation(
     "primal_published", source=ContactProblem, target=ConeProgram, exact=lambda problem: problem.relaxed,
-    refuses=refuses_asymmetric, summary="the primal with the opposite sign and ten iterations, as published in 2014",
+    refuses=refuses_asymmetric,
+    summary="the primal with the opposite sign and ten iterations, as published in 2014",
 )  # fmt: skip
 def primal_published(problem: ContactProblem) -> Reformulated:
     """The primal as published: −μ s, ten plain iterations, impulse units."""
@@ -51,7 +52,8 @@ def primal_published(problem: ContactProblem) -> Reformulated:
 class _Layout:
     """Which unknowns and rows the program has, and how its multipliers become impulses.
 
-    Unknowns: v̂ of the bodies, a bound t per rolling contact, and the excess velocities of a motor, one for each of its
+    Unknowns: v̂ of the bodies, a bound t per rolling contact, and the excess velocities of a motor, one for
+        each of its
     finite limits.
     """
 
@@ -84,7 +86,7 @@ class _Layout:
                 nonnegative.append(self._velocity(row))
             else:
                 first, *others = balls[row]
-                head = self._velocity(row)
+                head, bound = self._velocity(row), -1
                 if kind == ROLLING:
                     bound = self._unknown(0.0)
                     head = ([*head[0], bound], [*head[1], -1.0], head[2])
@@ -101,7 +103,11 @@ class _Layout:
     def _velocity(self, row: int) -> Row:
         """û of a row as a function of the unknowns."""
         columns = np.flatnonzero(self.jacobian[row])
-        return [int(j) for j in columns], [float(x) for x in self.jacobian[row, columns]], float(self.bias[row])
+        return (
+            [int(j) for j in columns],
+            [float(x) for x in self.jacobian[row, columns]],
+            float(self.bias[row]),
+        )
 
     def _unknown(self, cost: float) -> int:
         self.cost.append(cost)

@@ -1,14 +1,15 @@
-"""A contact problem with every unknown of size about 1: what the dual, the primal and the equations of motion share.
+"""A contact problem with every unknown of size about 1: what the three formulations share.
 
-Impulses of a small step are near 1e-3 while solvers stop at absolute tolerances near 1e-6, so every formulation solves
-for x with λ = κ C x and velocities û = u / ω, where
+Impulses of a small step are near 1e-3 while solvers stop at absolute tolerances near 1e-6, so every
+formulation solves for x with λ = κ C x and velocities û = u / ω, where
 
     ω = max |q|            the largest free velocity
     κ = ω / max diag(C W C)   the impulse that stops it
     C = diag(1 on normal rows, μ on tangential rows)
 
-In these coordinates every friction set is a ball: Coulomb is ‖x_T‖ ≤ x_N, elliptic friction the same with its two
-coefficients in C, and rolling friction two balls that share x_N. A coefficient of 0 needs no special case.
+In these coordinates every friction set is a ball: Coulomb is ‖x_T‖ ≤ x_N, elliptic friction the same with its
+two coefficients in C, and rolling friction two balls that share x_N. A coefficient of 0 needs no special
+case.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ class ScaledContact:
     def bodies(self) -> tuple[np.ndarray, np.ndarray, Vector, Vector]:
         """M̂, Ĵ, p̂, b̂ with M̂ v̂ = p̂ + Ĵᵀ x and C u / ω = Ĵ v̂ + b̂, dense.
 
-        Compliance becomes one more body of mass 1 a compliant row. A problem given as W and q gets bodies of mass 1
-        from a factor of W.
+        Compliance becomes one more body of mass 1 a compliant row. A problem given as W and q gets bodies of
+        mass 1 from a factor of W.
         """
         mass, jacobian, momentum, bias = _bodies(self.problem)
         root = np.sqrt(mass.diagonal())
@@ -104,7 +105,7 @@ class ScaledContact:
         return np.divide(impulse, C * self.impulse_unit, out=np.zeros_like(C), where=C > 0)
 
     def sliding_shift(self, velocity: Vector) -> Vector:
-        """Γ per row from scaled velocities C u / ω: the sum of ‖·‖ over a contact's balls on its normal row."""
+        """Γ per row from scaled velocities C u / ω: on normal rows the sum of ‖·‖ over the balls."""
         shift = np.zeros(velocity.size)
         for ball in self.balls:
             shift[ball.normal] += np.linalg.norm(velocity[ball.rows])
@@ -145,6 +146,8 @@ def _balls(problem: ContactProblem) -> tuple[list[Ball], Vector]:
 
 def _bodies(problem: ContactProblem) -> tuple[np.ndarray, np.ndarray, Vector, Vector]:
     dynamics = problem.dynamics
+    mass: Any
+    jacobian: Any
     if dynamics is None:
         W = problem.W.toarray() if is_sparse(problem.W) else problem.W
         values, vectors = np.linalg.eigh((W + W.T) / 2)

@@ -35,7 +35,7 @@ def mass_block(mass: float, inertia: Vector) -> np.ndarray:
     return np.diag([mass, mass, mass, *inertia])
 
 
-def box_inertia(mass: float, half: Vector) -> Vector:
+def box_inertia(mass: float, half: Any) -> Vector:
     """Principal inertias of a solid box from its half extents, shape (3,)."""
     x, y, z = np.asarray(half, dtype=float) ** 2
     return mass / 3.0 * np.array([y + z, x + z, x + y])
@@ -57,7 +57,7 @@ def frame(normal: Vector) -> np.ndarray:
 
 
 def slope_gravity(angle: float) -> Vector:
-    """Free fall in the frame of a plane tilted by `angle` [degrees]: x downhill, z along its normal [m/s²]."""
+    """Free fall [m/s²] seen from a plane tilted by `angle` [degrees]: x downhill, z along its normal."""
     tilt = math.radians(angle)
     return GRAVITY * np.array([math.sin(tilt), 0.0, -math.cos(tilt)])
 
@@ -87,7 +87,7 @@ class Bodies:
         return len(self.masses) - 1
 
     def contact(self, body: int, other: int | None, point: Any, normal: Any, mu: float) -> None:
-        """A contact with friction at `point` [m]; the normal points from `other` (None: the ground) to `body`."""
+        """A contact with friction at `point` [m]; its normal points from `other` (None: ground) to `body`."""
         self._rows(body, other, np.asarray(point, dtype=float), frame(np.asarray(normal, dtype=float)))
         self.sets.append(Coulomb(mu))
 

@@ -19,8 +19,8 @@ TORQUE = 2.0
 def slider_crank(*, angle: float = 60.0, mu: float = 0.3, speed: float = 10.0, step: float = 1e-3) -> Model:
     """Crank 0.1 m, rod 0.3 m, slider 2 kg on a guide; a motor of at most 2 N·m turns the crank at `speed`.
 
-    Unknown velocities are (x, y, rotation) of crank, rod and slider. Three pins are free rows, the motor is a box, and
-    the slider's two lower corners touch the guide with friction.
+    Unknown velocities are (x, y, rotation) of crank, rod and slider. Three pins are free rows, the motor is a
+    box, and the slider's two lower corners touch the guide with friction.
 
     Args:
         angle: Crank angle [degrees].
@@ -36,7 +36,9 @@ def slider_crank(*, angle: float = 60.0, mu: float = 0.3, speed: float = 10.0, s
     lengths = [CRANK, ROD]
     inertias = [mass * length**2 / 12 for mass, length in zip(MASSES.values(), lengths, strict=False)]
     inertias.append(MASSES["slider"] * (0.1**2 + 0.06**2) / 12)
-    mass = np.diag([m for pair in zip(MASSES.values(), inertias, strict=True) for m in (pair[0], pair[0], pair[1])])
+    mass = np.diag(
+        [m for pair in zip(MASSES.values(), inertias, strict=True) for m in (pair[0], pair[0], pair[1])]
+    )
 
     rows = [
         *_point_rows(0, np.zeros(2), centres),

@@ -2,9 +2,9 @@
 
     minimise ½ xᵀ P x + cᵀ x   subject to   s = G x + h in {0}^zero × ℝ₊^nonnegative × second-order cones
 
-At the optimum there are multipliers y in the dual cone with P x + c = Gᵀ y and sᵀ y = 0. An answer is the vector
-(x, y): one of the two formulations needs x, the other y. It is no public problem type: its answers are judged in the
-contact problem that it came from.
+At the optimum there are multipliers y in the dual cone with P x + c = Gᵀ y and sᵀ y = 0. An answer is the
+vector (x, y): one of the two formulations needs x, the other y. It is no public problem type: its answers are
+judged in the contact problem that it came from.
 """
 
 from __future__ import annotations

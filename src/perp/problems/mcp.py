@@ -103,8 +103,8 @@ class MCP(Savable):
     def column_scale_at(self, z: Vector) -> Vector:
         """The largest change of any f per unit of z_i at z, shape (n,).
 
-        Where f is stationary its derivative is round-off, which would call any distance from a bound small: such columns
-        count as 1.
+        Where f is stationary its derivative is round-off, which would call any distance from a bound small:
+        such columns count as 1.
         """
         scale = column_scale(self.derivative(z))
         noise = ROUND_OFF * float(np.abs(self.evaluate(self.first_point)).max(initial=0.0))

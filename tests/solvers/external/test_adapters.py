@@ -36,8 +36,10 @@ def test_every_installed_vendor_finds_the_forces_of_the_sticking_block(cell) -> 
     if cell.solver in STALL_AT_THE_APEX and solution.status not in (Status.SOLVED, Status.INACCURATE):
         return
     assert solution.residual < 1e-5
-    contacts = solution.impulse.reshape(-1, 3) / model.step
-    assert (contacts[:, 0].sum(), np.hypot(*contacts[:, 1:].sum(axis=0))) == pytest.approx(TRUTH[25.0], abs=1e-4)
+    contacts = solution.z.reshape(-1, 3) / model.step
+    assert (contacts[:, 0].sum(), np.hypot(*contacts[:, 1:].sum(axis=0))) == pytest.approx(
+        TRUTH[25.0], abs=1e-4
+    )
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
@@ -78,7 +80,7 @@ def test_a_vendor_that_claims_success_with_a_wrong_answer_is_not_believed(x) -> 
 
 def test_right_totals_with_a_wrong_distribution_are_caught() -> None:
     model = box_on_slope(angle=25.0)
-    right = perp.solve(model.problem, "mcp-newton", formulation="equations_of_motion").impulse.reshape(-1, 3)
+    right = perp.solve(model.problem, "mcp-newton", formulation="equations_of_motion").z.reshape(-1, 3)
     wrong = right.copy()
     wrong[:, 0] = right[::-1, 0]
     assert wrong.sum(axis=0) == pytest.approx(right.sum(axis=0))
@@ -114,7 +116,9 @@ def test_gams_reports_a_model_beyond_its_licence_in_words() -> None:
     rng = np.random.default_rng(0)
     count = 400
     J = rng.normal(size=(3 * count, 30))
-    problem = perp.ContactProblem.from_dynamics(np.eye(30), J, rng.normal(size=30), 0.0, perp.Sets.coulomb(np.full(count, 0.5)))
+    problem = perp.ContactProblem.from_dynamics(
+        np.eye(30), J, rng.normal(size=30), 0.0, perp.Sets.coulomb(np.full(count, 0.5))
+    )
     solution = perp.solve(problem, "gams-conopt", formulation="dual", throw=False, time_limit=30.0)
     assert solution.status is Status.FAILED
     assert "licen" in solution.message.lower()
@@ -126,7 +130,9 @@ def test_a_time_limit_holds_for_gams() -> None:
     from perp.models.pile import pile
 
     began = time.perf_counter()
-    solution = perp.solve(pile().problem, "gams-miles", formulation="equations_of_motion", time_limit=0.5, throw=False)
+    solution = perp.solve(
+        pile().problem, "gams-miles", formulation="equations_of_motion", time_limit=0.5, throw=False
+    )
     assert solution.status in (Status.TIME_LIMIT, Status.STALLED, Status.FAILED)
     assert time.perf_counter() - began < 30.0
 
@@ -137,7 +143,11 @@ def test_published_digits_of_2014_are_reproduced(solver: str, published: float) 
         pytest.skip(f"{solver}: GAMS is not installed")
     model = box_on_slope(angle=0.0)
     solution = perp.solve(
-        model.problem, solver, formulation="dual_published", options={"model": "nlp", "defaults": True}, throw=False
+        model.problem,
+        solver,
+        formulation="dual_published",
+        options={"model": "nlp", "defaults": True},
+        throw=False,
     )
-    assert solution.impulse[::3].sum() / model.step == pytest.approx(published, abs=6e-9)
+    assert solution.z[::3].sum() / model.step == pytest.approx(published, abs=6e-9)
     assert solution.residual > 1e-6

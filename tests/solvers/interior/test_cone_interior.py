@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.sparse import csc_array
@@ -22,17 +24,27 @@ def random_program(seed: int, *, rank: int | None = None) -> ConeProgram:
     P = factor @ factor.T
     x = rng.normal(size=n)
     return ConeProgram(
-        csc_array(P), G.T @ y - P @ x, csc_array(G), slack - G @ x, zero, nonnegative, cones, start=np.zeros(n)
+        csc_array(P),
+        G.T @ y - P @ x,
+        csc_array(G),
+        slack - G @ x,
+        zero,
+        nonnegative,
+        cones,
+        start=np.zeros(n),
     )
 
 
 def optimality(program: ConeProgram, x: np.ndarray, y: np.ndarray) -> float:
     s = program.slack(x)
-    errors = [np.abs(program.P @ x + program.c - program.G.T @ y).max(), np.abs(s[: program.zero]).max(initial=0)]
+    errors = [
+        np.abs(program.P @ x + program.c - program.G.T @ y).max(),
+        np.abs(s[: program.zero]).max(initial=0),
+    ]
     line = slice(program.zero, program.zero + program.nonnegative)
     errors += [-s[line].min(initial=0), -y[line].min(initial=0), abs(s[program.zero :] @ y[program.zero :])]
     starts = program.cone_starts
-    for a, b in zip(starts[:-1], starts[1:], strict=True):
+    for a, b in itertools.pairwise(starts):
         errors += [np.linalg.norm(v[a + 1 : b]) - v[a] for v in (s, y)]
     return max(errors)
 

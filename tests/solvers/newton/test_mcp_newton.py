@@ -32,7 +32,9 @@ def kojima_shindo(z: np.ndarray) -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("start", [[0, 0, 0, 0], [1, 1, 1, 1], [1, 0, 1, 0], [100, 100, 100, 100], [1, 0, 0.5, 0.5]])
+@pytest.mark.parametrize(
+    "start", [[0, 0, 0, 0], [1, 1, 1, 1], [1, 0, 1, 0], [100, 100, 100, 100], [1, 0, 0.5, 0.5]]
+)
 def test_Kojima_Shindo_1986_has_a_degenerate_and_a_regular_solution(start) -> None:
     problem = nonlinear(kojima_shindo, np.zeros(4), np.full(4, np.inf), np.array(start, dtype=float))
     z = perp.solve(problem, "mcp-newton", tol=1e-8).z
@@ -69,7 +71,9 @@ def test_Billups_1995_where_merit_functions_have_a_false_minimum() -> None:
 
 
 def test_bounds_on_both_sides_are_met_from_either() -> None:
-    problem = nonlinear(lambda z: z**3 + np.array([-8.0, 8.0, 0.125]), np.full(3, -1.0), np.full(3, 1.0), np.zeros(3))
+    problem = nonlinear(
+        lambda z: z**3 + np.array([-8.0, 8.0, 0.125]), np.full(3, -1.0), np.full(3, 1.0), np.zeros(3)
+    )
     assert perp.solve(problem, "mcp-newton").z == pytest.approx([1.0, -1.0, -0.5])
 
 

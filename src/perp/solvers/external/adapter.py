@@ -1,13 +1,16 @@
 """One interface for every vendor: cone program or MCP in, numbers and words out.
 
-A vendor's module writes one function that takes a `Request` and returns a `Reply`, and registers it with `vendor`. What
-every vendor needs is here once: a crash or a licence error becomes a failed attempt with the vendor's own words, one
-tolerance is mapped to what the vendor can do, and multipliers are recovered where the vendor has none.
+A vendor's module writes one function that takes a `Request` and returns a `Reply`, and registers it with
+`vendor`. What every vendor needs is here once: a crash or a licence error becomes a failed attempt with the
+vendor's own words, one tolerance is mapped to what the vendor can do, and multipliers are recovered where the
+vendor has none.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +23,8 @@ from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import NoOptions, Package, register
 
-# Our residual is measured in other units than a vendor's stopping test: the vendor is asked for this much more.
+# Our residual is measured in other units than a vendor's stopping test: the vendor is asked for this much
+# more.
 MARGIN = 0.01
 
 
@@ -137,12 +141,13 @@ def _answer(program: Any, control: Control, reply: Reply, name: str) -> Attempt:
 
 
 def recover_multipliers(program: ConeProgram, x: Vector) -> Vector:
-    """The multipliers that belong to a solver's x: P x + c = Gᵀ y, and y as near to the dual cone as that allows.
+    """The multipliers of a solver's x: P x + c = Gᵀ y, and y as near to the dual cone as that allows.
 
-    Solvers of squared cones have none of their own at the apex, where u = 0 and the squared constraint has no gradient.
-    First the y in the dual cone that minimises ½ ‖P x + c − Gᵀ y‖² + sᵀ y, which vanishes exactly at an optimum; then the
-    smallest change that makes P x + c = Gᵀ y hold. Without that last step the impulses of a wrong x would be repaired
-    here, and the table would show our answer in place of the solver's.
+    Solvers of squared cones have none of their own at the apex, where u = 0 and the squared constraint has no
+    gradient. First the y in the dual cone that minimises ½ ‖P x + c − Gᵀ y‖² + sᵀ y, which vanishes exactly
+    at an optimum; then the smallest change that makes P x + c = Gᵀ y hold. Without that last step the
+    impulses of a wrong x would be repaired here, and the table would show our answer in place of the
+    solver's.
     """
     from scipy.sparse import csc_array, eye_array
 
@@ -153,14 +158,15 @@ def recover_multipliers(program: ConeProgram, x: Vector) -> Vector:
     s[:first] = 0.0
     s[first : first + program.nonnegative] = np.maximum(s[first : first + program.nonnegative], 0.0)
     starts = program.cone_starts
-    for begin, end in zip(starts[:-1], starts[1:], strict=True):
+    for begin, end in itertools.pairwise(starts):
         s[begin] = max(s[begin], float(np.linalg.norm(s[begin + 1 : end])))
     rows = program.row_count
+    identity: Any = eye_array(rows, format="csr")
     fit = dataclasses.replace(
         program,
         P=csc_array(program.G @ program.G.T),
         c=-(program.G @ gradient) + s,
-        G=csc_array(eye_array(rows, format="csc")[first:]),
+        G=csc_array(identity[first:]),
         h=np.zeros(rows - first),
         zero=0,
         start=np.zeros(rows),
@@ -169,6 +175,11 @@ def recover_multipliers(program: ConeProgram, x: Vector) -> Vector:
     y = minimise(fit)[0]
     missing = gradient - program.G.T @ y
     return y + np.linalg.lstsq(program.G.toarray().T, missing, rcond=None)[0]
+
+
+def load(module: str) -> Any:
+    """A vendor's package, imported now: not when perp is, and not by a name that this folder has too."""
+    return importlib.import_module(module)
 
 
 def begin(request: Request) -> Vector:

@@ -1,18 +1,19 @@
 """NLP solvers that come with CasADi: Ipopt, SQP with QRQP, and others, on squared cones.
 
-A second-order cone ‖w‖ ≤ t is given as ‖w‖² ≤ t², t ≥ 0, which has no gradient at its apex: interior solvers stall there
-at about the root of their tolerance.
+A second-order cone ‖w‖ ≤ t is given as ‖w‖² ≤ t², t ≥ 0, which has no gradient at its apex: interior solvers
+stall there at about the root of their tolerance.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from perp.problems import Status
 from perp.problems.cone_program import ConeProgram
-from perp.solvers.external.adapter import Reply, Request, begin, vendor
+from perp.solvers.external.adapter import Reply, Request, begin, load, vendor
 from perp.solvers.registry import Package
 
 QUIET = {"print_time": False}
@@ -61,8 +62,7 @@ PLUGINS = {
 
 
 def _solve(request: Request, plugin: str, options: dict[str, Any]) -> Reply:
-    import casadi
-
+    casadi = load("casadi")
     program: ConeProgram = request.program
     x = casadi.SX.sym("x", program.variable_count)
     s = casadi.mtimes(_matrix(program.G), x) + program.h
@@ -70,7 +70,7 @@ def _solve(request: Request, plugin: str, options: dict[str, Any]) -> Reply:
     first = program.zero + program.nonnegative
     rows = [s[:first]] if first else []
     starts = program.cone_starts
-    for begin_row, end in zip(starts[:-1], starts[1:], strict=True):
+    for begin_row, end in itertools.pairwise(starts):
         top, rest = s[int(begin_row)], s[int(begin_row) + 1 : int(end)]
         rows += [top, top**2 - casadi.dot(rest, rest)]
     count = first + 2 * len(program.second_order)
@@ -87,15 +87,12 @@ def _solve(request: Request, plugin: str, options: dict[str, Any]) -> Reply:
         reason = limits.get(stats.get("unified_return_status"), Status.FAILED)
         if "time" in words.lower():
             reason = Status.TIME_LIMIT
-    return Reply(
-        np.array(answer["x"]).ravel(), None, words, reason, int(stats.get("iter_count", 0) or 0)
-    )
+    return Reply(np.array(answer["x"]).ravel(), None, words, reason, int(stats.get("iter_count", 0) or 0))
 
 
 def _matrix(a: Any) -> Any:
     """A SciPy matrix as a CasADi one."""
-    import casadi
-
+    casadi = load("casadi")
     csc = a.tocsc()
     csc.sort_indices()
     sparsity = casadi.Sparsity(*csc.shape, [int(i) for i in csc.indptr], [int(i) for i in csc.indices])

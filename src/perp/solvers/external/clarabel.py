@@ -6,7 +6,7 @@ import numpy as np
 
 from perp.problems import Status
 from perp.problems.cone_program import ConeProgram
-from perp.solvers.external.adapter import Reply, Request, vendor
+from perp.solvers.external.adapter import Reply, Request, load, vendor
 from perp.solvers.registry import Package
 
 REASONS = {"MaxIterations": Status.ITERATION_LIMIT, "MaxTime": Status.TIME_LIMIT}
@@ -21,10 +21,10 @@ REASONS = {"MaxIterations": Status.ITERATION_LIMIT, "MaxTime": Status.TIME_LIMIT
 )
 def clarabel(request: Request) -> Reply:
     """Solve a cone program with Clarabel."""
-    import clarabel as package
     from scipy.sparse import csc_matrix, triu
 
     program: ConeProgram = request.program
+    package = load("clarabel")
     settings = package.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = request.tolerance

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from perp.problems import Status
 from perp.problems.cone_program import ConeProgram
-from perp.solvers.external.adapter import Reply, Request, vendor
+from perp.solvers.external.adapter import Reply, Request, load, vendor
 from perp.solvers.registry import Package
 
 
@@ -19,9 +21,8 @@ from perp.solvers.registry import Package
 )
 def cplex(request: Request) -> Reply:
     """Solve a cone program with CPLEX."""
-    import cplex as package
-
     program: ConeProgram = request.program
+    package = load("cplex")
     n, m = program.variable_count, program.row_count
     with package.Cplex() as model:
         for set_stream in (
@@ -46,7 +47,9 @@ def cplex(request: Request) -> Reply:
         rows = []
         for i in range(m):
             part = slice(G.indptr[i], G.indptr[i + 1])
-            rows.append([[*(int(j) for j in G.indices[part]), n + i], [*(float(a) for a in G.data[part]), -1.0]])
+            rows.append(
+                [[*(int(j) for j in G.indices[part]), n + i], [*(float(a) for a in G.data[part]), -1.0]]
+            )
         model.linear_constraints.add(lin_expr=rows, senses="E" * m, rhs=(-program.h).tolist())
         P = program.P.tocsr()
         quadratic = []
@@ -55,7 +58,7 @@ def cplex(request: Request) -> Reply:
             quadratic.append([[int(j) for j in P.indices[part]], [float(a) for a in P.data[part]]])
         model.objective.set_quadratic(quadratic + [[[n + i], [0.0]] for i in range(m)])
         starts = program.cone_starts
-        for begin, end in zip(starts[:-1], starts[1:], strict=True):
+        for begin, end in itertools.pairwise(starts):
             cone = [int(n + i) for i in range(begin, end)]
             model.quadratic_constraints.add(
                 quad_expr=[cone, cone, [-1.0] + [1.0] * (len(cone) - 1)], rhs=0.0, sense="L"

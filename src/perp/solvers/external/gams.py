@@ -1,8 +1,9 @@
 """GAMS with its demo licence: CONOPT, CPLEX, Gurobi, Ipopt, KNITRO, MINOS, SNOPT, PATHNLP; PATH, MILES; EMP.
 
-The package `gamspy_base` brings the GAMS executable, a demo licence that needs no network, and some solvers; the others
-are add-ons. A model is written as text (`gams_models`) into a temporary folder and run there as a process of its own.
-The licence allows 1000 rows and columns, less for some solvers, and ends with the release that it came with.
+The package `gamspy_base` brings the GAMS executable, a demo licence that needs no network, and some solvers;
+the others are add-ons. A model is written as text (`gams_models`) into a temporary folder and run there as a
+process of its own. The licence allows 1000 rows and columns, less for some solvers, and ends with the release
+that it came with.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from perp.problems.cone_program import ConeProgram
 from perp.problems.validation import Vector
 from perp.solvers.external.adapter import Reply, Request, begin, vendor
 from perp.solvers.external.gams_models import ANSWER, cone_program_model, equilibrium_model, motion_model
-from perp.solvers.registry import NoOptions, Package
+from perp.solvers.registry import Package
 
 # GAMS takes about 0.1 s to start: a limit on the solve is not a limit on that.
 START_UP = 10.0
@@ -87,7 +88,9 @@ OPTIMISERS = {
         "gurobi", "barqcpconvtol {tol}\nbarconvtol {tol}\nfeasibilitytol 1e-9\noptimalitytol 1e-9", "gurobi"
     ),
     "gams-ipopt": GamsSolver("ipopt", "tol {tol}\nacceptable_tol {tol}\nbound_relax_factor 0", "ipopt"),
-    "gams-knitro": GamsSolver("knitro", "feastol {tol}\nfeastolabs {tol}\nopttol {tol}\nopttolabs {tol}", "knitro"),
+    "gams-knitro": GamsSolver(
+        "knitro", "feastol {tol}\nfeastolabs {tol}\nopttol {tol}\nopttolabs {tol}", "knitro"
+    ),
     "gams-minos": GamsSolver(
         "minos", "optimality tolerance {tol}\nfeasibility tolerance {tol}\nrow tolerance {tol}", "minos"
     ),
@@ -102,9 +105,12 @@ COMPLEMENTARITY = {
 }
 EQUILIBRIUM = {"gams-reshop": GamsSolver("reshop", "subsolveropt 1", "reshop")}
 PRETTY = {
-    "conopt": "CONOPT", "cplex": "CPLEX", "gurobi": "Gurobi", "ipopt": "Ipopt", "knitro": "KNITRO",
-    "minos": "MINOS", "pathnlp": "PATHNLP", "snopt": "SNOPT", "path": "PATH", "miles": "MILES",
+    "gams-conopt": "CONOPT", "gams-cplex": "CPLEX", "gams-gurobi": "Gurobi", "gams-ipopt": "Ipopt",
+    "gams-knitro": "KNITRO", "gams-minos": "MINOS", "gams-pathnlp": "PATHNLP", "gams-snopt": "SNOPT",
+    "gams-path": "PATH", "gams-miles": "MILES",
 }  # fmt: skip
+
+NO_LINDO = "Lindo has no add-on package for GAMSPy, and its own needs a licence"
 
 
 def run(text: str, solver: GamsSolver, request: Request, size: int, *, defaults: bool) -> Reply:
@@ -115,12 +121,12 @@ def run(text: str, solver: GamsSolver, request: Request, size: int, *, defaults:
         place = Path(folder)
         (place / "model.gms").write_text(text, encoding="ascii")
         if not defaults:
-            # KNITRO's file has an equals sign nowhere else needed, and nobody minds the other form
             content = solver.options.format(tol=f"{request.tolerance:.1e}")
             (place / f"{solver.name}.opt").write_text(content + "\n", encoding="ascii")
         command = [
-            str(system / "gams"), "model.gms", f"license={system / 'gamslice.txt'}", "logoption=2", "limrow=0",
-            "limcol=0", "solprint=off", f"reslim={max(limit, 0.01):.3f}", f"optfile={0 if defaults else 1}",
+            str(system / "gams"), "model.gms", f"license={system / 'gamslice.txt'}", "logoption=2",
+            "limrow=0", "limcol=0", "solprint=off", f"reslim={max(limit, 0.01):.3f}",
+            f"optfile={0 if defaults else 1}",
         ]  # fmt: skip
         try:
             subprocess.run(command, cwd=place, capture_output=True, timeout=limit + START_UP, check=False)
@@ -181,7 +187,7 @@ def _package(solver: GamsSolver) -> Package:
 def _register_optimiser(name: str, solver: GamsSolver) -> None:
     @vendor(
         name, takes=ConeProgram, needs=_package(solver), options=GamsOptions, finest=1e-12,
-        summary=f"squared cones as QCP or NLP, {PRETTY[name.removeprefix('gams-')]} through GAMS (demo licence)",
+        summary=f"squared cones as QCP or NLP, {PRETTY[name]} through GAMS (demo licence)",
     )  # fmt: skip
     def call(request: Request) -> Reply:
         program: ConeProgram = request.program
@@ -195,7 +201,7 @@ def _register_optimiser(name: str, solver: GamsSolver) -> None:
 def _register_complementarity(name: str, solver: GamsSolver) -> None:
     @vendor(
         name, takes=MotionMCP, needs=_package(solver), options=GamsMcpOptions, finest=1e-12,
-        summary=f"equations of motion as MCP, {PRETTY[name.removeprefix('gams-')]} through GAMS (demo licence)",
+        summary=f"equations of motion as MCP, {PRETTY[name]} through GAMS (demo licence)",
     )  # fmt: skip
     def call(request: Request) -> Reply:
         problem: MotionMCP = request.program
@@ -207,7 +213,7 @@ def _register_complementarity(name: str, solver: GamsSolver) -> None:
 
 
 @vendor(
-    "gams-reshop", takes=MotionMCP, needs=_package(EQUILIBRIUM["gams-reshop"]), options=NoOptions, finest=1e-12,
+    "gams-reshop", takes=MotionMCP, needs=_package(EQUILIBRIUM["gams-reshop"]), finest=1e-12,
     summary="equations of motion as EMP, RESHOP and PATH through GAMS (demo licence)",
 )  # fmt: skip
 def reshop(request: Request) -> Reply:
@@ -219,8 +225,8 @@ def reshop(request: Request) -> Reply:
 
 @vendor(
     "gams-lindo", takes=ConeProgram,
-    needs=Package("gamspy_base", "nothing", lambda: "Lindo has no add-on package for GAMSPy, and its own needs a licence"),
-    summary="Lindo, one of the ten solvers of the published table", finest=1e-9,
+    needs=Package("gamspy_base", "make setup-gams", lambda: NO_LINDO), finest=1e-9,
+    summary="Lindo, one of the ten solvers of the published table",
 )  # fmt: skip
 def lindo(request: Request) -> Reply:
     """Never called: listed so that the published table has all its rows."""

@@ -62,7 +62,8 @@ def motion_model(problem: MotionMCP, start: Vector, ending: str, *, proximal: bo
         "equations motion(i), law(r), cone(k);",
         "motion(i).. sum(j$M(i,j), M(i,j)*v(j)) - p(i) - sum(r$D(r,i), D(r,i)*x(r)) =e= 0;",
         f"law(r).. ({_U('r')}{_relaxation(problem, 'r')})$(not tangent(r))",
-        f"  + (sum((k,q)$(tail(k,r) and head(k,q)), x(q))*({_U('r')}) + sum(k$tail(k,r), sigma(k))*x(r))$tangent(r)",
+        f"  + (sum((k,q)$(tail(k,r) and head(k,q)), x(q))*({_U('r')})",
+        "  + sum(k$tail(k,r), sigma(k))*x(r))$tangent(r)",
         "  + epsilon*(x(r) - centre(r)) =n= 0;",
         f"cone(k).. sum(q$head(k,q), x(q)) - sqrt(sum(q$tail(k,q), sqr(x(q))) + {ROOT_FLOOR!r}) =g= 0;",
         *_levels("v", start[:n]), *_levels("x", start[n : n + rows]), *_levels("sigma", start[n + rows :]),
@@ -76,7 +77,7 @@ def motion_model(problem: MotionMCP, start: Vector, ending: str, *, proximal: bo
 
 
 def equilibrium_model(problem: MotionMCP, start: Vector, ending: str) -> str:
-    """The equations of motion as an extended mathematical program: friction as one minimisation per contact."""
+    """The equations of motion as an extended mathematical program: friction minimises, contact by contact."""
     n, rows = problem.momentum.size, problem.bias.size
     tangents = np.concatenate([[], *(ball.rows for ball in problem.balls)]).astype(int)
     plain = np.setdiff1d(np.arange(rows), tangents)
@@ -97,7 +98,8 @@ def equilibrium_model(problem: MotionMCP, start: Vector, ending: str) -> str:
         "file empinfo / '%emp.info%' /;",
         "put empinfo 'equilibrium' /;",
         "put 'vi motion v' /; put 'vi gap x' /;",
-        "loop(k, put 'min ' energy.tn(k) /; loop(q$tail(k,q), put f.tn(q) /;); put work.tn(k) conic.tn(k) /;);",
+        "loop(k, put 'min ' energy.tn(k) /; loop(q$tail(k,q), put f.tn(q) /;);",
+        "  put work.tn(k) conic.tn(k) /;);",
         "putclose empinfo;",
         "solve contact using emp;",
         "x.l(r)$tangent(r) = f.l(r);",
@@ -129,7 +131,9 @@ def _relaxation(problem: MotionMCP, row: str) -> str:
     return f" - sum(k$head(k,{row}), sqrt(sum(q$tail(k,q), sqr({_U('q')})) + {ROOT_FLOOR!r}))"
 
 
-def _bounds(problem: MotionMCP, unknowns: Iterable[int], name: str, *, offset: int | None = None) -> list[str]:
+def _bounds(
+    problem: MotionMCP, unknowns: Iterable[int], name: str, *, offset: int | None = None
+) -> list[str]:
     first = problem.momentum.size if offset is None else offset
     lines = []
     for i in unknowns:
@@ -155,7 +159,11 @@ def _pairs(name: str, over: str, pairs: list[tuple[int, int]]) -> str:
 
 def _vector(name: str, over: str, values: Vector) -> str:
     inside = ",\n".join(f"{i + 1} {float(value)!r}" for i, value in enumerate(values) if value)
-    return f"parameter {name}({over}) / {inside} /;" if inside else f"parameter {name}({over}); {name}({over}) = 0;"
+    return (
+        f"parameter {name}({over}) / {inside} /;"
+        if inside
+        else f"parameter {name}({over}); {name}({over}) = 0;"
+    )
 
 
 def _matrix(name: str, over: str, matrix: Any) -> str:
@@ -164,7 +172,11 @@ def _matrix(name: str, over: str, matrix: Any) -> str:
     entries = coo_array(matrix)
     cells = zip(entries.row, entries.col, entries.data, strict=True)
     inside = ",\n".join(f"{i + 1}.{j + 1} {float(a)!r}" for i, j, a in cells if a)
-    return f"parameter {name}({over}) / {inside} /;" if inside else f"parameter {name}({over}); {name}({over}) = 0;"
+    return (
+        f"parameter {name}({over}) / {inside} /;"
+        if inside
+        else f"parameter {name}({over}); {name}({over}) = 0;"
+    )
 
 
 def _levels(name: str, values: Vector) -> list[str]:
@@ -181,5 +193,3 @@ def _report(values: list[tuple[str, str]]) -> str:
         "putclose answer;",
     ]
     return "\n".join(lines)
-
-

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from perp.problems import Status
 from perp.problems.cone_program import ConeProgram
-from perp.solvers.external.adapter import Reply, Request, vendor
+from perp.solvers.external.adapter import Reply, Request, load, vendor
 from perp.solvers.registry import Package
 
 
@@ -19,8 +21,7 @@ from perp.solvers.registry import Package
 )
 def gurobi(request: Request) -> Reply:
     """Solve a cone program with Gurobi."""
-    import gurobipy
-
+    gurobipy = load("gurobipy")
     program: ConeProgram = request.program
     with gurobipy.Env(empty=True) as environment:
         environment.setParam("OutputFlag", 0)
@@ -38,7 +39,7 @@ def gurobi(request: Request) -> Reply:
             s[: program.zero].UB = 0.0
             s[: program.zero + program.nonnegative].LB = 0.0
             starts = program.cone_starts
-            for begin, end in zip(starts[:-1], starts[1:], strict=True):
+            for begin, end in itertools.pairwise(starts):
                 s[begin].LB = 0.0
                 tail = s[begin + 1 : end]
                 model.addConstr(tail @ tail <= s[begin] * s[begin])

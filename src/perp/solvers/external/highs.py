@@ -6,7 +6,7 @@ import numpy as np
 
 from perp.problems import Status
 from perp.problems.cone_program import QuadraticProgram
-from perp.solvers.external.adapter import Reply, Request, vendor
+from perp.solvers.external.adapter import Reply, Request, load, vendor
 from perp.solvers.registry import Package
 
 
@@ -19,7 +19,7 @@ from perp.solvers.registry import Package
 )
 def highs(request: Request) -> Reply:
     """Solve a quadratic program with HiGHS."""
-    import highspy
+    highspy = load("highspy")
     from scipy.sparse import csc_matrix, tril
 
     program: QuadraticProgram = request.program

@@ -6,7 +6,7 @@ import numpy as np
 
 from perp.problems import Status
 from perp.problems.cone_program import QuadraticProgram
-from perp.solvers.external.adapter import Reply, Request, begin, vendor
+from perp.solvers.external.adapter import Reply, Request, begin, load, vendor
 from perp.solvers.registry import Package
 
 # A first-order method asked for tight tolerances; its own default of 4000 is for loose ones.
@@ -22,10 +22,10 @@ ITERATIONS = 100_000
 )
 def osqp(request: Request) -> Reply:
     """Solve a quadratic program with OSQP."""
-    import osqp as package
     from scipy.sparse import csc_matrix, triu
 
     program: QuadraticProgram = request.program
+    package = load("osqp")
     upper = np.full(program.row_count, np.inf)
     upper[: program.zero] = -program.h[: program.zero]
     solver = package.OSQP()

@@ -6,7 +6,7 @@ import numpy as np
 
 from perp.problems import Status
 from perp.problems.cone_program import QuadraticProgram
-from perp.solvers.external.adapter import Reply, Request, vendor
+from perp.solvers.external.adapter import Reply, Request, load, vendor
 from perp.solvers.registry import Package
 
 
@@ -19,9 +19,8 @@ from perp.solvers.registry import Package
 )
 def piqp(request: Request) -> Reply:
     """Solve a quadratic program with PIQP."""
-    import piqp as package
-
     program: QuadraticProgram = request.program
+    package = load("piqp")
     G, equations = program.G.toarray(), program.zero
     solver = package.DenseSolver()
     settings = solver.settings

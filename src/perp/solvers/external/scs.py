@@ -6,10 +6,11 @@ import numpy as np
 
 from perp.problems import Status
 from perp.problems.cone_program import ConeProgram
-from perp.solvers.external.adapter import Reply, Request, begin, vendor
+from perp.solvers.external.adapter import Reply, Request, begin, load, vendor
 from perp.solvers.registry import Package
 
-# A first-order method needs many cheap iterations; its own default of 1e5 is kept unless the user says otherwise.
+# A first-order method needs many cheap iterations; its own default of 1e5 is kept unless the user says
+# otherwise.
 ITERATIONS = 100_000
 
 
@@ -22,10 +23,10 @@ ITERATIONS = 100_000
 )
 def scs(request: Request) -> Reply:
     """Solve a cone program with SCS."""
-    import scs as package
     from scipy.sparse import csc_matrix, triu
 
     program: ConeProgram = request.program
+    package = load("scs")
     data = {"P": csc_matrix(triu(program.P)), "A": csc_matrix(-program.G), "b": program.h, "c": program.c}
     cone = {"z": program.zero, "l": program.nonnegative, "q": list(program.second_order)}
     solver = package.SCS(

@@ -1,12 +1,15 @@
 """Jordan algebra of zero, nonnegative and second-order cones: products, Nesterov–Todd scaling, step lengths.
 
-Notation: s slacks, y multipliers, W the symmetric scaling with W y = W⁻¹ s = the scaled point, ∘ the Jordan product,
-which on a second-order cone is (aᵀ b, a₀ b̄ + b₀ ā). Rows of the zero cone are equations: s = 0, y free, W = 0.
+Notation: s slacks, y multipliers, W the symmetric scaling with W y = W⁻¹ s = the scaled point, ∘ the Jordan
+product, which on a second-order cone is (aᵀ b, a₀ b̄ + b₀ ā). Rows of the zero cone are equations: s = 0, y
+free, W = 0.
 
 Reference: Vandenberghe, The CVXOPT linear and quadratic cone program solvers (2010), section 5.
 """
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 
@@ -40,7 +43,7 @@ class Cones:
         self.zero, self.count = program.zero, program.row_count
         self.first_cone = program.zero + program.nonnegative
         starts = program.cone_starts
-        self.second_order = [slice(int(a), int(b)) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        self.second_order = [slice(int(a), int(b)) for a, b in itertools.pairwise(starts)]
         self.linear = slice(self.zero, self.first_cone)
         self.is_equation = np.arange(self.count) < self.zero
         self.identity = np.zeros(self.count)
@@ -72,13 +75,11 @@ class Cones:
             determinant = max(_determinant(p), SMALLEST)
             across = p[1:] @ r[1:]
             out[cone.start] = (p[0] * r[0] - across) / determinant
-            out[cone.start + 1 : cone.stop] = (
-                (across - p[0] * r[0]) * p[1:] / determinant + r[1:]
-            ) / p[0]
+            out[cone.start + 1 : cone.stop] = ((across - p[0] * r[0]) * p[1:] / determinant + r[1:]) / p[0]
         return out
 
     def inside(self, a: Vector, *, equations: Vector | None = None) -> Vector:
-        """a moved along the identity until it is well inside the cones; equations keep their value or are 0."""
+        """a moved along the identity until it is inside the cones; equations keep their value or are 0."""
         out = a.copy()
         lowest = np.inf
         if self.linear.stop > self.linear.start:

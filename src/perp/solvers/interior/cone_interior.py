@@ -1,13 +1,15 @@
 """Primal–dual interior point for convex quadratic programs over cones (`ConeProgram`).
 
-Follows the central path s ∘ y = τ e with Nesterov–Todd scaling and Mehrotra's predictor and corrector, from a point
-that need not be feasible. Each iteration factorises one symmetric matrix of all unknowns and rows, dense: O((n + m)³).
-Newton steps on the natural map (`cone_polish`) then take it to round-off.
+Follows the central path s ∘ y = τ e with Nesterov–Todd scaling and Mehrotra's predictor and corrector, from a
+point that need not be feasible. Each iteration factorises one symmetric matrix of all unknowns and rows,
+dense: O((n + m)³). Newton steps on the natural map (`cone_polish`) then take it to round-off.
 
 Reference: Vandenberghe, The CVXOPT linear and quadratic cone program solvers (2010).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -91,12 +93,16 @@ def minimise(
     return x, y, done, reason
 
 
+def _lapack() -> Any:
+    from scipy.linalg import lapack
+
+    return lapack
+
+
 class _System:
     """[P −Gᵀ; G W²] with a factorisation of its symmetric form, refined against the unregularised matrix."""
 
     def __init__(self, P: np.ndarray, G: np.ndarray, squared: np.ndarray) -> None:
-        from scipy.linalg import lapack
-
         n, m = P.shape[0], G.shape[0]
         self.matrix = np.block([[P, G.T], [G, -squared]])
         regular = self.matrix.copy()
@@ -104,23 +110,22 @@ class _System:
         regular[np.arange(n), np.arange(n)] += REGULARISATION * size
         regular[np.arange(n, n + m), np.arange(n, n + m)] -= REGULARISATION * size
         self.n = n
-        # LAPACK itself: a singular matrix late on the path is expected and shows in the error, not in a warning
-        self.lu, self.pivots, _ = lapack.dgetrf(regular, overwrite_a=True)
+        # LAPACK itself: a singular matrix late on the path is expected and shows in the error, not in a
+        # warning
+        self.lu, self.pivots, _ = _lapack().dgetrf(regular, overwrite_a=True)
 
     def solve(self, top: Vector, bottom: Vector) -> tuple[Vector, Vector]:
         """dx, dy with P dx − Gᵀ dy = top and G dx + W² dy = bottom."""
-        from scipy.linalg import lapack
-
         right = np.concatenate([top, bottom])
         z = np.zeros_like(right)
         if right.size:
             for _ in range(1 + REFINEMENTS):
-                z = z + lapack.dgetrs(self.lu, self.pivots, right - self.matrix @ z)[0]
+                z = z + _lapack().dgetrs(self.lu, self.pivots, right - self.matrix @ z)[0]
         return z[: self.n], -z[self.n :]
 
 
 def _direction(kkt, cones, scaling, s, y, dual, primal, *, centring, correction):
-    """A Newton step (dx, ds, dy) for s ∘ y = centring · e in scaled coordinates, with the second-order correction."""
+    """A Newton step (dx, ds, dy) for s ∘ y = centring · e, with the second-order correction."""
     target = -cones.product(scaling.point, scaling.point)
     if correction is not None:
         _, ds, dy = correction

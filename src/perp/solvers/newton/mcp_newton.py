@@ -1,12 +1,12 @@
 """Semismooth Newton for mixed complementarity problems (`MCP`): f may be nonlinear, bounds may be missing.
 
-Each condition becomes one equation by the Fischer–Burmeister function φ(a, b) = a + b − √(a² + b²), whose zeros are
-0 ≤ a ⊥ b ≥ 0. Newton steps of least norm (Jacobians may be singular: redundant contacts) with a line search, then
-Levenberg–Marquardt steps, and when neither goes down fast enough, a path search (`path_search`); after that, other
-starts. One dense factorisation a step, O(n³).
+Each condition becomes one equation by the Fischer–Burmeister function φ(a, b) = a + b − √(a² + b²), whose
+zeros are 0 ≤ a ⊥ b ≥ 0. Newton steps of least norm (Jacobians may be singular: redundant contacts) with a
+line search, then Levenberg–Marquardt steps, and when neither goes down fast enough, a path search
+(`path_search`); after that, other starts. One dense factorisation a step, O(n³).
 
-References: De Luca, Facchinei and Kanzow (1996); Billups, Algorithms for complementarity problems (1995); Munson and
-others, The semismooth algorithm for large scale complementarity problems (2001).
+References: De Luca, Facchinei and Kanzow (1996); Billups, Algorithms for complementarity problems (1995);
+Munson and others, The semismooth algorithm for large scale complementarity problems (2001).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from perp.problems import MCP, Status
 from perp.problems.validation import Vector, is_sparse
 from perp.solvers.attempt import Attempt, Control
+from perp.solvers.least_norm import least_norm
 from perp.solvers.newton.path_search import path_search
 from perp.solvers.registry import register
 
@@ -56,7 +57,10 @@ def mcp_newton(problem: MCP, control: Control, options: McpNewtonOptions) -> Att
     limit = control.limit(ITERATIONS)
     run = _Run(problem, control, options)
     for start in _starts(problem, control):
-        if run.descend(start, min(limit, run.done + ITERATIONS_A_START)) or control.reason is Status.TIME_LIMIT:
+        if (
+            run.descend(start, min(limit, run.done + ITERATIONS_A_START))
+            or control.reason is Status.TIME_LIMIT
+        ):
             break
         if run.done >= limit:
             control.reason = Status.ITERATION_LIMIT
@@ -174,23 +178,19 @@ def _fischer_burmeister(a: Vector, b: Vector) -> tuple[Vector, Vector, Vector]:
     return phi, 1.0 - cosine, 1.0 - sine
 
 
-def _descend(
-    equations: _Equations, z: Vector, value: Vector, worst: float
-) -> Vector | None:
+def _descend(equations: _Equations, z: Vector, value: Vector, worst: float) -> Vector | None:
     """A Newton step of least norm, or a damped one, that makes ‖Φ‖² small enough; None when there is none."""
-    from scipy.linalg import lstsq
-
     H = equations.jacobian(z)
     if not np.isfinite(H).all():
         return None
-    newton = lstsq(H, -value, cond=RANK_TOLERANCE, lapack_driver="gelsy", check_finite=False)[0]
+    newton = least_norm(H, -value, rank_tolerance=RANK_TOLERANCE)
     found = _line_search(equations, z, newton, value, H, worst)
     if found is not None:
         return found
     normal, gradient = H.T @ H, H.T @ value
     size = float(normal.diagonal().max(initial=0.0)) or 1.0
     for damping in DAMPINGS:
-        step = lstsq(normal + damping * size * np.eye(z.size), -gradient, lapack_driver="gelsy", check_finite=False)[0]
+        step = np.linalg.solve(normal + damping * size * np.eye(z.size), -gradient)
         found = _line_search(equations, z, step, value, H, float(value @ value))
         if found is not None:
             return found
@@ -200,7 +200,7 @@ def _descend(
 def _line_search(
     equations: _Equations, z: Vector, step: Vector, value: Vector, H: np.ndarray, worst: float
 ) -> Vector | None:
-    """z + t · step with ‖Φ‖² ≤ worst + 2 · ENOUGH · t · slope, t = 1, ½, ¼, …"""
+    """z + t · step with ‖Φ‖² ≤ worst + 2 · ENOUGH · t · slope, t = 1, ½, ¼, …."""
     if not np.isfinite(step).all():
         return None
     slope = float(value @ (H @ step))

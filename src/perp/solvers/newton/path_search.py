@@ -1,12 +1,13 @@
 """One step of a path search for box-constrained complementarity problems.
 
-The normal map f(z) + D (x − z), z = x clipped to the box, is linearised at the current point. The path x(t) on which
-the linearisation equals (1 − t) times its first value is piecewise linear: it is followed cell by cell, exchanging one
-column of the matrix whenever an unknown meets a bound, to t = 1 or as far as it goes. The step is the farthest point of
-the path at which the true normal map has shrunk. Costs one dense factorisation a cell.
+The normal map f(z) + D (x − z), z = x clipped to the box, is linearised at the current point. The path x(t)
+on which the linearisation equals (1 − t) times its first value is piecewise linear: it is followed cell by
+cell, exchanging one column of the matrix whenever an unknown meets a bound, to t = 1 or as far as it goes.
+The step is the farthest point of the path at which the true normal map has shrunk. Costs
+O(n²) a cell.
 
-References: Ralph, Global convergence of damped Newton's method for nonsmooth equations via the path search (1994);
-Dirkse and Ferris, The PATH solver (1995).
+References: Ralph, Global convergence of damped Newton's method for nonsmooth equations via the path search
+(1994); Dirkse and Ferris, The PATH solver (1995).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ PERTURBATION = 1e-8
 # Fraction of the predicted decrease that a point of the path must keep (Armijo).
 ENOUGH = 1e-4
 HALVINGS = 30
+# A column exchange with a smaller pivot, or after so many others, starts from a fresh inverse.
+SMALLEST_PIVOT, UPDATES = 1e-7, 60
 
 
 def path_search(
@@ -55,7 +58,12 @@ def path_search(
 
 
 def _follow(
-    matrix: np.ndarray, d: Vector, lo: Vector, hi: Vector, x: Vector, value: Vector,
+    matrix: np.ndarray,
+    d: Vector,
+    lo: Vector,
+    hi: Vector,
+    x: Vector,
+    value: Vector,
     out_of_time: Callable[[], bool],
 ) -> list[tuple[float, Vector]]:
     """Corners (t, x) of the piecewise linear path, from t = 0."""
@@ -63,14 +71,11 @@ def _follow(
     # −1 below the box, 0 inside, 1 above: which column the cell's matrix has
     side = np.where(x < lo, -1, np.where(x > hi, 1, 0))
     t, crossing, heading = 0.0, -1, 0.0
+    cell = _Cell(np.where(side == 0, matrix, np.diag(d)))
     for _ in range(CELLS_PER_UNKNOWN * x.size + 10):
         if out_of_time():
             break
-        cell = np.where(side == 0, matrix, np.diag(d))
-        try:
-            direction = np.linalg.solve(cell, -value)
-        except np.linalg.LinAlgError:
-            break
+        direction = cell.solve(-value)
         if not np.isfinite(direction).all():
             break
         rate = 1.0
@@ -88,9 +93,41 @@ def _follow(
             break
         x[hit] = _wall(hit, side[hit], direction[hit], lo, hi)
         side[hit] = 0 if side[hit] != 0 else (1 if direction[hit] > 0 else -1)
+        cell.exchange(hit, matrix[:, hit] if side[hit] == 0 else d[hit] * np.eye(1, x.size, hit)[0])
         crossing, heading = hit, float(direction[hit])
         corners.append((t, x.copy()))
     return corners
+
+
+class _Cell:
+    """The matrix of a cell with its inverse, updated when one column is exchanged."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix = matrix
+        self._invert()
+
+    def _invert(self) -> None:
+        self.updates = 0
+        try:
+            self.inverse = np.linalg.inv(self.matrix)
+        except np.linalg.LinAlgError:
+            self.inverse = np.full_like(self.matrix, np.nan)
+
+    def solve(self, right: Vector) -> Vector:
+        """matrix⁻¹ right, refined once; not finite where the matrix is singular."""
+        answer = self.inverse @ right
+        return answer + self.inverse @ (right - self.matrix @ answer)
+
+    def exchange(self, i: int, column: Vector) -> None:
+        """Put `column` in place of column i (Sherman and Morrison; a fresh inverse now and then)."""
+        change = self.inverse @ (column - self.matrix[:, i])
+        self.matrix[:, i] = column
+        pivot = 1.0 + change[i]
+        self.updates += 1
+        if abs(pivot) < SMALLEST_PIVOT or self.updates >= UPDATES:
+            self._invert()
+        else:
+            self.inverse -= np.outer(change / pivot, self.inverse[i])
 
 
 def _wall(i: int, side: int, direction: float, lo: Vector, hi: Vector) -> float:
@@ -107,7 +144,9 @@ def _next_wall(
     with np.errstate(divide="ignore", invalid="ignore"):
         up = np.where(side == 0, hi, np.where(side < 0, lo, np.inf))
         down = np.where(side == 0, lo, np.where(side > 0, hi, -np.inf))
-        length = np.where(direction > 0, (up - x) / direction, np.where(direction < 0, (down - x) / direction, np.inf))
+        length = np.where(
+            direction > 0, (up - x) / direction, np.where(direction < 0, (down - x) / direction, np.inf)
+        )
     length = np.where(np.isnan(length), np.inf, np.maximum(length, 0.0))
     if last >= 0 and length[last] == 0.0:
         # it stands on the wall that it has just crossed, and leaves it
@@ -121,6 +160,5 @@ def _backwards(path: list[tuple[float, Vector]]) -> list[tuple[float, Vector]]:
     points = [corner for corner in reversed(path) if corner[0] > 0]
     if len(path) > 1:
         (_, first), (t, second) = path[0], path[1]
-        for k in range(1, HALVINGS):
-            points.append((t * 0.5**k, first + 0.5**k * (second - first)))
+        points += [(t * 0.5**k, first + 0.5**k * (second - first)) for k in range(1, HALVINGS)]
     return points
