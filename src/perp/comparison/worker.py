@@ -33,14 +33,12 @@ def main() -> None:
 
 def warm_up() -> None:
     """Load solvers and compiled code before the clock runs."""
-    import numpy as np
-
-    from perp.problems import ContactProblem
+    from perp.models.box_on_slope import box_on_slope
     from perp.solvers import solve
 
-    solve(
-        ContactProblem.coulomb(np.eye(3), -np.ones(3), 0.5), "cone-interior", formulation="dual", throw=False
-    )
+    problem = box_on_slope(angle=25.0, mu=0.3).problem
+    for solver, formulation in (("cone-interior", "primal"), ("mcp-newton", "equations_of_motion")):
+        solve(problem, solver, formulation=formulation, throw=False)
 
 
 if __name__ == "__main__":
