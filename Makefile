@@ -1,7 +1,7 @@
 # Two commands matter: `make demo` and `make test`. Both set up .venv once and need no network afterwards.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test format clean
+.PHONY: help setup setup-gams demo test format clean
 
 # Any interpreter can be forced: make PYTHON=/path/to/python3.12 test
 PYTHON ?=
@@ -14,9 +14,13 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 setup: $(READY) ## create .venv and install perp with everything the tests need
+
+setup-gams: $(READY) ## add GAMS with its demo licence and the solvers of the published table
+	$(BIN)/python -m pip install -qq "gamspy>=1.10"
+	$(BIN)/gamspy install solver conopt3 gurobi ipopt knitro minos pathnlp miles snopt reshop
 
 demo: $(READY) ## solve a few contact problems and show what the answers are worth
 	@$(BIN)/python examples/demo.py

@@ -35,6 +35,7 @@ app.command("perp.cli.solve:solve")
 app.command("perp.cli.solvers:solvers")
 app.command("perp.cli.residual:residual")
 app.command("perp.cli.convert:convert")
+app.command("perp.cli.compare:compare")
 
 
 def run(tokens: Sequence[str] | None = None) -> int:

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Any, TypeVar
 
 from perp.problems import Problem, SolverMismatch, Status
+from perp.problems.cone_program import ConeProgram
 from perp.problems.validation import Vector
 
 
@@ -23,12 +24,15 @@ class Reformulated:
         back: Maps its answer to an answer of the original problem.
         start: Maps a start of the original problem to one of the new, or None when that is not possible.
         info: Maps the new problem's answer to extras for the user, or None.
+        update: For outer iterations: the next problem, given this one's answer, or None when there is none.
+            Successive problems have unknowns of the same shape: each solve starts from the last answer.
     """
 
-    problem: Problem
+    problem: Problem | ConeProgram
     back: Callable[[Vector], Vector]
     start: Callable[[Vector], Vector] | None = None
     info: Callable[[Vector], dict[str, Any]] | None = None
+    update: Callable[[Vector], Reformulated | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,8 @@ class Formulation:
     Attributes:
         name: What to pass as `formulation=`.
         source, target: Problem types.
-        exact: Whether every answer of the new problem is one of the original; False for relaxations.
+        exact: Whether every answer of the new problem is one of the original, False for relaxations; or a
+            function of the problem, for relaxations that are exact on some.
         automatic: Whether `solve` may choose it by itself to reach a solver.
         summary: One line.
         build: Turns the problem.
@@ -49,7 +54,7 @@ class Formulation:
     name: str
     source: type
     target: type
-    exact: bool
+    exact: bool | Callable[[Any], bool]
     automatic: bool
     summary: str
     build: Callable[[Any], Reformulated]
@@ -62,6 +67,10 @@ class Formulation:
             return f"it starts from {self.source.__name__}, not {type(problem).__name__}"
         return None if self.refuses is None else self.refuses(problem)
 
+    def is_exact(self, problem: Problem) -> bool:
+        """Whether every answer of the new problem answers `problem`."""
+        return self.exact(problem) if callable(self.exact) else self.exact
+
 
 _formulations: dict[str, Formulation] = {}
 _discovered = False
@@ -73,7 +82,7 @@ def formulation(
     *,
     source: type,
     target: type,
-    exact: bool,
+    exact: bool | Callable[[Any], bool],
     summary: str,
     automatic: bool = False,
     refuses: Callable[[Any], str | None] | None = None,
@@ -142,6 +151,8 @@ def _numbered(build: Callable[..., Reformulated], number: int) -> Callable[[Any]
 def _chain(first: Formulation, second: Formulation) -> Formulation:
     def build(problem: Any) -> Reformulated:
         turned = first.build(problem)
+        if isinstance(turned.problem, ConeProgram):
+            raise SolverMismatch(f"formulation {second.name} cannot follow {first.name}: that is a cone program")
         objection = second.objection(turned.problem)
         if objection is not None:
             raise SolverMismatch(f"formulation {second.name} cannot follow {first.name}: {objection}")
@@ -151,10 +162,10 @@ def _chain(first: Formulation, second: Formulation) -> Formulation:
         name=f"{first.name}+{second.name}",
         source=first.source,
         target=second.target,
-        exact=first.exact and second.exact,
+        exact=first.exact is True and second.exact is True,
         automatic=False,
         summary=f"{first.summary}; then {second.summary}",
         build=build,
         refuses=first.refuses,
-        shortfall=second.shortfall if first.exact else first.shortfall,
+        shortfall=second.shortfall if first.exact is True else first.shortfall,
     )

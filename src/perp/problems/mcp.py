@@ -14,6 +14,7 @@ from perp.problems.saving import Savable
 from perp.problems.validation import (
     Matrix,
     Vector,
+    freeze,
     matrix,
     ordered_bounds,
     per_row,
@@ -21,6 +22,9 @@ from perp.problems.validation import (
     square_matrix,
     vector,
 )
+
+# Derivatives below this fraction of f itself are nothing but round-off.
+ROUND_OFF = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,8 +101,14 @@ class MCP(Savable):
         return matrix("jacobian(z)", self.jacobian(z), rows=self.size, columns=self.size, copy=False)
 
     def column_scale_at(self, z: Vector) -> Vector:
-        """The largest change of any f per unit of z_i at z, shape (n,)."""
-        return column_scale(self.derivative(z))
+        """The largest change of any f per unit of z_i at z, shape (n,).
+
+        Where f is stationary its derivative is round-off, which would call any distance from a bound small:
+        such columns count as 1.
+        """
+        scale = column_scale(self.derivative(z))
+        noise = ROUND_OFF * float(np.abs(self.evaluate(self.first_point)).max(initial=0.0))
+        return freeze(np.where(scale > noise, scale, max(1.0, float(scale.max(initial=0.0)))))
 
     def equals(self, other: object) -> bool:
         """Whether `other` is the same problem: the same functions, or the same matrices when affine."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -64,38 +65,80 @@ def solve(
     if info.needs is not None:
         registry.require_available(info)
     turned = None if route is None else route.build(problem)
-    if turned is None:
-        inner, back = problem, None
-    else:
-        inner, back = turned.problem, turned.back
-        objection = info.objection(inner)
+    if turned is not None:
+        objection = info.objection(turned.problem)
         if objection is not None:
             raise registry.mismatch(info, problem, objection)
         first = None if first is None or turned.start is None else turned.start(first)
-
-    # an inexact formulation cannot be iterated until the original problem is solved: its own residual stops
-    # it
-    inexact = route is not None and not route.exact
-
-    def measure(z: Vector) -> float:
-        if inexact:
-            return judge(inner, z)[0]
-        return judge(problem, z if back is None else back(z))[0]
-
     control = Control(
-        measure, tol=tol, max_iterations=max_iterations, time_limit=time_limit, start=first, history=history
+        _measure(problem, route, turned),
+        tol=tol,
+        max_iterations=max_iterations,
+        time_limit=time_limit,
+        start=first,
+        history=history,
     )
     ready = perf_counter()
-    attempt = info.run(inner, control, settings)
+    attempt, turned = _run(info, problem, turned, control, settings)
     finished = perf_counter()
-    if inexact and attempt.reason is None and measure(attempt.z) > tol:
-        attempt.reason = Status.INACCURATE
     if turned is not None:
         attempt = _bring_back(attempt, turned)
     solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
     if throw and solution.status is not Status.SOLVED:
         raise NotSolved(problem, solution)
     return solution
+
+
+def _measure(
+    problem: Problem, route: Formulation | None, turned: Reformulated | None
+) -> Callable[[Vector], float]:
+    """The residual that an algorithm iterates on: of the original problem wherever that can be met.
+
+    An inexact formulation cannot be iterated until the original is solved: its own residual stops it.
+    """
+    if turned is None or route is None:
+        return lambda z: judge(problem, z)[0]
+    inner, back = turned.problem, turned.back
+    if isinstance(inner, Problem) and not route.is_exact(problem):
+        return lambda z: judge(inner, z)[0]
+    return lambda z: judge(problem, back(z))[0]
+
+
+def _run(
+    info: SolverInfo, problem: Problem, turned: Reformulated | None, control: Control, settings: Any
+) -> tuple[Attempt, Reformulated | None]:
+    """The algorithm on the problem, or on its formulation with that one's outer iterations."""
+    if turned is None:
+        return info.run(problem, control, settings), None
+    attempt = info.run(turned.problem, control, settings)
+    outer_iterations = 0
+    while turned.update is not None and not _is_final(attempt, control):
+        following = turned.update(attempt.z)
+        if following is None:
+            break
+        control.start = attempt.z
+        latest = info.run(following.problem, control, settings)
+        if latest.reason is Status.FAILED or not np.isfinite(latest.z).all():
+            attempt.reason, attempt.message = Status.STALLED, latest.message
+            break
+        turned, outer_iterations = following, outer_iterations + 1
+        latest.iterations += attempt.iterations
+        latest.info["outer_iterations"] = outer_iterations
+        attempt = latest
+    missed = attempt.reason is None and control.measure(attempt.z) > control.tol
+    if missed and isinstance(turned.problem, Problem):
+        attempt.reason = Status.INACCURATE
+    return attempt, turned
+
+
+def _is_final(attempt: Attempt, control: Control) -> bool:
+    """Whether an outer iteration ends here: solved, out of time, or an answer that nothing can start from."""
+    return (
+        not np.isfinite(attempt.z).all()
+        or attempt.reason in (Status.FAILED, Status.DIVERGED, Status.INFEASIBLE)
+        or control.measure(attempt.z) <= control.tol
+        or control.out_of_time()
+    )
 
 
 def _check_limits(tol: float, max_iterations: int | None, time_limit: float | None) -> None:
@@ -131,9 +174,9 @@ def _route(problem: Problem, info: SolverInfo, name: str | None) -> Formulation 
             if (
                 not refused
                 and candidate.automatic
-                and candidate.exact
                 and issubclass(candidate.target, info.takes)
                 and candidate.objection(problem) is None
+                and candidate.is_exact(problem)
             ):
                 return candidate
         raise registry.mismatch(info, problem, objection)
@@ -176,7 +219,8 @@ def _conclude(
     elif reason is Status.INFEASIBLE and not proves_infeasible(problem, attempt.info.get("certificate")):
         status = Status.RAY if "ray" in attempt.info else Status.FAILED
     elif reason is None or reason is Status.SOLVED:
-        status = Status.INACCURATE if route is None or route.exact else route.shortfall
+        exact = route is None or route.is_exact(problem)
+        status = Status.INACCURATE if exact or route is None else route.shortfall
     else:
         status = reason
     kind = ContactSolution if isinstance(problem, ContactProblem) else Solution

@@ -1,0 +1,183 @@
+"""`perp compare MODEL`: one problem, every formulation, every solver, and what each answer is worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from perp.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from perp.comparison.cells import Cell
+    from perp.comparison.report import Comparison
+    from perp.problems import ContactProblem
+
+PUBLISHED_ANGLES = (0.0, 25.0)
+
+
+def compare(
+    model: str,
+    /,
+    *,
+    angle: Annotated[list[float] | None, Parameter(consume_multiple=False, negative=())] = None,
+    mu: float | None = None,
+    solver: Annotated[list[str] | None, Parameter(consume_multiple=False, negative=())] = None,
+    tol: float = 1e-11,
+    accept: float = 1e-6,
+    time_limit: float = 20.0,
+    workers: int | None = None,
+    published: Annotated[bool, Parameter(negative=())] = False,
+    as_published: Annotated[bool, Parameter(negative=())] = False,
+    format: Literal["table", "markdown", "csv", "json"] = "table",  # noqa: A002
+    plot: Path | None = None,
+) -> int:
+    """Solve MODEL in every formulation with every solver, and say which answers are right.
+
+    Exit code 0: the table was made, whatever is in it; 2: bad input.
+
+    Args:
+        model: box-on-slope, sphere-on-slope, stack, wedge, slider-crank, chain, pile, or a file with a
+            contact problem.
+        angle: Tilt in degrees; may be given several times. Models have their own default.
+        mu: Friction coefficient.
+        solver: Only this row; may be given several times.
+        tol: What is asked of every solver, as residual.
+        accept: The residual up to which an answer counts as exact.
+        time_limit: Seconds a cell.
+        workers: Processes side by side; one per core by default.
+        published: Show the digits published in 2014 beside ours.
+        as_published: Run the formulations as they were printed in 2014, with the solvers' own tolerances.
+        format: How to print.
+        plot: Draw residual and time of every cell into this file (.png, .svg, .pdf).
+    """
+    from perp.comparison.cells import ROWS, table_cells
+    from perp.comparison.report import Comparison
+    from perp.problems.errors import SolverError
+    from perp.solvers.registry import unknown
+
+    for name in solver or []:
+        if name not in ROWS:
+            raise SolverError(unknown("row", name, list(ROWS)))
+    cells = table_cells(rows=solver, as_published=as_published)
+    comparisons: list[Comparison] = []
+    for title, problem, step, tilt in _problems(model, angle, mu):
+        results = _run(title, cells, problem, step or 1.0, tol, accept, time_limit, workers)
+        same = model == "box-on-slope" and tilt in PUBLISHED_ANGLES and mu in (None, 1.0)
+        comparisons.append(Comparison(title, results, tilt if same else None, "N" if step else "N·s"))
+    if plot is not None:
+        from perp.comparison.figure import draw
+
+        draw(comparisons, plot, accept=accept)
+    _print(comparisons, format, show_published=published)
+    return ExitCode.SOLVED
+
+
+def _problems(
+    model: str, angles: list[float] | None, mu: float | None
+) -> list[tuple[str, ContactProblem, float | None, float | None]]:
+    """Title, problem, time step and tilt of everything to be compared."""
+    import perp
+    from perp.models.catalogue import MODELS, build
+    from perp.problems.errors import FileError, ProblemError
+
+    if model in MODELS:
+        out = []
+        for angle in angles or [None]:
+            made = build(model, angle=angle, mu=mu)
+            title = (
+                model + ("" if angle is None else f" at {angle:g}°") + ("" if mu is None else f", μ = {mu:g}")
+            )
+            out.append((title, made.problem, made.step, 0.0 if angle is None else angle))
+        return out
+    path = Path(model)
+    if not path.exists():
+        raise ProblemError(f"{model} is neither a file nor a model. Models: {', '.join(MODELS)}")
+    if angles or mu is not None:
+        raise ProblemError("--angle and --mu belong to models, not to files")
+    problem = perp.load(path)
+    if not isinstance(problem, perp.ContactProblem):
+        raise FileError(path, f"holds a problem of type {type(problem).__name__}: a ContactProblem is needed")
+    return [(path.name, problem.as_exact(), None, None)]
+
+
+def _run(
+    title: str, cells: list[Cell], problem: ContactProblem, step: float, tol: float, accept: float,
+    time_limit: float, workers: int | None,
+) -> list:  # fmt: skip
+    """Run the cells, with a progress bar on a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from perp.comparison.running import run_cells
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
+        task = display.add_task(title, total=len(cells))
+        return run_cells(
+            cells, problem, step=step, tol=tol, accept=accept, time_limit=time_limit, workers=workers,
+            done=lambda _: display.advance(task),
+        )  # fmt: skip
+
+
+def _print(comparisons: list[Comparison], form: str, *, show_published: bool) -> None:
+    import sys
+
+    from perp.cli.printing import print_json
+    from perp.comparison.report import as_csv, as_markdown, records
+
+    if form == "json":
+        print_json([record for comparison in comparisons for record in records(comparison)])
+    elif form == "csv":
+        sys.stdout.write(as_csv(comparisons))
+    elif form == "markdown":
+        sys.stdout.write(as_markdown(comparisons, show_published=show_published))
+    else:
+        for comparison in comparisons:
+            _show_tables(comparison, show_published=show_published)
+
+
+def _show_tables(comparison: Comparison, *, show_published: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from perp.comparison.report import QUANTITIES, cell_lines, columns_of, remarks, rows_of
+    from perp.comparison.verdict import Verdict
+
+    styles = {
+        Verdict.EXACT: "green", Verdict.RELAXED: "yellow", Verdict.WRONG: "bold red", Verdict.FAILED: "red",
+        Verdict.NOT_INSTALLED: "dim",
+    }  # fmt: skip
+    columns = columns_of(comparison)
+    # a pipe has no width of its own: the table then takes what it needs
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=20 + 22 * len(columns))
+    for quantity, name in QUANTITIES.items():
+        title = f"{comparison.title}: {name.replace('[N]', f'[{comparison.unit}]')}"
+        table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        table.add_column("solver", no_wrap=True)
+        for column in columns:
+            table.add_column(column)
+        for row, cells in rows_of(comparison).items():
+            entries = []
+            for column in columns:
+                result = cells.get(column)
+                text = Text()
+                if result is not None:
+                    lines = cell_lines(comparison, result, quantity, show_published=show_published)
+                    text = Text("\n".join(lines), style=styles[result.verdict])
+                entries.append(text)
+            table.add_row(row, *entries)
+        console.print(table)
+        console.print()
+    for line in remarks(comparison):
+        console.print(Text(line, style="dim"))

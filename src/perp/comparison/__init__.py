@@ -1,0 +1,1 @@
+"""The same contact problem, every formulation and every solver, one table."""

@@ -1,0 +1,31 @@
+"""A chain of rods on a tilted plane, hung from its upper end."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perp.models.rigid import Bodies, Model, slope_gravity
+
+LENGTH, RADIUS, COUNT = 0.2, 0.01, 5
+
+
+def chain(*, angle: float = 40.0, mu: float = 0.3, step: float = 1e-3) -> Model:
+    """Five 0.1 kg rods joined end to end by ball joints, each touching the plane at both ends.
+
+    Args:
+        angle: Tilt [degrees].
+        mu: Friction coefficient.
+        step: Time step h [s].
+    """
+    bodies = Bodies(slope_gravity(angle), step)
+    mass = 0.1
+    across, along = mass * LENGTH**2 / 12, mass * RADIUS**2 / 2
+    previous = None
+    for k in range(COUNT):
+        start = k * LENGTH
+        rod = bodies.add(mass, np.array([along, across, across]), (start + LENGTH / 2, 0.0, RADIUS))
+        bodies.ball_joint(rod, previous, (start, 0.0, RADIUS))
+        for x in (start, start + LENGTH):
+            bodies.contact(rod, None, (x, 0.0, 0.0), (0, 0, 1), mu)
+        previous = rod
+    return bodies.model("chain")

@@ -1,0 +1,120 @@
+"""The semismooth Newton method for MCPs on problems of the literature, and its path search on its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import perp
+from perp.solvers.newton.path_search import path_search
+
+
+def nonlinear(f, lo, hi, start) -> perp.MCP:
+    """An MCP whose Jacobian is taken by central differences in complex arithmetic."""
+
+    def jacobian(z: np.ndarray) -> np.ndarray:
+        step = 1e-20
+        columns = [np.imag(f(z + 1j * step * unit)) / step for unit in np.eye(z.size)]
+        return np.array(columns).T
+
+    return perp.MCP(lambda z: np.real(f(z.astype(complex))), jacobian, lo, hi, start=start)
+
+
+def kojima_shindo(z: np.ndarray) -> np.ndarray:
+    a, b, c, d = z
+    return np.array(
+        [
+            3 * a**2 + 2 * a * b + 2 * b**2 + c + 3 * d - 6,
+            2 * a**2 + a + b**2 + 10 * c + 2 * d - 2,
+            3 * a**2 + a * b + 2 * b**2 + 2 * c + 9 * d - 9,
+            a**2 + 3 * b**2 + 2 * c + 3 * d - 3,
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "start", [[0, 0, 0, 0], [1, 1, 1, 1], [1, 0, 1, 0], [100, 100, 100, 100], [1, 0, 0.5, 0.5]]
+)
+def test_Kojima_Shindo_1986_has_a_degenerate_and_a_regular_solution(start) -> None:
+    problem = nonlinear(kojima_shindo, np.zeros(4), np.full(4, np.inf), np.array(start, dtype=float))
+    z = perp.solve(problem, "mcp-newton", tol=1e-8).z
+    regular, degenerate = np.array([1.0, 0, 3, 0]), np.array([np.sqrt(6) / 2, 0, 0, 0.5])
+    assert min(np.abs(z - regular).max(), np.abs(z - degenerate).max()) < 1e-3
+
+
+def test_Josephy_1979() -> None:
+    def f(z):
+        a, b, c, d = z
+        return np.array(
+            [
+                3 * a**2 + 2 * a * b + 2 * b**2 + c + 3 * d - 6,
+                2 * a**2 + a + b**2 + 3 * c + 2 * d - 2,
+                3 * a**2 + a * b + 2 * b**2 + 2 * c + 3 * d - 1,
+                a**2 + 3 * b**2 + 2 * c + 3 * d - 3,
+            ]
+        )
+
+    problem = nonlinear(f, np.zeros(4), np.full(4, np.inf), np.ones(4))
+    assert perp.solve(problem, "mcp-newton").z == pytest.approx([np.sqrt(6) / 2, 0, 0, 0.5], abs=1e-5)
+
+
+def test_Billups_1995_where_merit_functions_have_a_false_minimum() -> None:
+    def f(z):
+        return (z - 1) ** 2 - 1.01
+
+    problem = nonlinear(f, np.zeros(1), np.full(1, np.inf), np.zeros(1))
+    solution = perp.solve(problem, "mcp-newton", throw=False)
+    # from 0 descent leads to z = 1, where f has no zero: a failure must be called one
+    assert solution.solved == (abs(solution.z[0] - (1 + np.sqrt(1.01))) < 1e-6)
+    away = nonlinear(f, np.zeros(1), np.full(1, np.inf), np.full(1, 1.5))
+    assert perp.solve(away, "mcp-newton").z == pytest.approx([1 + np.sqrt(1.01)])
+
+
+def test_bounds_on_both_sides_are_met_from_either() -> None:
+    problem = nonlinear(
+        lambda z: z**3 + np.array([-8.0, 8.0, 0.125]), np.full(3, -1.0), np.full(3, 1.0), np.zeros(3)
+    )
+    assert perp.solve(problem, "mcp-newton").z == pytest.approx([1.0, -1.0, -0.5])
+
+
+def test_a_system_of_equations_is_an_mcp_without_bounds() -> None:
+    problem = nonlinear(
+        lambda z: np.array([z[0] ** 2 + z[1] ** 2 - 2, z[0] - z[1]]), np.full(2, -np.inf), np.full(2, np.inf),
+        np.array([2.0, 0.5]),
+    )  # fmt: skip
+    assert perp.solve(problem, "mcp-newton").z == pytest.approx([1.0, 1.0])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_affine_mcps_with_singular_matrices(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 15
+    factor = rng.normal(size=(n, n - 5))
+    M = factor @ factor.T
+    lo = np.where(rng.random(n) < 0.5, 0.0, -np.inf)
+    hi = np.where(rng.random(n) < 0.3, 1.0, np.inf)
+    z = np.clip(rng.normal(size=n), lo, hi)
+    w = np.where(z == lo, rng.random(n), np.where(z == hi, -rng.random(n), 0.0))
+    problem = perp.MCP.affine(M, w - M @ z, lo, hi)
+    assert perp.solve(problem, "mcp-newton", tol=1e-9).solved
+
+
+def test_the_path_search_alone_solves_a_murty_problem() -> None:
+    n = 8
+    M = np.tril(np.full((n, n), 2.0), -1) + np.eye(n)
+    problem = perp.MCP.affine(M, -np.ones(n), np.zeros(n), np.full(n, np.inf))
+    z = np.ones(n)
+    for _ in range(3):
+        found = path_search(problem, z, M, np.full(n, 2.0), lambda: False)
+        if found is None:
+            break
+        z = found
+    assert z == pytest.approx(np.eye(n)[0], abs=1e-6)
+
+
+def test_it_is_deterministic_and_honest_about_a_problem_without_solution() -> None:
+    problem = perp.MCP.affine([[0.0]], [-1.0], [0.0], [np.inf])
+    first = perp.solve(problem, "mcp-newton", throw=False)
+    assert not first.solved
+    again = perp.solve(problem, "mcp-newton", throw=False)
+    assert first.z.tobytes() == again.z.tobytes()
