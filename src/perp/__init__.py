@@ -42,6 +42,7 @@ from perp.problems import (
 
 if TYPE_CHECKING:
     from perp.files import load, load_guess
+    from perp.simulation import Simulation
     from perp.solvers import SolverInfo, register, solve, solvers
 
 __version__ = "0.1.0"
@@ -54,6 +55,7 @@ _LAZY = {
     "solve": "perp.solvers",
     "solvers": "perp.solvers",
     "SolverInfo": "perp.solvers",
+    "Simulation": "perp.simulation",
 }
 
 __all__ = [
@@ -75,6 +77,7 @@ __all__ = [
     "Residuals",
     "Rolling",
     "Sets",
+    "Simulation",
     "Solution",
     "SolverError",
     "SolverInfo",

@@ -1,0 +1,87 @@
+"""What a route hands back to the stepper, and how far it is from solving the step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from perp.problems import ContactProblem
+from perp.problems.residual import natural_map
+from perp.stepping.system import StepSystem
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The answer of one route.
+
+    Attributes:
+        impulse: λ, shape (rows,).
+        velocity: u⁺ that moves the bodies over the step, shape (n, 6).
+        converged: Whether the route says that it met its tolerance; `Blocks` decides.
+        iterations, solver_iterations: Outer iterations, and those of the contact solver.
+        problem: The last contact problem.
+        bias: The bias at the answer: nonlinear at position level.
+        message: Why it did not converge.
+    """
+
+    impulse: np.ndarray
+    velocity: np.ndarray
+    converged: bool
+    iterations: int
+    solver_iterations: int
+    problem: ContactProblem
+    bias: np.ndarray
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Residuals of the nonlinear system, each in its own unit, and the scale each is held against.
+
+    Attributes:
+        joint: [m or rad]. contact: [m]. friction, momentum: [m/s].
+        length, speed: The scales.
+    """
+
+    joint: float
+    contact: float
+    friction: float
+    momentum: float
+    length: float
+    speed: float
+
+    def met(self, tolerance: float) -> bool:
+        """Whether every block is within `tolerance` of its own scale."""
+        return bool(
+            max(self.joint, self.contact) <= tolerance * self.length
+            and max(self.friction, self.momentum) <= tolerance * self.speed
+        )
+
+
+def measure(system: StepSystem, outcome: Outcome) -> Blocks:
+    """Residuals by block: the natural map of the step's sets at the nonlinear row velocities."""
+    h, m = system.h, system.joint_rows
+    u = outcome.velocity
+    length = system.model.size
+    # a velocity that the step could not tell from zero: moving a body's size in 1e6 steps
+    speed = max(
+        float(np.abs(system.predicted).max(initial=0.0)), h * float(np.linalg.norm(system.model.gravity)), 1e-9
+    )
+    drift = np.abs(system.body_velocity(outcome.impulse) - u).max(initial=0.0)
+    if not system.rows:
+        return Blocks(0.0, 0.0, 0.0, float(drift), length, speed)
+    rows = system.row_velocity(u) + outcome.bias + system.compliance * outcome.impulse
+    gap = np.abs(natural_map(outcome.problem, outcome.impulse, rows))
+    normal = np.zeros(system.rows, dtype=bool)
+    normal[system.first] = True
+    tangent = ~normal
+    tangent[:m] = False
+    return Blocks(
+        joint=h * float(gap[:m].max(initial=0.0)),
+        contact=h * float(gap[normal].max(initial=0.0)),
+        friction=float(gap[tangent].max(initial=0.0)),
+        momentum=float(drift),
+        length=length,
+        speed=speed,
+    )

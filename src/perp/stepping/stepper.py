@@ -1,0 +1,248 @@
+"""Takes steps: contacts, system, route, retries, new state and record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from perp.collision import ContactFinder, Contacts, carry_over
+from perp.collision.matching import local_points
+from perp.dynamics.motion import rotation_matrices, spin_velocity
+from perp.dynamics.rows import HOLD, JointRows
+from perp.dynamics.state import State, kinetic_energy, momentum, potential_energy
+from perp.scenes import Model
+from perp.stepping.fischer_burmeister import solve_newton
+from perp.stepping.outcome import Blocks, Outcome, measure
+from perp.stepping.position_level import solve_sequence
+from perp.stepping.record import StepFailed, StepRecord
+from perp.stepping.row_products import body_impulse
+from perp.stepping.settings import Level, Route, StepSettings
+from perp.stepping.system import StepSystem
+from perp.stepping.velocity_level import solve_velocity_level
+
+# Shapes this share of a body's size apart are contacts even when nothing moves.
+_NEARBY = 1e-3
+# Bodies may be pushed by others within a step: twice their own travel is searched.
+_SAFETY = 2.0
+
+
+class Stepper:
+    """Takes steps of a model, remembering impulses from one step to the next.
+
+    Args:
+        model: The scene.
+        finder: Finds contacts.
+        settings: How to step.
+    """
+
+    def __init__(self, model: Model, finder: ContactFinder, settings: StepSettings) -> None:
+        self.model, self.finder, self.settings = model, finder, settings
+        self.table = JointRows.of(model)
+        self._weight = np.zeros((model.body_count, 6))
+        self._weight[:, :3] = model.mass[:, None] * model.gravity
+        self.forget()
+
+    def initial_state(self) -> State:
+        """The model's starting state."""
+        start = State.of(self.model, np.zeros(self.table.law.size))
+        start.coordinate = self.table.evaluate(
+            start.position, start.quaternion, start.rotation, start.coordinate
+        )[0]
+        return start
+
+    def forget(self) -> None:
+        """Drop the impulses of earlier steps: the next step starts cold."""
+        self._old: Contacts | None = None
+        self._old_local: np.ndarray | None = None
+        self._old_forces = np.zeros((0, 2, 3))
+        self._joint_force = np.zeros(self.table.constraint_count)
+
+    def step(self, state: State, h: float, wrench: np.ndarray) -> tuple[State, StepRecord]:
+        """One step of length h under external forces and torques `wrench`, shape (n, 6), besides gravity.
+
+        Raises:
+            StepFailed: No route and no smaller step met the tolerance.
+        """
+        routes = self._routes()
+        tried: list[str] = []
+        best: tuple[Blocks, StepRecord] | None = None
+        system, times = self._prepare(state, h, wrench)
+        start = self._warm_start(system)
+        for route in routes:
+            began = perf_counter()
+            outcome = self._solve(system, start, route)
+            times["solve"] = times.get("solve", 0.0) + perf_counter() - began
+            blocks = measure(system, outcome)
+            if outcome.converged or self._accept(outcome, blocks):
+                return self._finish(system, outcome, blocks, route, tuple(tried), times)
+            tried.append(f"{route}: {outcome.message}")
+            best = (blocks, self._record(system, outcome, blocks, route, tuple(tried), times))
+        return self._divide(state, h, wrench, tried, best)
+
+    def _routes(self) -> list[str]:
+        if self.settings.level is Level.VELOCITY:
+            return ["velocity"]
+        first = self.settings.route
+        return [first.value] + [route.value for route in Route if route is not first]
+
+    def _accept(self, outcome: Outcome, blocks: Blocks) -> bool:
+        """Whether an answer whose route gave up is nevertheless within the tolerance."""
+        return bool(np.isfinite(outcome.impulse).all()) and blocks.met(self.settings.tolerance)
+
+    def _divide(
+        self, state: State, h: float, wrench: np.ndarray, tried: list[str], best: tuple[Blocks, StepRecord] | None
+    ) -> tuple[State, StepRecord]:
+        """Two half steps, each of which may be halved again."""
+        settings = self.settings
+        if settings.largest_division < 2:
+            assert best is not None
+            raise StepFailed(
+                f"the step at t = {state.time:g} s did not meet its tolerance: " + "; ".join(tried), best[1]
+            )
+        self.settings = replace(settings, largest_division=settings.largest_division // 2)
+        memory = (self._old, self._old_local, self._old_forces, self._joint_force)
+        try:
+            middle, first = self.step(state, 0.5 * h, wrench)
+            end, second = self.step(middle, 0.5 * h, wrench)
+        except StepFailed:
+            self._old, self._old_local, self._old_forces, self._joint_force = memory
+            raise
+        finally:
+            self.settings = settings
+        second.retries = (*tried, *first.retries, *second.retries)
+        second.substeps += first.substeps
+        second.iterations += first.iterations
+        second.solver_iterations += first.solver_iterations
+        return end, second
+
+    def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
+        began = perf_counter()
+        system = StepSystem(self.model, self.table, state, h, wrench + self._weight, self.settings)
+        built = perf_counter()
+        contacts = self.finder.find(state.position, system.rotation, self._reach(system))
+        found = perf_counter()
+        system.add_contacts(contacts)
+        return system, {"collision": found - built, "assembly": built - began + perf_counter() - found}
+
+    def _reach(self, system: StepSystem) -> np.ndarray:
+        """How far each body's surface may travel in the step, shape (n,) [m]."""
+        bound = self.finder.bound
+        fastest = np.zeros(self.model.body_count)
+        for u in (system.state.velocity, system.predicted):
+            speed = np.linalg.norm(u[:, :3], axis=1) + bound * np.linalg.norm(u[:, 3:], axis=1)
+            fastest = np.maximum(fastest, speed)
+        return _SAFETY * system.h * fastest + _NEARBY * bound
+
+    def _warm_start(self, system: StepSystem) -> np.ndarray:
+        """Impulses of the last step, by contact identity, in the frames of this one."""
+        contacts = system.contacts
+        start = np.zeros(system.rows)
+        start[: system.joint_rows] = system.h * self._joint_force
+        self._local = local_points(contacts, system.state.position, system.rotation)
+        partner = carry_over(contacts, self._local, self._old, self._old_local)
+        known = np.flatnonzero(partner >= 0)
+        if not known.size:
+            return start
+        force = system.h * self._old_forces[partner[known]]
+        first, rows, frame = system.first[known], contacts.rows[known], contacts.frame[known]
+        for k in range(3):
+            wide = rows > k
+            start[first[wide] + k] = (force[wide, 0] * frame[wide, k]).sum(axis=1)
+        for k in (1, 2):
+            wide = rows == 5
+            start[first[wide] + 2 + k] = (force[wide, 1] * frame[wide, k]).sum(axis=1)
+        return start
+
+    def _solve(self, system: StepSystem, start: np.ndarray, route: str) -> Outcome:
+        if route == "velocity":
+            return solve_velocity_level(system, start)
+        if route == Route.NEWTON.value:
+            return solve_newton(system, start, system.state.velocity)
+        return solve_sequence(system, start, system.state.velocity)
+
+    def _finish(
+        self,
+        system: StepSystem,
+        outcome: Outcome,
+        blocks: Blocks,
+        route: str,
+        tried: tuple[str, ...],
+        times: dict[str, float],
+    ) -> tuple[State, StepRecord]:
+        began = perf_counter()
+        state, model = system.state, self.model
+        x, quat = system.pose_after(outcome.velocity)
+        u = outcome.velocity.copy()
+        pushed = np.empty_like(u)
+        body_impulse(system.bodies, system.jacobian, outcome.impulse, pushed)
+        R = np.empty_like(system.rotation)
+        rotation_matrices(quat, R)
+        spin_velocity(model.inertia, R, system.spin + pushed[:, 3:], u)
+        after = State(state.time + system.h, x, quat, u, system.joint_values_after(outcome.velocity).copy())
+        record = self._record(system, outcome, blocks, route, tried, times)
+        record.kinetic_energy, record.potential_energy = kinetic_energy(model, after), potential_energy(model, after)
+        record.linear_momentum, record.angular_momentum = momentum(model, after)
+        self._remember(system, outcome)
+        times["finish"] = perf_counter() - began
+        return after, record
+
+    def _remember(self, system: StepSystem, outcome: Outcome) -> None:
+        contacts, h = system.contacts, system.h
+        self._old, self._old_local = contacts, self._local
+        self._joint_force = outcome.impulse[: system.joint_rows] / h
+        forces = np.zeros((contacts.count, 2, 3))
+        for k in range(3):
+            wide = contacts.rows > k
+            forces[wide, 0] += outcome.impulse[system.first[wide] + k, None] * contacts.frame[wide, k]
+        for k in (1, 2):
+            wide = contacts.rows == 5
+            forces[wide, 1] += outcome.impulse[system.first[wide] + 2 + k, None] * contacts.frame[wide, k]
+        self._old_forces = forces / h
+
+    def _record(
+        self,
+        system: StepSystem,
+        outcome: Outcome,
+        blocks: Blocks,
+        route: str,
+        tried: tuple[str, ...],
+        times: dict[str, float],
+    ) -> StepRecord:
+        m, gap = system.joint_rows, system.gaps_after(outcome.velocity)
+        held = system.table.law[:m] == HOLD
+        values = system.joint_values_after(outcome.velocity)[:m]
+        return StepRecord(
+            time=system.state.time + system.h,
+            step=system.h,
+            route=route,
+            retries=tried,
+            iterations=outcome.iterations,
+            solver_iterations=outcome.solver_iterations,
+            joint_residual=blocks.joint,
+            contact_residual=blocks.contact,
+            friction_residual=blocks.friction,
+            momentum_residual=blocks.momentum,
+            penetration=float(np.maximum(-gap, 0.0).max(initial=0.0)),
+            joint_error=float(np.abs(values[held]).max(initial=0.0)),
+            contacts=system.contacts,
+            contact_impulse=outcome.impulse[m:].copy(),
+            contact_first=system.first - m,
+            sticking=_sticking(system, outcome),
+            joint_impulse=outcome.impulse[:m].copy(),
+            times=times,
+        )
+
+
+def _sticking(system: StepSystem, outcome: Outcome) -> np.ndarray:
+    """−1 open, 0 slipping, 1 sticking, per contact: by the friction that is left unused."""
+    contacts, impulse = system.contacts, outcome.impulse
+    normal = impulse[system.first]
+    out = np.where(normal > 0, 1, -1)
+    rough = np.flatnonzero((contacts.rows >= 3) & (normal > 0))
+    if rough.size:
+        first, friction = system.first[rough], np.maximum(contacts.friction[rough], 1e-300)
+        used = np.hypot(impulse[first + 1] / friction[:, 0], impulse[first + 2] / friction[:, 1])
+        out[rough] = np.where(used < (1 - 1e-6) * normal[rough], 1, 0)
+    return np.where((contacts.rows == 1) & (normal > 0), 0, out)
