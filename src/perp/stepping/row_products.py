@@ -61,7 +61,7 @@ def apply_inverse(inverse, x, out):
 
 
 @njit(cache=True)
-def _coupling(bodies, jacobian, weighed, i, j):
+def coupling(bodies, jacobian, weighed, i, j):
     """Entry (i, j) of J M⁻¹ Jᵀ."""
     total = 0.0
     for a in range(2):
@@ -77,7 +77,7 @@ def dense_delassus(bodies, jacobian, weighed, compliance, W):
     """W = J M⁻¹ Jᵀ + Σ, dense and exactly symmetric."""
     for i in range(bodies.shape[0]):
         for j in range(i + 1):
-            W[i, j] = W[j, i] = _coupling(bodies, jacobian, weighed, i, j)
+            W[i, j] = W[j, i] = coupling(bodies, jacobian, weighed, i, j)
         W[i, i] += compliance[i]
 
 
@@ -157,7 +157,7 @@ def sparse_delassus(bodies, jacobian, weighed, compliance, start, block_indptr, 
                     # both triangles from the same expression, so that W is symmetric to the last bit
                     low, high = (i, j) if i >= j else (j, i)
                     indices[at] = j
-                    data[at] = _coupling(bodies, jacobian, weighed, low, high)
+                    data[at] = coupling(bodies, jacobian, weighed, low, high)
                     if i == j:
                         data[at] += compliance[i]
                     at += 1
