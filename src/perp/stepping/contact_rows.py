@@ -72,3 +72,25 @@ def gaps(body, point, frame, gap, roundness, x, u, h, out):
                 nx * (h * u[b, 0] + tx - sx) + ny * (h * u[b, 1] + ty - sy) + nz * (h * u[b, 2] + tz - sz)
             )
         out[c] = total
+
+
+@njit(cache=True)
+def normal_rows(body, point, frame, gap, roundness, first, x, u, h, jacobian):
+    """Normal rows of all contacts with the arms of the carried points after the step: d gap / h d(turn)."""
+    for c in range(gap.size):
+        nx, ny, nz = frame[c, 0, 0], frame[c, 0, 1], frame[c, 0, 2]
+        for side in range(2):
+            b = body[c, side]
+            if b < 0:
+                continue
+            sign = -1.0 if side == 0 else 1.0
+            inward = sign * (0.5 * gap[c] + roundness[c, side])
+            sx = point[c, 0] + inward * nx - x[b, 0]
+            sy = point[c, 1] + inward * ny - x[b, 1]
+            sz = point[c, 2] + inward * nz - x[b, 2]
+            tx, ty, tz = turn(h * u[b, 3], h * u[b, 4], h * u[b, 5], sx, sy, sz)
+            # the child of a contact row is its second body
+            at = 6 * (1 - side)
+            jacobian[first[c], at + 3] = sign * (ty * nz - tz * ny)
+            jacobian[first[c], at + 4] = sign * (tz * nx - tx * nz)
+            jacobian[first[c], at + 5] = sign * (tx * ny - ty * nx)

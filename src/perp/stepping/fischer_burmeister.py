@@ -6,7 +6,8 @@ Unknowns (u, λ), with M̃ (u − ũ) = Jᵀ λ kept exactly, so that each Newto
 
 C and the residual come from `ncp_rows`, evaluated with joints and gaps at the new positions. The system is solved by
 a factorisation or by preconditioned conjugate residual. Quadratic where positions are linear, otherwise linear with
-a factor of about h |ω|; friction changes between stick and slip may make it wander, which the stepper notices.
+a factor of about h |ω|, until the exact derivative of the positions takes over. Friction that changes between stick
+and slip may make it wander, which the stepper notices.
 
 Reference: Macklin et al., Non-smooth Newton methods for deformable multi-body dynamics (2019).
 """
@@ -25,7 +26,9 @@ _FORMS = {"fischer-burmeister": FISCHER_BURMEISTER, "minimum": MINIMUM}
 # Redundant contacts make W singular: this share of the diagonal keeps the factorisation regular. The system is
 # consistent, so it costs digits in one Newton step and none at convergence.
 _REGULARISATION = 1e-11
-_DENSE_FACTOR_ROWS = 400
+# When the symmetric matrix, with the Jacobian of the step's start, leaves more than this share of the error after a
+# few steps, the exact derivative takes its place: quadratic again, at the cost of symmetry.
+_SYMMETRIC_STEPS, _SLOW = 2, 0.1
 _INNER_TOLERANCE = 1e-12
 _INNER_LIMIT = 2000
 
@@ -44,22 +47,25 @@ def solve_newton(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> Ou
     impulse = start.copy()
     diagonal = np.maximum(system.delassus.diagonal(), 1e-300)
     compliance, residual = np.empty(rows), np.empty(rows)
-    inner = 0
+    inner, exact, last = 0, False, np.inf
     outcome = _outcome(system, impulse, 0, 0)
     for k in range(1, settings.max_iterations + 1):
-        if measure(system, outcome).met(settings.tolerance):
+        blocks = measure(system, outcome)
+        if blocks.met(settings.tolerance):
             return outcome
+        size = max(blocks.joint, blocks.contact)
+        exact = exact or (k > _SYMMETRIC_STEPS and size > _SLOW * last and settings.linear_solver == "factorisation")
+        last = size
         y = system.row_velocity(outcome.velocity) + outcome.bias + system.compliance * impulse
         linearise(form, sets.kind, sets.start, sets.a, sets.b, diagonal, y, impulse, compliance, residual)
-        change, count = _linear_solve(system, compliance, -residual, diagonal)
+        change, count = _linear_solve(system, outcome.velocity if exact else None, compliance, -residual, diagonal)
         inner += count
         impulse = impulse + change
         if not np.isfinite(impulse).all():
-            outcome.converged, outcome.message = False, "Newton's method diverged"
+            outcome.message = "Newton's method diverged"
             return outcome
         outcome = _outcome(system, impulse, k, inner)
     if not measure(system, outcome).met(settings.tolerance):
-        outcome.converged = False
         outcome.message = f"{settings.max_iterations} Newton steps did not reach the tolerance"
     return outcome
 
@@ -67,35 +73,39 @@ def solve_newton(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> Ou
 def _outcome(system: StepSystem, impulse: np.ndarray, iterations: int, inner: int) -> Outcome:
     u = system.body_velocity(impulse)
     bias = system.bias(u)
-    return Outcome(impulse, u, True, iterations, inner, system.problem(bias), bias)
+    return Outcome(impulse, u, iterations, inner, system.problem(bias), bias)
 
 
 def _linear_solve(
-    system: StepSystem, compliance: np.ndarray, right: np.ndarray, diagonal: np.ndarray
+    system: StepSystem, u: np.ndarray | None, compliance: np.ndarray, right: np.ndarray, diagonal: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    """(W + C) Δλ = right; also the number of inner iterations (1 for a factorisation)."""
+    """(W + C) Δλ = right, with the exact derivative at u when given; also the number of inner iterations."""
     if system.settings.linear_solver == "conjugate-residual":
         return _by_conjugate_residual(system, compliance, right)
     added = compliance + _REGULARISATION * diagonal
     # rows that are equations for λ alone have C up to 1e12 of the rest: scaling makes the diagonal 1
     scale = 1.0 / np.sqrt(diagonal + added)
-    W = system.delassus
-    if system.rows <= _DENSE_FACTOR_ROWS:
-        from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    W = system.delassus if u is None else system.derivative(u)
+    if is_sparse(W):
+        from scipy.sparse import diags_array
+        from scipy.sparse.linalg import splu
 
-        A = np.array(W.todense() if is_sparse(W) else W)
-        A[np.diag_indices_from(A)] += added
-        A *= scale[:, None] * scale
-        try:
+        D = diags_array(scale)
+        A = (D @ (W + diags_array(added)) @ D).tocsc()
+        symmetric = {"SymmetricMode": True} if u is None else {}
+        factor = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0 if u is None else 0.1, options=symmetric)
+        return scale * factor.solve(scale * right), 1
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    A = np.array(W)
+    A[np.diag_indices_from(A)] += added
+    A *= scale[:, None] * scale
+    try:
+        if u is None:
             return scale * cho_solve(cho_factor(A, check_finite=False), scale * right, check_finite=False), 1
-        except LinAlgError:
-            return np.full(system.rows, np.nan), 1
-    from scipy.sparse import csr_array, diags_array
-    from scipy.sparse.linalg import splu
-
-    D = diags_array(scale)
-    A = (D @ (csr_array(W) + diags_array(added)) @ D).tocsc()
-    return scale * splu(A, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}).solve(scale * right), 1
+        return scale * np.linalg.solve(A, scale * right), 1
+    except LinAlgError:
+        return np.full(system.rows, np.nan), 1
 
 
 def _by_conjugate_residual(

@@ -18,7 +18,6 @@ class Outcome:
     Attributes:
         impulse: λ, shape (rows,).
         velocity: u⁺ that moves the bodies over the step, shape (n, 6).
-        converged: Whether the route says that it met its tolerance; `Blocks` decides.
         iterations, solver_iterations: Outer iterations, and those of the contact solver.
         problem: The last contact problem.
         bias: The bias at the answer: nonlinear at position level.
@@ -27,7 +26,6 @@ class Outcome:
 
     impulse: np.ndarray
     velocity: np.ndarray
-    converged: bool
     iterations: int
     solver_iterations: int
     problem: ContactProblem
@@ -63,11 +61,7 @@ def measure(system: StepSystem, outcome: Outcome) -> Blocks:
     """Residuals by block: the natural map of the step's sets at the nonlinear row velocities."""
     h, m = system.h, system.joint_rows
     u = outcome.velocity
-    length = system.model.size
-    # a velocity that the step could not tell from zero: moving a body's size in 1e6 steps
-    speed = max(
-        float(np.abs(system.predicted).max(initial=0.0)), h * float(np.linalg.norm(system.model.gravity)), 1e-9
-    )
+    length, speed = system.length_scale, system.speed_scale
     drift = np.abs(system.body_velocity(outcome.impulse) - u).max(initial=0.0)
     if not system.rows:
         return Blocks(0.0, 0.0, 0.0, float(drift), length, speed)

@@ -30,7 +30,7 @@ def solve_sequence(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> 
         guess: Velocities to linearise at first, shape (n, 6).
     """
     settings = system.settings
-    allowed = 0.5 * settings.tolerance * system.model.size / system.h
+    allowed = 0.5 * settings.tolerance * system.length_scale / system.h
     impulse, u = start, guess
     bias = system.bias(u)
     inner, worse, last = 0, 0, np.inf
@@ -51,7 +51,7 @@ def solve_sequence(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> 
         new_bias = system.bias(u)
         error = float(np.abs(new_bias - bias).max(initial=0.0))
         bias = new_bias
-        if error <= allowed:
+        if error <= allowed or not solution.solved:
             message = "" if solution.solved else f"contact solver: {solution.status.name}"
             break
         worse = worse + 1 if error > _SLOWEST * last else 0
@@ -61,4 +61,4 @@ def solve_sequence(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> 
             break
     else:
         message = f"{settings.max_iterations} contact problems left an error of {last * system.h:.1e} m"
-    return Outcome(impulse, u, not message, k, inner, problem, bias, message)
+    return Outcome(impulse, u, k, inner, problem, bias, message)

@@ -6,6 +6,8 @@ the child's six, then the parent's. All rows of one constraint touch the same bo
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -61,23 +63,23 @@ def apply_inverse(inverse, x, out):
 
 
 @njit(cache=True)
-def coupling(bodies, jacobian, weighed, i, j):
-    """Entry (i, j) of J M⁻¹ Jᵀ."""
+def coupling(bodies, left, weighed, i, j):
+    """Entry (i, j) of L M⁻¹ Jᵀ, with the rows of J M⁻¹ in `weighed`."""
     total = 0.0
     for a in range(2):
         for b in range(2):
             if bodies[i, a] >= 0 and bodies[i, a] == bodies[j, b]:
                 for k in range(6):
-                    total += jacobian[i, 6 * a + k] * weighed[j, 6 * b + k]
+                    total += left[i, 6 * a + k] * weighed[j, 6 * b + k]
     return total
 
 
 @njit(cache=True)
-def dense_delassus(bodies, jacobian, weighed, compliance, W):
-    """W = J M⁻¹ Jᵀ + Σ, dense and exactly symmetric."""
+def dense_delassus(bodies, left, weighed, compliance, W):
+    """W = L M⁻¹ Jᵀ + Σ, dense; L = J gives the Delassus matrix."""
     for i in range(bodies.shape[0]):
-        for j in range(i + 1):
-            W[i, j] = W[j, i] = coupling(bodies, jacobian, weighed, i, j)
+        for j in range(bodies.shape[0]):
+            W[i, j] = coupling(bodies, left, weighed, i, j)
         W[i, i] += compliance[i]
 
 
@@ -135,8 +137,8 @@ def neighbours(bodies, start, body_count):
 
 
 @njit(cache=True)
-def sparse_delassus(bodies, jacobian, weighed, compliance, start, block_indptr, block_indices):
-    """W in CSR: data, indices, indptr, from the constraints that share bodies."""
+def sparse_delassus(bodies, left, weighed, compliance, start, block_indptr, block_indices):
+    """W = L M⁻¹ Jᵀ + Σ in CSR: data, indices, indptr, from the constraints that share bodies."""
     rows, count = bodies.shape[0], start.size - 1
     indptr = np.zeros(rows + 1, dtype=np.int32)
     for c in range(count):
@@ -154,11 +156,33 @@ def sparse_delassus(bodies, jacobian, weighed, compliance, start, block_indptr, 
             for k in range(block_indptr[c], block_indptr[c + 1]):
                 d = block_indices[k]
                 for j in range(start[d], start[d + 1]):
-                    # both triangles from the same expression, so that W is symmetric to the last bit
-                    low, high = (i, j) if i >= j else (j, i)
                     indices[at] = j
-                    data[at] = coupling(bodies, jacobian, weighed, low, high)
+                    data[at] = coupling(bodies, left, weighed, i, j)
                     if i == j:
                         data[at] += compliance[i]
                     at += 1
     return data, indices, indptr
+
+
+@njit(cache=True)
+def turn_rows(bodies, jacobian, u, h):
+    """Angular parts times the left Jacobian of the rotation h ω: from turning at the end of a step to ω."""
+    for i in range(bodies.shape[0]):
+        for side in range(2):
+            b = bodies[i, side]
+            if b < 0:
+                continue
+            wx, wy, wz = h * u[b, 3], h * u[b, 4], h * u[b, 5]
+            angle = math.sqrt(wx * wx + wy * wy + wz * wz)
+            if angle < 1e-4:
+                first, second = 0.5, 1.0 / 6.0
+            else:
+                first = (1.0 - math.cos(angle)) / (angle * angle)
+                second = (angle - math.sin(angle)) / (angle * angle * angle)
+            at = 6 * side + 3
+            rx, ry, rz = jacobian[i, at], jacobian[i, at + 1], jacobian[i, at + 2]
+            # rᵀ (1 + first [w]× + second [w]×²), and rᵀ [w]× = (r × w)ᵀ
+            cx, cy, cz = ry * wz - rz * wy, rz * wx - rx * wz, rx * wy - ry * wx
+            jacobian[i, at] = rx + first * cx + second * (cy * wz - cz * wy)
+            jacobian[i, at + 1] = ry + first * cy + second * (cz * wx - cx * wz)
+            jacobian[i, at + 2] = rz + first * cz + second * (cx * wy - cy * wx)

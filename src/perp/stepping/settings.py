@@ -30,8 +30,8 @@ class StepSettings:
         route: A sequence of exact contact problems is the more robust of the two at position level.
         solver, formulation, solver_options: For `perp.solve`.
         tolerance: Of the nonlinear system, block by block: lengths relative to the size of the bodies, velocities
-            to the largest velocity of the step. 1e-10 of a 0.1 m body is far below an atom's size.
-        solver_tolerance: Residual asked of each contact problem; resting forces come out to the same digits.
+            to the largest velocity of the step. 1e-9 of a 0.1 m body is an atom's size.
+        solver_tolerance: Residual asked of each contact problem, a tenth of the above so that it never decides.
         max_iterations: Outer iterations. The sequence contracts by about h |ω| an iteration.
         solver_iterations: Limit of the contact solver; None for its own.
         correction: Baumgarte's Υ at velocity level, the share of the error removed in a step.
@@ -48,7 +48,7 @@ class StepSettings:
     solver: str = "auto"
     formulation: str | None = None
     solver_options: Any = field(default=None)
-    tolerance: float = 1e-10
+    tolerance: float = 1e-9
     solver_tolerance: float = 1e-10
     max_iterations: int = 50
     solver_iterations: int | None = None

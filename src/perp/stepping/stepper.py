@@ -65,31 +65,27 @@ class Stepper:
         Raises:
             StepFailed: No route and no smaller step met the tolerance.
         """
-        routes = self._routes()
         tried: list[str] = []
         best: tuple[Blocks, StepRecord] | None = None
         system, times = self._prepare(state, h, wrench)
         start = self._warm_start(system)
-        for route in routes:
+        for route in self._routes(system):
             began = perf_counter()
             outcome = self._solve(system, start, route)
             times["solve"] = times.get("solve", 0.0) + perf_counter() - began
             blocks = measure(system, outcome)
-            if outcome.converged or self._accept(outcome, blocks):
+            if np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance):
                 return self._finish(system, outcome, blocks, route, tuple(tried), times)
             tried.append(f"{route}: {outcome.message}")
             best = (blocks, self._record(system, outcome, blocks, route, tuple(tried), times))
         return self._divide(state, h, wrench, tried, best)
 
-    def _routes(self) -> list[str]:
+    def _routes(self, system: StepSystem) -> list[str]:
+        """Routes in the order to try. Without inequalities the system is smooth: Newton is then the direct way."""
         if self.settings.level is Level.VELOCITY:
             return ["velocity"]
-        first = self.settings.route
+        first = self.settings.route if system.sets.kind.any() else Route.NEWTON
         return [first.value] + [route.value for route in Route if route is not first]
-
-    def _accept(self, outcome: Outcome, blocks: Blocks) -> bool:
-        """Whether an answer whose route gave up is nevertheless within the tolerance."""
-        return bool(np.isfinite(outcome.impulse).all()) and blocks.met(self.settings.tolerance)
 
     def _divide(
         self, state: State, h: float, wrench: np.ndarray, tried: list[str], best: tuple[Blocks, StepRecord] | None

@@ -8,19 +8,20 @@ and both routes work on this object: at velocity level the bias is evaluated onc
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from perp.collision import Contacts
 from perp.dynamics.motion import free_motion, inverse_mass, move, rotation_matrices
-from perp.dynamics.rows import TARGET, JointRows
+from perp.dynamics.rows import DRIVE, TARGET, JointRows
 from perp.dynamics.state import State
 from perp.problems import ContactProblem, Sets
 from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE, ROLLING
 from perp.problems.validation import freeze
 from perp.scenes import Model
-from perp.stepping.contact_rows import contact_jacobian, gaps
+from perp.stepping.contact_rows import contact_jacobian, gaps, normal_rows
 from perp.stepping.laws import contact_terms, joint_terms
 from perp.stepping.row_products import (
     apply_inverse,
@@ -29,9 +30,16 @@ from perp.stepping.row_products import (
     neighbours,
     row_velocity,
     sparse_delassus,
+    turn_rows,
     weigh_rows,
 )
 from perp.stepping.settings import StepSettings
+
+
+# A body that needs longer than this many seconds to move its own size counts as at rest.
+_SLOWEST_SPEED = 1e-8
+_STEPS_PER_LENGTH = 10.0
+_ROUND_OFF = 2e-15
 
 
 class StepSystem:
@@ -110,7 +118,6 @@ class StepSystem:
             np.concatenate([self.table.set_kind, kind]), np.concatenate([low, a]),
             np.concatenate([high, b]), self._dimension,
         )  # fmt: skip
-        self._delassus: Any = None
 
     def row_velocity(self, u: np.ndarray) -> np.ndarray:
         """J u, shape (rows,)."""
@@ -125,23 +132,64 @@ class StepSystem:
         apply_inverse(self.inverse, pushed, out)
         return out + self.predicted
 
-    @property
+    @cached_property
+    def speed_scale(self) -> float:
+        """What velocities of the step are held against [m/s]: the free velocity of its rows, or of a fast body."""
+        size, u = self.model.size, self.predicted
+        fastest = max(np.abs(u[:, :3]).max(initial=0.0), size * np.abs(u[:, 3:]).max(initial=0.0))
+        free = float(np.linalg.norm(self.free_velocity))
+        gained = self.h * float(np.linalg.norm(self.model.gravity))
+        return max(float(fastest), free, gained, _SLOWEST_SPEED * size)
+
+    @cached_property
+    def length_scale(self) -> float:
+        """What positions are held against [m]: the bodies' size; less in short steps, where a gap is a force.
+
+        A gap error ε is a force error m ε / h², so ε is kept in proportion to the distance travelled in the step,
+        down to what round-off of the coordinates allows.
+        """
+        size = self.model.size
+        round_off = _ROUND_OFF * (size + float(np.abs(self.state.position).max(initial=0.0)))
+        wanted = _STEPS_PER_LENGTH * self.speed_scale * self.h
+        return max(min(size, wanted), self.h * self.speed_scale, round_off / self.settings.tolerance)
+
+    @cached_property
     def delassus(self) -> Any:
         """W = J M⁻¹ Jᵀ + Σ: dense when small, CSR otherwise."""
-        if self._delassus is None:
-            if self.rows <= self.settings.dense_rows:
-                W = np.empty((self.rows, self.rows))
-                dense_delassus(self.bodies, self.jacobian, self.weighed, self.compliance, W)
-            else:
-                from scipy.sparse import csr_array
+        return self._product(self.jacobian)
 
-                indptr, indices = neighbours(self.bodies, self.start, self.model.body_count)
-                parts = sparse_delassus(
-                    self.bodies, self.jacobian, self.weighed, self.compliance, self.start, indptr, indices
-                )
-                W = csr_array(parts, shape=(self.rows, self.rows), copy=False)
-            self._delassus = W
-        return self._delassus
+    def derivative(self, u: np.ndarray) -> Any:
+        """The exact derivative of the row velocities with respect to λ at u: not symmetric once bodies turn."""
+        m, found, rows = self.joint_rows, self.contacts, self.jacobian.copy()
+        x, quat = self.pose_after(u)
+        R = np.empty_like(self.rotation)
+        rotation_matrices(quat, R)
+        # drives on rates keep their row: only positions are taken at the end of the step
+        held = self.table.law[:m] != DRIVE
+        rows[:m][held] = self.table.evaluate(x, quat, R, self.joint_value)[1][:m][held]
+        normal_rows(
+            found.body, found.point, found.frame, found.gap, found.roundness, self.first, self.state.position,
+            u, self.h, rows,
+        )  # fmt: skip
+        turned = np.concatenate([np.flatnonzero(held), self.first])
+        part = rows[turned]
+        turn_rows(self.bodies[turned], part, u, self.h)
+        rows[turned] = part
+        return self._product(rows)
+
+    def _product(self, left: np.ndarray) -> Any:
+        if self.rows <= self.settings.dense_rows:
+            W = np.empty((self.rows, self.rows))
+            dense_delassus(self.bodies, left, self.weighed, self.compliance, W)
+            return W
+        from scipy.sparse import csr_array
+
+        parts = sparse_delassus(self.bodies, left, self.weighed, self.compliance, self.start, *self._neighbours)
+        return csr_array(parts, shape=(self.rows, self.rows), copy=False)
+
+    @cached_property
+    def _neighbours(self) -> tuple[np.ndarray, np.ndarray]:
+        return neighbours(self.bodies, self.start, self.model.body_count)
 
     def pose_after(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions and quaternions after the step with velocities u."""

@@ -36,7 +36,6 @@ def solve_velocity_level(system: StepSystem, start: np.ndarray) -> Outcome:
     return Outcome(
         impulse=impulse,
         velocity=system.body_velocity(impulse),
-        converged=solution.solved,
         iterations=1,
         solver_iterations=solution.iterations,
         problem=problem,
