@@ -91,6 +91,11 @@ class Control:
         self._record_time = 0.0
         self._deadline = None if time_limit is None else self._started + time_limit
 
+    @property
+    def plain(self) -> bool:
+        """Whether nobody asked for anything between start and end: no history, no limits."""
+        return self._points is None and self._deadline is None and self.max_iterations is None
+
     def begin(self, size: int) -> Vector:
         """A fresh array to iterate on: the start, or zeros."""
         return np.zeros(size) if self.start is None else np.array(self.start, dtype=np.float64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from perp.problems import LCP, BoxedLCP, ContactProblem, Problem, Status
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
+from perp.solvers.auto_contact import solve_contact
 
 # Lemke's dense tableau takes 16 n² bytes: beyond this size sweeps come first.
 LARGEST_TABLEAU = 2000
@@ -12,8 +13,6 @@ LARGEST_TABLEAU = 2000
 
 def candidates(problem: Problem) -> list[str]:
     """Names of solvers to try, in order."""
-    if isinstance(problem, ContactProblem):
-        return ["block-gauss-seidel"]
     if isinstance(problem, BoxedLCP):
         return ["pgs"]
     return ["lemke", "pgs"] if problem.size <= LARGEST_TABLEAU else ["pgs", "lemke"]
@@ -24,6 +23,8 @@ def candidates(problem: Problem) -> list[str]:
 )
 def auto(problem: Problem, control: Control, options: object) -> Attempt:
     """Try the candidates in order until the shared residual is met."""
+    if isinstance(problem, ContactProblem):
+        return solve_contact(problem, control)
     tried: list[str] = []
     best: tuple[float, Attempt, str] | None = None
     iterations = 0

@@ -1,0 +1,237 @@
+"""Contact problems in the one form that the compiled solvers work on.
+
+A diagonal change of variables λ = T λ̃, ũ = T u leaves two kinds of constraint: a scalar row with bounds (Free,
+Nonnegative, Box), and a contact with a normal row and one or two discs of friction, ‖λ̃_T‖ ≤ μ λ̃_N and
+‖λ̃_R‖ ≤ μ_r λ̃_N. An elliptic cone becomes a circular one, since normal cones follow a linear map, and rolling rows
+become velocities. W̃ = T W T is kept in blocks, one per pair of constraints that act on each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from perp.problems import ContactProblem
+from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, ROLLING
+from perp.problems.validation import freeze, is_sparse
+
+
+class Blocks(NamedTuple):
+    """A contact problem in canonical form; constraint c has rows start[c] … start[c+1]−1.
+
+    Attributes:
+        start: Row offsets, shape (count + 1,).
+        low, high: Bounds of scalar rows; zero for contacts.
+        mu, mu_r: Friction coefficients; `mu` is −1 for scalar rows, `mu_r` −1 without a second disc.
+        scale: T, shape (rows,).
+        q: T q, shape (rows,).
+        first: Offsets of the blocks of a constraint in `column`, shape (count + 1,).
+        column: Which constraint a block belongs to; ascending in each row of blocks, the diagonal always there.
+        at: Where a block begins in `data`, shape (blocks,).
+        diagonal: Which block is the diagonal one, shape (count,).
+        data: The entries of all blocks, each in rows.
+        d: Largest velocity that a unit impulse of each constraint causes, shape (count,).
+        relaxed: Whether Γ is left out.
+    """
+
+    start: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    mu: np.ndarray
+    mu_r: np.ndarray
+    scale: np.ndarray
+    q: np.ndarray
+    first: np.ndarray
+    column: np.ndarray
+    at: np.ndarray
+    diagonal: np.ndarray
+    data: np.ndarray
+    d: np.ndarray
+    relaxed: bool
+
+
+@njit(cache=True, nogil=True)
+def _sparse_of_dense(W):
+    """Nonzeros of a dense matrix in compressed rows."""
+    n = W.shape[0]
+    count = 0
+    for i in range(n):
+        for j in range(n):
+            if W[i, j] != 0.0:
+                count += 1
+    data, indices, indptr = np.empty(count), np.empty(count, np.int32), np.empty(n + 1, np.int32)
+    k = 0
+    for i in range(n):
+        indptr[i] = k
+        for j in range(n):
+            if W[i, j] != 0.0:
+                data[k] = W[i, j]
+                indices[k] = j
+                k += 1
+    indptr[n] = k
+    return data, indices, indptr
+
+
+@njit(cache=True, nogil=True)
+def _canonical_sets(kind, start, a, b, length):
+    """Bounds, coefficients and T of every constraint."""
+    count = kind.size
+    low, high = np.zeros(count), np.zeros(count)
+    mu, mu_r = np.full(count, -1.0), np.full(count, -1.0)
+    scale = np.ones(start[count])
+    for c in range(count):
+        k, first = kind[c], start[c]
+        if k == FREE:
+            low[c], high[c] = -np.inf, np.inf
+        elif k == BOX:
+            low[c], high[c] = a[c], b[c]
+        elif k == COULOMB:
+            mu[c] = a[c]
+        elif k == ELLIPTIC:
+            mu[c] = max(a[c], b[c])
+            if mu[c] > 0.0:
+                scale[first + 1] = a[c] / mu[c]
+                scale[first + 2] = b[c] / mu[c]
+        elif k == ROLLING:
+            mu[c] = a[c]
+            mu_r[c] = b[c] / length[c]
+            scale[first + 3] = length[c]
+            scale[first + 4] = length[c]
+        else:
+            high[c] = np.inf
+    return low, high, mu, mu_r, scale
+
+
+@njit(cache=True, nogil=True)
+def _block_pattern(indices, indptr, start, owner):
+    """Which constraints act on which, diagonal included: offsets, columns and data offsets of the blocks."""
+    count = start.size - 1
+    mark = np.full(count, -1, np.int64)
+    first = np.zeros(count + 1, np.int64)
+    for c in range(count):
+        mark[c] = c
+        blocks = 1
+        for k in range(indptr[start[c]], indptr[start[c + 1]]):
+            other = owner[indices[k]]
+            if mark[other] != c:
+                mark[other] = c
+                blocks += 1
+        first[c + 1] = first[c] + blocks
+    column = np.empty(first[count], np.int64)
+    at = np.empty(first[count] + 1, np.int64)
+    diagonal = np.empty(count, np.int64)
+    mark[:] = -1
+    at[0] = 0
+    for c in range(count):
+        mark[c] = c
+        end = first[c]
+        column[end] = c
+        end += 1
+        for k in range(indptr[start[c]], indptr[start[c + 1]]):
+            other = owner[indices[k]]
+            if mark[other] != c:
+                mark[other] = c
+                column[end] = other
+                end += 1
+        column[first[c] : end].sort()
+        size = start[c + 1] - start[c]
+        for k in range(first[c], end):
+            at[k + 1] = at[k] + size * (start[column[k] + 1] - start[column[k]])
+            if column[k] == c:
+                diagonal[c] = k
+    return first, column, at, diagonal
+
+
+@njit(cache=True, nogil=True)
+def build(data, indices, indptr, q, kind, start, a, b, length, relaxed):
+    """The canonical form of a problem with W in compressed rows."""
+    count, n = kind.size, q.size
+    low, high, mu, mu_r, scale = _canonical_sets(kind, start, a, b, length)
+    owner = np.empty(n, np.int64)
+    for c in range(count):
+        for i in range(start[c], start[c + 1]):
+            owner[i] = c
+    first, column, at, diagonal = _block_pattern(indices, indptr, start, owner)
+    values = np.zeros(at[at.size - 1])
+    place = np.empty(count, np.int64)
+    d = np.zeros(count)
+    largest = 0.0
+    for c in range(count):
+        for k in range(first[c], first[c + 1]):
+            place[column[k]] = at[k]
+        for i in range(start[c], start[c + 1]):
+            for k in range(indptr[i], indptr[i + 1]):
+                j = indices[k]
+                other = owner[j]
+                value = scale[i] * data[k] * scale[j]
+                width = start[other + 1] - start[other]
+                values[place[other] + (i - start[c]) * width + j - start[other]] = value
+                d[other] = max(d[other], abs(value))
+                largest = max(largest, abs(value))
+    for c in range(count):
+        if d[c] == 0.0:
+            d[c] = largest if largest > 0.0 else 1.0
+    return Blocks(
+        start.copy(), low, high, mu, mu_r, scale, scale * q, first, column, at, diagonal, values, d, relaxed
+    )
+
+
+@njit(cache=True, nogil=True)
+def build_dense(W, q, kind, start, a, b, length, relaxed):
+    """The canonical form of a problem with a dense W."""
+    data, indices, indptr = _sparse_of_dense(W)
+    return build(data, indices, indptr, q, kind, start, a, b, length, relaxed)
+
+
+def blocks_of(problem: ContactProblem) -> Blocks:
+    """A problem in canonical form."""
+    W: Any = problem.W
+    sets = problem.sets
+    arrays = (problem.q, sets.kind, sets.start, sets.a, sets.b, problem.rolling_length, problem.relaxed)
+    if is_sparse(W):
+        return build(freeze(W.data), freeze(W.indices), freeze(W.indptr), *arrays)
+    return build_dense(W, *arrays)
+
+
+@njit(cache=True, nogil=True)
+def velocity(blocks, x, u):
+    """The velocities u = W x + q."""
+    start, q, data = blocks.start, blocks.q, blocks.data
+    first, column, at = blocks.first, blocks.column, blocks.at
+    for c in range(start.size - 1):
+        begin, size = start[c], start[c + 1] - start[c]
+        if size == 3:
+            s0, s1, s2 = 0.0, 0.0, 0.0
+            for k in range(first[c], first[c + 1]):
+                p, j = at[k], start[column[k]]
+                if start[column[k] + 1] - j == 3:
+                    x0, x1, x2 = x[j], x[j + 1], x[j + 2]
+                    s0 += data[p] * x0 + data[p + 1] * x1 + data[p + 2] * x2
+                    s1 += data[p + 3] * x0 + data[p + 4] * x1 + data[p + 5] * x2
+                    s2 += data[p + 6] * x0 + data[p + 7] * x1 + data[p + 8] * x2
+                else:
+                    width = start[column[k] + 1] - j
+                    for m in range(width):
+                        s0 += data[p + m] * x[j + m]
+                        s1 += data[p + width + m] * x[j + m]
+                        s2 += data[p + 2 * width + m] * x[j + m]
+            u[begin], u[begin + 1], u[begin + 2] = s0 + q[begin], s1 + q[begin + 1], s2 + q[begin + 2]
+        else:
+            for i in range(size):
+                total = 0.0
+                for k in range(first[c], first[c + 1]):
+                    j = start[column[k]]
+                    width = start[column[k] + 1] - j
+                    p = at[k] + i * width
+                    for m in range(width):
+                        total += data[p + m] * x[j + m]
+                u[begin + i] = total + q[begin + i]
+
+
+@njit(cache=True, nogil=True)
+def to_canonical(scale, impulse, x):
+    """The unknowns λ̃ = λ / T; zero where T is."""
+    for i in range(x.size):
+        x[i] = impulse[i] / scale[i] if scale[i] != 0.0 else 0.0

@@ -1,0 +1,127 @@
+"""Block Gauss–Seidel sweeps over a contact problem in canonical form."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from perp.solvers.contact.local_solve import solve_coulomb, solve_disc, solve_planar, solve_relaxed
+
+# Numbers that a sweep needs beside the impulses: velocities and old impulses of the largest constraint.
+WORKSPACE = 10
+
+
+@njit(cache=True, nogil=True)
+def _rest3(c, start, q, first, column, at, diagonal, data, x):
+    """Velocity of a constraint with three rows, its own impulse left out."""
+    i = start[c]
+    s0, s1, s2 = q[i], q[i + 1], q[i + 2]
+    for k in range(first[c], first[c + 1]):
+        if k == diagonal[c]:
+            continue
+        p, j = at[k], start[column[k]]
+        width = start[column[k] + 1] - j
+        if width == 3:
+            x0, x1, x2 = x[j], x[j + 1], x[j + 2]
+            s0 += data[p] * x0 + data[p + 1] * x1 + data[p + 2] * x2
+            s1 += data[p + 3] * x0 + data[p + 4] * x1 + data[p + 5] * x2
+            s2 += data[p + 6] * x0 + data[p + 7] * x1 + data[p + 8] * x2
+        else:
+            for m in range(width):
+                s0 += data[p + m] * x[j + m]
+                s1 += data[p + width + m] * x[j + m]
+                s2 += data[p + 2 * width + m] * x[j + m]
+    return s0, s1, s2
+
+
+@njit(cache=True, nogil=True)
+def _rest(i, c, start, q, first, column, at, diagonal, data, x):
+    """Velocity of row i of constraint c, the constraint's own impulse left out."""
+    total = q[i]
+    for k in range(first[c], first[c + 1]):
+        if k == diagonal[c]:
+            continue
+        j = start[column[k]]
+        width = start[column[k] + 1] - j
+        p = at[k] + (i - start[c]) * width
+        for m in range(width):
+            total += data[p + m] * x[j + m]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _rolling(c, start, mu, mu_r, data, p, b, x):
+    """A rolling contact: normal and sliding with rolling fixed, then rolling, both exact."""
+    i = start[c]
+    r1, r2 = x[i + 3], x[i + 4]
+    for _ in range(2):
+        b0 = b[0] + data[p + 3] * r1 + data[p + 4] * r2
+        b1 = b[1] + data[p + 8] * r1 + data[p + 9] * r2
+        b2 = b[2] + data[p + 13] * r1 + data[p + 14] * r2
+        n, t1, t2 = solve_coulomb(p, 5, data, b0, b1, b2, mu[c], x[i + 1], x[i + 2])
+        b3 = b[3] + data[p + 15] * n + data[p + 16] * t1 + data[p + 17] * t2
+        b4 = b[4] + data[p + 20] * n + data[p + 21] * t1 + data[p + 22] * t2
+        r1, r2 = solve_disc(p + 18, 5, data, b3, b4, mu_r[c] * n, r1, r2)
+        x[i], x[i + 1], x[i + 2] = n, t1, t2
+    x[i + 3], x[i + 4] = r1, r2
+
+
+@njit(cache=True, nogil=True)
+def sweep(blocks, x, b):
+    """One sweep over all constraints in order, changing x in place; `b` is workspace.
+
+    Returns:
+        ‖d Δx‖: how far the sweep moved, as a velocity.
+    """
+    start, low, high, mu, mu_r, q, d = (
+        blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r, blocks.q, blocks.d
+    )  # fmt: skip
+    first, column, at, diagonal, data = blocks.first, blocks.column, blocks.at, blocks.diagonal, blocks.data
+    moved = 0.0
+    for c in range(start.size - 1):
+        i, size, p = start[c], start[c + 1] - start[c], at[diagonal[c]]
+        change = 0.0
+        if mu[c] < 0.0:
+            rest = _rest(i, c, start, q, first, column, at, diagonal, data, x)
+            own = data[p] if data[p] > 0.0 else d[c]
+            new = (-rest if data[p] > 0.0 else own * x[i] - rest - data[p] * x[i]) / own
+            new = min(max(new, low[c]), high[c])
+            change = (new - x[i]) ** 2
+            x[i] = new
+        elif blocks.relaxed:
+            for m in range(size):
+                b[m] = _rest(i + m, c, start, q, first, column, at, diagonal, data, x)
+                b[5 + m] = x[i + m]
+            solve_relaxed(p, size, data, b, mu[c], mu_r[c], x, i)
+            for m in range(size):
+                change += (x[i + m] - b[5 + m]) ** 2
+        elif size == 3:
+            b0, b1, b2 = _rest3(c, start, q, first, column, at, diagonal, data, x)
+            n, t1, t2 = solve_coulomb(p, 3, data, b0, b1, b2, mu[c], x[i + 1], x[i + 2])
+            change = (n - x[i]) ** 2 + (t1 - x[i + 1]) ** 2 + (t2 - x[i + 2]) ** 2
+            x[i], x[i + 1], x[i + 2] = n, t1, t2
+        elif size == 2:
+            b0 = _rest(i, c, start, q, first, column, at, diagonal, data, x)
+            b1 = _rest(i + 1, c, start, q, first, column, at, diagonal, data, x)
+            n, t1 = solve_planar(p, data, b0, b1, mu[c])
+            change = (n - x[i]) ** 2 + (t1 - x[i + 1]) ** 2
+            x[i], x[i + 1] = n, t1
+        else:
+            for m in range(5):
+                b[m] = _rest(i + m, c, start, q, first, column, at, diagonal, data, x)
+                b[5 + m] = x[i + m]
+            _rolling(c, start, mu, mu_r, data, p, b, x)
+            for m in range(5):
+                change += (x[i + m] - b[5 + m]) ** 2
+        moved += d[c] * d[c] * change
+    return math.sqrt(moved)
+
+
+@njit(cache=True, nogil=True)
+def sweeps(blocks, x, count):
+    """`count` sweeps in place."""
+    b = np.zeros(WORKSPACE)
+    for _ in range(count):
+        sweep(blocks, x, b)
