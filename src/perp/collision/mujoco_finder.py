@@ -98,7 +98,9 @@ class MujocoFinder:
                 self._movable, position, rotation, model.origin, self._frame, self._geoms, self._slots,
                 self._geom_pos, self._geom_R, d.xpos, d.xmat, d.xipos, d.ximat, d.geom_xpos, d.geom_xmat,
             )  # fmt: skip
+            # bodies are sorted out by their own margin before their shapes are looked at
             m.geom_margin[self._geoms] = reach[self._slots]
+            m.body_margin[self._movable] = reach
             if m.npair:
                 m.pair_margin[:] = m.geom_margin[m.pair_geom1] + m.geom_margin[m.pair_geom2]
             m.geom_gap[:] = 0.0

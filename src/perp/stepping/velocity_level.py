@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from perp.problems import ContactProblem
-from perp.solvers import solve
+from perp.stepping.contact_solve import solve_contacts
 from perp.stepping.outcome import Outcome
 from perp.stepping.system import StepSystem
 
@@ -25,13 +25,9 @@ def velocity_problem(system: StepSystem) -> ContactProblem:
 
 def solve_velocity_level(system: StepSystem, start: np.ndarray) -> Outcome:
     """Solve a step at velocity level from the impulses `start`, shape (rows,)."""
-    settings = system.settings
     bias = system.bias(None)
     problem = system.problem(bias)
-    solution = solve(
-        problem, settings.solver, formulation=settings.formulation, tol=settings.solver_tolerance,
-        max_iterations=settings.solver_iterations, start=start, throw=False, options=settings.solver_options,
-    )  # fmt: skip
+    solution = solve_contacts(system, problem, start)
     impulse = solution.z
     return Outcome(
         impulse=impulse,
