@@ -26,6 +26,8 @@ from perp.stepping.velocity_level import solve_velocity_level
 _NEARBY = 1e-3
 # Bodies may be pushed by others within a step: twice their own travel is searched.
 _SAFETY = 2.0
+# A contact that slides slower than this share of the step's speeds counts as sticking in the record.
+_NO_SLIP = 1e-6
 
 
 class Stepper:
@@ -232,13 +234,12 @@ class Stepper:
 
 
 def _sticking(system: StepSystem, outcome: Outcome) -> np.ndarray:
-    """−1 open, 0 slipping, 1 sticking, per contact: by the friction that is left unused."""
-    contacts, impulse = system.contacts, outcome.impulse
-    normal = impulse[system.first]
-    out = np.where(normal > 0, 1, -1)
-    rough = np.flatnonzero((contacts.rows >= 3) & (normal > 0))
-    if rough.size:
-        first, friction = system.first[rough], np.maximum(contacts.friction[rough], 1e-300)
-        used = np.hypot(impulse[first + 1] / friction[:, 0], impulse[first + 2] / friction[:, 1])
-        out[rough] = np.where(used < (1 - 1e-6) * normal[rough], 1, 0)
-    return np.where((contacts.rows == 1) & (normal > 0), 0, out)
+    """−1 open, 0 slipping, 1 sticking, per contact; by the sliding speed, as single forces need not be unique."""
+    contacts = system.contacts
+    rough = contacts.rows >= 3
+    velocity = system.row_velocity(outcome.velocity)
+    slip = np.zeros(contacts.count)
+    first = system.first[rough]
+    slip[rough] = np.hypot(velocity[first + 1], velocity[first + 2])
+    stays = rough & (slip <= _NO_SLIP * system.speed_scale)
+    return np.where(outcome.impulse[system.first] > 0, np.where(stays, 1, 0), -1)
