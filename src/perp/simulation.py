@@ -43,7 +43,9 @@ class Recording:
 
     def position(self, body: str) -> np.ndarray:
         """Origin of a body after each step, shape (steps, 3) [m]."""
-        return np.array([Body.origin_of(self.model, state, self.model.body_index(body)) for state in self.states])
+        return np.array(
+            [Body.origin_of(self.model, state, self.model.body_index(body)) for state in self.states]
+        )
 
     def velocity(self, body: str) -> np.ndarray:
         """Linear and angular velocity of a body's centre of mass after each step, shape (steps, 6)."""
@@ -203,7 +205,9 @@ class Body:
         """Velocity of the frame's origin [m/s] and angular velocity [rad/s], both in the world frame."""
         linear, angular = (_triple(name, x) for name, x in (("linear", linear), ("angular", angular)))
         arm = self.centre_of_mass - self.position
-        self._simulation.state.velocity[self.index] = np.concatenate([linear + np.cross(angular, arm), angular])
+        self._simulation.state.velocity[self.index] = np.concatenate(
+            [linear + np.cross(angular, arm), angular]
+        )
 
     def set_pose(self, position: Any, quaternion: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
         """Put the body frame there; the next step starts cold."""
@@ -213,12 +217,16 @@ class Body:
         given = np.asarray(quaternion, dtype=np.float64)
         principal = multiply(given / np.linalg.norm(given), conjugate(sim.model.frame[self.index]))
         sim.state.quaternion[self.index] = principal
-        sim.state.position[self.index] = _triple("position", position) - rotate(principal, sim.model.origin[self.index])
+        sim.state.position[self.index] = _triple("position", position) - rotate(
+            principal, sim.model.origin[self.index]
+        )
         sim.stepper.forget()
 
     def apply(self, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0)) -> None:
         """A force on the centre of mass [N] and a torque [N m] in the world frame, until changed."""
-        self._simulation._wrench[self.index] = np.concatenate([_triple("force", force), _triple("torque", torque)])
+        self._simulation._wrench[self.index] = np.concatenate(
+            [_triple("force", force), _triple("torque", torque)]
+        )
 
 
 def _triple(name: str, x: Any) -> np.ndarray:

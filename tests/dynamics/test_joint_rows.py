@@ -13,8 +13,20 @@ from perp.dynamics.rows import DRIVE, FORCE, HOLD, LIMIT, JointRows
 from perp.scenes import JointKind, Motor, MotorKind, attach, load_scene
 from perp.scenes.library import box, scene
 
-ROWS = {"fixed": 6, "hinge": 5, "slider": 5, "ball": 3, "universal": 4, "cylindrical": 4, "planar": 3, "distance": 1}
-TWO = scene(box("a", (0.1, 0.2, 0.3), (0.3, 0.1, 0.5)) + box("b", (0.2, 0.1, 0.1), (-0.4, 0.6, 0.2), turn=(0.3, 0.2, -0.5)))
+ROWS = {
+    "fixed": 6,
+    "hinge": 5,
+    "slider": 5,
+    "ball": 3,
+    "universal": 4,
+    "cylindrical": 4,
+    "planar": 3,
+    "distance": 1,
+}
+TWO = scene(
+    box("a", (0.1, 0.2, 0.3), (0.3, 0.1, 0.5))
+    + box("b", (0.2, 0.1, 0.1), (-0.4, 0.6, 0.2), turn=(0.3, 0.2, -0.5))
+)
 
 
 def joint_model(kind: str, parent: str | None, **options: float):
@@ -45,7 +57,13 @@ def test_rows_vanish_where_the_joint_was_placed(kind: str, parent: str | None) -
 @pytest.mark.parametrize("parent", [None, "b"])
 def test_jacobian_is_the_derivative_at_random_poses(kind: str, parent: str | None) -> None:
     single = kind in ("hinge", "slider", "cylindrical", "universal", "distance")
-    options = dict(lower=-1.0, upper=1.0, stiffness=2.0, friction=0.1) if single else dict(damping=1.0) if kind in ("ball", "planar") else {}
+    options = (
+        dict(lower=-1.0, upper=1.0, stiffness=2.0, friction=0.1)
+        if single
+        else dict(damping=1.0)
+        if kind in ("ball", "planar")
+        else {}
+    )
     table = JointRows.of(joint_model(kind, parent, **options))
     rng = np.random.default_rng(7)
     for _ in range(5):

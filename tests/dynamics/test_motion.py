@@ -52,7 +52,9 @@ def test_momentum_of_a_tumbling_body_over_10_s_at_1_ms() -> None:
     assert np.ptp(energy) <= 1e-5 * energy[0]
 
 
-@pytest.mark.parametrize(("omega", "h"), [((0.01, 5.0, 0.01), 1e-3), ((1.0, 3.0, 0.2), 2e-3), ((0.3, 2.0, 2.0), 1e-3)])
+@pytest.mark.parametrize(
+    ("omega", "h"), [((0.01, 5.0, 0.01), 1e-3), ((1.0, 3.0, 0.2), 2e-3), ((0.3, 2.0, 2.0), 1e-3)]
+)
 def test_dzhanibekov_period_landau_lifshitz_37(omega: tuple[float, float, float], h: float) -> None:
     start = np.array(omega)
     period = elliptic_period(start)

@@ -18,10 +18,7 @@ def _match(key, local, old_key, old_local, partner):
     used = np.zeros(old_key.size, dtype=np.bool_)
     low = 0
     for i in range(key.size):
-        if i > 0 and key[i] != key[i - 1]:
-            while low < old_key.size and old_key[low] < key[i]:
-                low += 1
-        elif i == 0:
+        if (i > 0 and key[i] != key[i - 1]) or i == 0:
             while low < old_key.size and old_key[low] < key[i]:
                 low += 1
         best, nearest = -1, np.inf

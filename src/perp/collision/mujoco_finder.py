@@ -23,7 +23,23 @@ class CollisionError(PerpError, RuntimeError):
 
 
 @njit(cache=True)
-def _place(ids, position, R, origin, frame, geom_ids, geom_slot, geom_pos, geom_R, xpos, xmat, xipos, ximat, gpos, gmat):
+def _place(
+    ids,
+    position,
+    R,
+    origin,
+    frame,
+    geom_ids,
+    geom_slot,
+    geom_pos,
+    geom_R,
+    xpos,
+    xmat,
+    xipos,
+    ximat,
+    gpos,
+    gmat,
+):
     """Poses of movable bodies and of their shapes into mujoco's arrays."""
     for i in range(ids.size):
         b = ids[i]
@@ -109,7 +125,7 @@ class MujocoFinder:
         self._mujoco.mj_collision(m, d)
         if d.warning[full].number > before:
             raise CollisionError(
-                f"{d.ncon} contacts fill the memory of the scene: give it more with <size memory=\"…\"/>"
+                f'{d.ncon} contacts fill the memory of the scene: give it more with <size memory="…"/>'
             )
         return self._read()
 
@@ -161,7 +177,12 @@ class MujocoFinder:
 def _matrices(quaternion: np.ndarray) -> np.ndarray:
     from perp.scenes.frames import rotate
 
-    return np.array([[rotate(q, e) for e in np.eye(3)] for q in quaternion]).reshape(-1, 3, 3).swapaxes(1, 2).copy()
+    return (
+        np.array([[rotate(q, e) for e in np.eye(3)] for q in quaternion])
+        .reshape(-1, 3, 3)
+        .swapaxes(1, 2)
+        .copy()
+    )
 
 
 def _reach_of_shapes(shapes: Any, model: Model) -> np.ndarray:

@@ -132,6 +132,8 @@ def spin_velocity(inertia, R, spin, u):
         for a in range(3):
             u[i, 3 + a] = 0.0
         for k in range(3):
-            rate = (R[i, 0, k] * spin[i, 0] + R[i, 1, k] * spin[i, 1] + R[i, 2, k] * spin[i, 2]) / inertia[i, k]
+            rate = (R[i, 0, k] * spin[i, 0] + R[i, 1, k] * spin[i, 1] + R[i, 2, k] * spin[i, 2]) / inertia[
+                i, k
+            ]
             for a in range(3):
                 u[i, 3 + a] += R[i, a, k] * rate

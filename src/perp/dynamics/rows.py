@@ -83,6 +83,19 @@ class JointRows:
         evaluate_rows(self.links, self.geometry, position, quaternion, rotation, last, value, jacobian)
         return value, jacobian
 
+    def redundant(self, jacobian: np.ndarray, body_count: int) -> bool:
+        """Whether the bilateral rows depend on each other, from their Jacobian at a pose, shape (rows, 12)."""
+        held = np.flatnonzero(self.law == HOLD)
+        if not held.size:
+            return False
+        dense = np.zeros((held.size, body_count, 6))
+        for side in range(2):
+            body = self.links[held, 1 + side]
+            on = body >= 0
+            dense[np.flatnonzero(on), body[on]] += jacobian[held[on], 6 * side : 6 * side + 6]
+        flat = dense.reshape(held.size, -1)
+        return bool(np.linalg.matrix_rank(flat, tol=1e-9 * np.abs(flat).max()) < held.size)
+
     def set_control(self, model: Model, control: np.ndarray) -> None:
         """Give every motor its control value, shape (motors,)."""
         for m in range(len(model.motors)):
@@ -100,7 +113,9 @@ class JointRows:
         """A joint's coordinate, from any of its rows that carries it."""
         lines = np.flatnonzero((self.joint == joint) & (self.law != HOLD))
         if not lines.size:
-            raise ValueError(f"joint {model.joints[joint].name!r} has no limit, spring, loss or motor to read")
+            raise ValueError(
+                f"joint {model.joints[joint].name!r} has no limit, spring, loss or motor to read"
+            )
         line, g = lines[0], self.geometry[lines[0]]
         shift = g[23] + model.joints[joint].reference
         return float(g[24] * values[line] + shift)
@@ -193,9 +208,7 @@ class _Table:
             if joint.damping > 0:
                 self.add(j, joint, ORIENTATION, DRIVE, component=k, damping=joint.damping)
             if joint.friction > 0:
-                self.add(
-                    j, joint, ORIENTATION, DRIVE, component=k, damping=math.inf, limit=joint.friction
-                )
+                self.add(j, joint, ORIENTATION, DRIVE, component=k, damping=math.inf, limit=joint.friction)
 
     def finish(self, motor_count: int) -> JointRows:
         order = sorted(range(len(self.rows)), key=lambda i: (self.rows[i][2] == FORCE, i))

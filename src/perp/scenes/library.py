@@ -46,12 +46,19 @@ def box_on_plane(*, friction: float = 0.5, half: float = 0.05, slope: float = 0.
 
 
 def sphere_on_plane(
-    *, friction: float = 0.5, radius: float = 0.1, mass: float = 1.0, height: float = 0.0, rolling: float = 0.0
+    *,
+    friction: float = 0.5,
+    radius: float = 0.1,
+    mass: float = 1.0,
+    height: float = 0.0,
+    rolling: float = 0.0,
 ) -> str:
     """A sphere, `height` above the plane; a rolling friction length makes it a 5-row contact."""
     shape = f'type="sphere" size="{radius!r}" mass="{mass!r}" friction="{friction!r} 0 {rolling!r}"'
     condim = 'condim="6"' if rolling else ""
-    ground = f'<geom name="ground" type="plane" size="50 50 1" friction="{friction!r} 0 {rolling!r}" {condim}/>'
+    ground = (
+        f'<geom name="ground" type="plane" size="50 50 1" friction="{friction!r} 0 {rolling!r}" {condim}/>'
+    )
     return scene(
         f'{ground}<body name="sphere" pos="0 0 {radius + height!r}"><freejoint/>'
         f'<geom name="sphere" {shape} {condim}/></body>'
@@ -93,7 +100,9 @@ def chain(
     return scene(opened + "</body>" * links)
 
 
-def arch(stones: int, thickness: float, *, radius: float = 1.0, depth: float = 0.2, friction: float = 1.0) -> str:
+def arch(
+    stones: int, thickness: float, *, radius: float = 1.0, depth: float = 0.2, friction: float = 1.0
+) -> str:
     """A semicircular arch of equal wedge stones with mean `radius`, on two fixed springers.
 
     The springers are blocks whose top lies in the plane of the first and of the last joint.
@@ -138,7 +147,12 @@ def card_house(*, friction: float = 0.6, tilt: float = math.radians(20)) -> str:
         for side, label in ((1, "left"), (-1, "right")):
             turn = (0.0, -(math.pi / 2 - tilt), 0.0) if side == 1 else (0.0, -(math.pi / 2 + tilt), 0.0)
             out += box(
-                f"{name} {label}", half, (x - side * reach, 0.0, z + rise), mass=0.002, friction=friction, turn=turn
+                f"{name} {label}",
+                half,
+                (x - side * reach, 0.0, z + rise),
+                mass=0.002,
+                friction=friction,
+                turn=turn,
             )
         return out
 
@@ -166,7 +180,9 @@ def rover(*, friction: float = 0.8, step_height: float = 0.05, step_at: float = 
         f'pos="{step_at + 1.0!r} 0 {0.5 * step_height!r}" friction="{friction!r} 0 0"/>'
     )
     return scene(
-        plane(friction) + obstacle + f'<body name="chassis" pos="0 0 0.15"><freejoint/>{chassis}{wheels}</body>',
+        plane(friction)
+        + obstacle
+        + f'<body name="chassis" pos="0 0 0.15"><freejoint/>{chassis}{wheels}</body>',
         extra=f"<actuator>{motors}</actuator>",
     )
 

@@ -33,7 +33,15 @@ def read_joints(
         child = int(index[b])
         if not types:
             joints.append(
-                _joint(model, f"weld {model.body_names[child]}", JointKind.FIXED, child, parent, data.xipos[b], IDENTITY)
+                _joint(
+                    model,
+                    f"weld {model.body_names[child]}",
+                    JointKind.FIXED,
+                    child,
+                    parent,
+                    data.xipos[b],
+                    IDENTITY,
+                )
             )
             continue
         kind, frame = _kind(data, list(ids), types, kinds, model.body_names[child])
@@ -42,7 +50,12 @@ def read_joints(
         # a cylindrical or universal joint carries the losses of its first mujoco joint
         first = ids[0]
         if len(types) > 1 and _has_losses(shapes, ids[1]):
-            ignored.append((f"joint {shapes.joint(ids[1]).name!r}", "only the first coordinate of a compound joint has limits, springs, damping and friction"))
+            ignored.append(
+                (
+                    f"joint {shapes.joint(ids[1]).name!r}",
+                    "only the first coordinate of a compound joint has limits, springs, damping and friction",
+                )
+            )
         joints.append(
             _joint(
                 model, shapes.joint(first).name or f"joint{first}", kind, child, parent, data.xanchor[first],
@@ -132,7 +145,9 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
         kind, by_body = int(shapes.eq_type[e]), int(shapes.eq_objtype[e]) == int(mujoco.mjtObj.mjOBJ_BODY)
         known = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
         if kind not in known or not by_body or not shapes.eq_active0[e]:
-            ignored.append((f"equality {name!r}", "only active connect and weld between bodies are simulated"))
+            ignored.append(
+                (f"equality {name!r}", "only active connect and weld between bodies are simulated")
+            )
             continue
         first, second = int(shapes.eq_obj1id[e]), int(shapes.eq_obj2id[e])
         a, b = int(index[first]), int(index[second])
@@ -152,7 +167,14 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
         joint_kind = JointKind.BALL if kind == known[0] else JointKind.FIXED
         joints.append(
             Joint(
-                name, joint_kind, a, b, freeze(points[0]), freeze(points[1]), freeze(frames[0]), freeze(frames[1])
+                name,
+                joint_kind,
+                a,
+                b,
+                freeze(points[0]),
+                freeze(points[1]),
+                freeze(frames[0]),
+                freeze(frames[1]),
             )
         )
     return joints

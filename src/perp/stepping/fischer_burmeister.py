@@ -23,23 +23,26 @@ from perp.stepping.outcome import Outcome, measure
 from perp.stepping.system import StepSystem
 
 _FORMS = {"fischer-burmeister": FISCHER_BURMEISTER, "minimum": MINIMUM}
-# Redundant contacts make W singular: this share of the diagonal keeps the factorisation regular. The system is
-# consistent, so it costs digits in one Newton step and none at convergence.
-_REGULARISATION = 1e-11
+# Redundant rows make W singular and leave some impulses free to grow. This share of the diagonal, as a compliance of
+# every row, keeps them small; at the answer it stands for a velocity error of 1e-12 of what the impulses cause.
+_REGULARISATION = 1e-12
 # When the symmetric matrix, with the Jacobian of the step's start, leaves more than this share of the error after a
 # few steps, the exact derivative takes its place: quadratic again, at the cost of symmetry.
 _SYMMETRIC_STEPS, _SLOW = 2, 0.1
+_HALVINGS, _GROWTH = 6, 2.0
+# Least-norm steps cost a singular value decomposition: beyond this many rows the compliance above has to do.
+_LEAST_NORM_ROWS, _RANK = 600, 1e-10
 _INNER_TOLERANCE = 1e-12
 _INNER_LIMIT = 2000
 
 
-def solve_newton(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> Outcome:
+def solve_newton(system: StepSystem, start: np.ndarray, *, redundant: bool) -> Outcome:
     """Solve a step at position level.
 
     Args:
         system: The step.
         start: Impulses to begin with, shape (rows,).
-        guess: Not used: velocities follow from the impulses.
+        redundant: Joints depend on each other (closed loops): Newton steps of least norm are taken.
     """
     settings = system.settings
     form = _FORMS[settings.ncp]
@@ -47,25 +50,34 @@ def solve_newton(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> Ou
     impulse = start.copy()
     diagonal = np.maximum(system.delassus.diagonal(), 1e-300)
     compliance, residual = np.empty(rows), np.empty(rows)
-    inner, exact, last = 0, False, np.inf
+    exact, last = redundant, np.inf
     outcome = _outcome(system, impulse, 0, 0)
+    blocks = measure(system, outcome)
     for k in range(1, settings.max_iterations + 1):
-        blocks = measure(system, outcome)
         if blocks.met(settings.tolerance):
             return outcome
         size = max(blocks.joint, blocks.contact)
-        exact = exact or (k > _SYMMETRIC_STEPS and size > _SLOW * last and settings.linear_solver == "factorisation")
+        slow = k > _SYMMETRIC_STEPS and size > _SLOW * last
+        exact = exact or (slow and settings.linear_solver == "factorisation")
         last = size
         y = system.row_velocity(outcome.velocity) + outcome.bias + system.compliance * impulse
         linearise(form, sets.kind, sets.start, sets.a, sets.b, diagonal, y, impulse, compliance, residual)
-        change, count = _linear_solve(system, outcome.velocity if exact else None, compliance, -residual, diagonal)
-        inner += count
-        impulse = impulse + change
-        if not np.isfinite(impulse).all():
+        right = -residual - _REGULARISATION * diagonal * impulse
+        u = outcome.velocity if exact else None
+        change, inner = _linear_solve(system, u, compliance, right, diagonal, redundant=redundant)
+        if not np.isfinite(change).all():
             outcome.message = "Newton's method diverged"
             return outcome
-        outcome = _outcome(system, impulse, k, inner)
-    if not measure(system, outcome).met(settings.tolerance):
+        share = 1.0
+        for _ in range(_HALVINGS):
+            trial = _outcome(system, impulse + share * change, k, outcome.solver_iterations + inner)
+            tried = measure(system, trial)
+            # another root may lie a full turn away: a step that leaves the joints far behind is shortened
+            if tried.joint <= _GROWTH * max(blocks.joint, settings.tolerance * blocks.length):
+                break
+            share *= 0.5
+        outcome, blocks, impulse = trial, tried, trial.impulse
+    if not blocks.met(settings.tolerance):
         outcome.message = f"{settings.max_iterations} Newton steps did not reach the tolerance"
     return outcome
 
@@ -77,15 +89,24 @@ def _outcome(system: StepSystem, impulse: np.ndarray, iterations: int, inner: in
 
 
 def _linear_solve(
-    system: StepSystem, u: np.ndarray | None, compliance: np.ndarray, right: np.ndarray, diagonal: np.ndarray
+    system: StepSystem,
+    u: np.ndarray | None,
+    compliance: np.ndarray,
+    right: np.ndarray,
+    diagonal: np.ndarray,
+    *,
+    redundant: bool,
 ) -> tuple[np.ndarray, int]:
     """(W + C) Δλ = right, with the exact derivative at u when given; also the number of inner iterations."""
     if system.settings.linear_solver == "conjugate-residual":
-        return _by_conjugate_residual(system, compliance, right)
+        return _by_conjugate_residual(system, compliance, right, diagonal)
     added = compliance + _REGULARISATION * diagonal
     # rows that are equations for λ alone have C up to 1e12 of the rest: scaling makes the diagonal 1
     scale = 1.0 / np.sqrt(diagonal + added)
     W = system.delassus if u is None else system.derivative(u)
+    if redundant and system.rows <= _LEAST_NORM_ROWS:
+        A = (W.toarray() if is_sparse(W) else W) + np.diag(compliance)
+        return scale * np.linalg.lstsq(scale[:, None] * A * scale, scale * right, rcond=_RANK)[0], 1
     if is_sparse(W):
         from scipy.sparse import diags_array
         from scipy.sparse.linalg import splu
@@ -93,7 +114,9 @@ def _linear_solve(
         D = diags_array(scale)
         A = (D @ (W + diags_array(added)) @ D).tocsc()
         symmetric = {"SymmetricMode": True} if u is None else {}
-        factor = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0 if u is None else 0.1, options=symmetric)
+        factor = splu(
+            A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0 if u is None else 0.1, options=symmetric
+        )
         return scale * factor.solve(scale * right), 1
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -109,9 +132,9 @@ def _linear_solve(
 
 
 def _by_conjugate_residual(
-    system: StepSystem, compliance: np.ndarray, right: np.ndarray
+    system: StepSystem, compliance: np.ndarray, right: np.ndarray, diagonal: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    added = compliance + system.compliance
+    added = compliance + system.compliance + _REGULARISATION * diagonal
     blocks = np.zeros((system.start.size - 1, 5, 5))
     whole = system.settings.preconditioner == "block"
     block_inverses(system.bodies, system.jacobian, system.weighed, added, system.start, whole, blocks)

@@ -37,7 +37,9 @@ def joint_terms(law, parameters, linear, correction, h, bias, compliance, low, h
 
 
 @njit(cache=True)
-def contact_terms(first, gap, linear, restitution, approach, predicted, correction, recovery, rest_speed, h, bias):
+def contact_terms(
+    first, gap, linear, restitution, approach, predicted, correction, recovery, rest_speed, h, bias
+):
     """Bias of the normal rows.
 
     A contact that closes within the step at a speed above `rest_speed` and has restitution e bounces: its bias is

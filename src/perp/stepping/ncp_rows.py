@@ -111,5 +111,3 @@ def linearise(form, kind, start, a, b, diagonal, y, impulse, compliance, residua
             _friction(form, a[c], second, normal, y, impulse, diagonal, i + 1, tangents, compliance, residual)
             if kind[c] == ROLLING:
                 _friction(form, b[c], b[c], normal, y, impulse, diagonal, i + 3, last, compliance, residual)
-
-

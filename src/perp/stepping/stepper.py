@@ -42,6 +42,9 @@ class Stepper:
     def __init__(self, model: Model, finder: ContactFinder, settings: StepSettings) -> None:
         self.model, self.finder, self.settings = model, finder, settings
         self.table = JointRows.of(model)
+        start = self.initial_state()
+        _, jacobian = self.table.evaluate(start.position, start.quaternion, start.rotation, start.coordinate)
+        self._redundant = self.table.redundant(jacobian, model.body_count)
         self._weight = np.zeros((model.body_count, 6))
         self._weight[:, :3] = model.mass[:, None] * model.gravity
         self.forget()
@@ -90,7 +93,12 @@ class Stepper:
         return [first.value] + [route.value for route in Route if route is not first]
 
     def _divide(
-        self, state: State, h: float, wrench: np.ndarray, tried: list[str], best: tuple[Blocks, StepRecord] | None
+        self,
+        state: State,
+        h: float,
+        wrench: np.ndarray,
+        tried: list[str],
+        best: tuple[Blocks, StepRecord] | None,
     ) -> tuple[State, StepRecord]:
         """Two half steps, each of which may be halved again."""
         settings = self.settings
@@ -157,7 +165,7 @@ class Stepper:
         if route == "velocity":
             return solve_velocity_level(system, start)
         if route == Route.NEWTON.value:
-            return solve_newton(system, start, system.state.velocity)
+            return solve_newton(system, start, redundant=self._redundant)
         return solve_sequence(system, start, system.state.velocity)
 
     def _finish(
@@ -180,7 +188,10 @@ class Stepper:
         spin_velocity(model.inertia, R, system.spin + pushed[:, 3:], u)
         after = State(state.time + system.h, x, quat, u, system.joint_values_after(outcome.velocity).copy())
         record = self._record(system, outcome, blocks, route, tried, times)
-        record.kinetic_energy, record.potential_energy = kinetic_energy(model, after), potential_energy(model, after)
+        record.kinetic_energy, record.potential_energy = (
+            kinetic_energy(model, after),
+            potential_energy(model, after),
+        )
         record.linear_momentum, record.angular_momentum = momentum(model, after)
         self._remember(system, outcome)
         times["finish"] = perf_counter() - began

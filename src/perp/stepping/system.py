@@ -35,10 +35,10 @@ from perp.stepping.row_products import (
 )
 from perp.stepping.settings import StepSettings
 
-
 # A body that needs longer than this many seconds to move its own size counts as at rest.
 _SLOWEST_SPEED = 1e-8
 _STEPS_PER_LENGTH = 10.0
+_SIZES = 10.0
 _ROUND_OFF = 2e-15
 
 
@@ -55,7 +55,13 @@ class StepSystem:
     """
 
     def __init__(
-        self, model: Model, table: JointRows, state: State, h: float, wrench: np.ndarray, settings: StepSettings
+        self,
+        model: Model,
+        table: JointRows,
+        state: State,
+        h: float,
+        wrench: np.ndarray,
+        settings: StepSettings,
     ) -> None:
         self.model, self.table, self.state, self.h, self.settings = model, table, state, h, settings
         self.rotation = state.rotation
@@ -151,7 +157,9 @@ class StepSystem:
         size = self.model.size
         round_off = _ROUND_OFF * (size + float(np.abs(self.state.position).max(initial=0.0)))
         wanted = _STEPS_PER_LENGTH * self.speed_scale * self.h
-        return max(min(size, wanted), self.h * self.speed_scale, round_off / self.settings.tolerance)
+        # the contact solver works relative to the free velocity: a fast scene may need more than one size
+        solvable = min(self.h * self.speed_scale, _SIZES * size)
+        return max(min(size, wanted), solvable, round_off / self.settings.tolerance)
 
     @cached_property
     def delassus(self) -> Any:
@@ -184,7 +192,9 @@ class StepSystem:
             return W
         from scipy.sparse import csr_array
 
-        parts = sparse_delassus(self.bodies, left, self.weighed, self.compliance, self.start, *self._neighbours)
+        parts = sparse_delassus(
+            self.bodies, left, self.weighed, self.compliance, self.start, *self._neighbours
+        )
         return csr_array(parts, shape=(self.rows, self.rows), copy=False)
 
     @cached_property
@@ -210,7 +220,15 @@ class StepSystem:
         """Gaps of all contacts after the step with velocities u, shape (contacts,)."""
         found, out = self.contacts, np.empty(self.contacts.count)
         gaps(
-            found.body, found.point, found.frame, found.gap, found.roundness, self.state.position, u, self.h, out
+            found.body,
+            found.point,
+            found.frame,
+            found.gap,
+            found.roundness,
+            self.state.position,
+            u,
+            self.h,
+            out,
         )
         return out
 
@@ -255,5 +273,3 @@ class StepSystem:
         return ContactProblem.from_dynamics(
             mass, jacobian, momentum, bias, self.sets, compliance=self.compliance
         )
-
-
