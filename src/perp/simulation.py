@@ -155,7 +155,10 @@ class Simulation:
 
 
 class Body:
-    """A view of one body of a simulation; positions and velocities are those of its frame in the scene file."""
+    """A view of one body of a simulation.
+
+    Positions and velocities are those of its frame in the scene file.
+    """
 
     def __init__(self, simulation: Simulation, index: int) -> None:
         self._simulation, self.index = simulation, index

@@ -58,9 +58,9 @@ def test_rows_vanish_where_the_joint_was_placed(kind: str, parent: str | None) -
 def test_jacobian_is_the_derivative_at_random_poses(kind: str, parent: str | None) -> None:
     single = kind in ("hinge", "slider", "cylindrical", "universal", "distance")
     options = (
-        dict(lower=-1.0, upper=1.0, stiffness=2.0, friction=0.1)
+        {"lower": -1.0, "upper": 1.0, "stiffness": 2.0, "friction": 0.1}
         if single
-        else dict(damping=1.0)
+        else {"damping": 1.0}
         if kind in ("ball", "planar")
         else {}
     )

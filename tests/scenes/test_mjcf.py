@@ -11,12 +11,15 @@ import perp
 from perp.scenes import JointKind, MotorKind, SceneError, library, load_scene
 
 ARM = """<mujoco><compiler angle="radian"/><worldbody>
-  <body name="base"><joint name="turn" type="hinge" axis="0 0 1" range="-1 2" damping="0.3" frictionloss="0.1"/>
+  <body name="base"><joint name="turn" type="hinge" axis="0 0 1" range="-1 2" damping="0.3"
+  frictionloss="0.1"/>
     <geom type="box" size="0.1 0.1 0.1" mass="3"/>
     <body name="tool" pos="0 0 0.3"><geom type="sphere" size="0.05" mass="1"/></body>
-    <body name="slide" pos="0.2 0 0"><joint name="out" type="slide" axis="1 0 0" ref="0.5" stiffness="7" springref="0.6"/>
+    <body name="slide" pos="0.2 0 0"><joint name="out" type="slide" axis="1 0 0" ref="0.5" stiffness="7"
+    springref="0.6"/>
       <geom type="sphere" size="0.05" mass="1"/>
-      <body name="tip" pos="0.2 0 0"><joint type="ball"/><geom type="sphere" size="0.05" mass="1"/></body></body></body>
+      <body name="tip" pos="0.2 0 0"><joint type="ball"/><geom type="sphere" size="0.05"
+      mass="1"/></body></body></body>
   <body name="wheel" pos="1 0 1"><joint type="hinge" axis="0 1 0"/><joint type="hinge" axis="1 0 0"/>
     <geom type="sphere" size="0.1" mass="1"/></body>
   <body name="plate" pos="2 0 1"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>
@@ -26,7 +29,8 @@ ARM = """<mujoco><compiler angle="radian"/><worldbody>
 </worldbody>
 <equality><connect body1="tip" anchor="0 0 0"/><weld body1="wheel" body2="plate"/></equality>
 <actuator><motor joint="turn" gear="3"/><position joint="out" kp="20" kv="2" forcerange="-5 5"/>
-  <velocity joint="turn" kv="4"/><general joint="out" gainprm="2" biastype="affine" biasprm="1 -8 -1"/></actuator>
+  <velocity joint="turn" kv="4"/><general joint="out" gainprm="2" biastype="affine" biasprm="1 -8
+  -1"/></actuator>
 </mujoco>"""
 
 

@@ -1,4 +1,7 @@
-"""Boxes: resting force, holding on a slope, sliding to a stop, stacks; against closed forms at several steps."""
+"""Boxes: resting force, holding on a slope, sliding to a stop, stacks.
+
+Against closed forms at several steps.
+"""
 
 from __future__ import annotations
 

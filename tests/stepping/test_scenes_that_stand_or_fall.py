@@ -16,7 +16,10 @@ G = library.GRAVITY
 
 
 def arch_stands(stones: int, thickness: float, friction: float) -> bool:
-    """Limit analysis (Heyman): is there a field of compressive forces in equilibrium? By linear programming."""
+    """Limit analysis (Heyman).
+
+    Is there a field of compressive forces in equilibrium? By linear programming.
+    """
     edges = [math.pi * i / stones for i in range(stones + 1)]
     # per joint: normal and tangential force at intrados and extrados, acting on the stone after it
     rows, weight = np.zeros((3 * stones, 4 * (stones + 1))), np.zeros(3 * stones)
@@ -63,7 +66,10 @@ def least_thickness(stones: int, friction: float) -> float:
 
 
 def test_arch_least_thickness_heyman() -> None:
-    """With many stones the least thickness is 10.75 % of the radius (Milankovitch); nine need a little less."""
+    """With many stones the least thickness is 10.75 % of the radius (Milankovitch).
+
+    Nine need a little less.
+    """
     assert least_thickness(61, 1.0) == pytest.approx(0.1075, abs=2e-3)
     assert 0.08 < least_thickness(9, 1.0) < 0.1075
 

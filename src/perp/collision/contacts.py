@@ -52,7 +52,8 @@ class ContactFinder(Protocol):
         """Contacts at a pose.
 
         Args:
-            position, rotation: Principal frames of the bodies, shapes (bodies, 3), (bodies, 3, 3).
+            position: Centres of mass of the bodies, shape (bodies, 3) [m].
+            rotation: Their principal frames, shape (bodies, 3, 3).
             reach: How far each body's surface can move, shape (bodies,) [m].
         """
         ...

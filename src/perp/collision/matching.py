@@ -1,7 +1,8 @@
 """Contact identity from step to step: impulses of the last step as the start of the next.
 
-Contacts of the same two shapes are paired greedily, nearest points first, in the frame of the second body (the
-first when the second does not move). Contacts of one pair are consecutive, so the cost is linear in contacts.
+Contacts of the same two shapes are paired greedily, nearest points first, in the frame of the second body
+(the first when the second does not move). Contacts of one pair are consecutive, so the cost is linear in
+contacts.
 """
 
 from __future__ import annotations

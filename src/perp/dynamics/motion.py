@@ -1,8 +1,9 @@
 """Compiled rigid-body motion: rotations, the free step with its gyroscopic term, and the kinematic map.
 
 The free rotation of a step solves, in the body frame, Π⁺ = exp(−h ω̂) Π with ω = I⁻¹ (Π + Π⁺)/2: a symmetric,
-second-order scheme on the sphere of constant |Π|. The orientation is turned by exp(h ω), so the angular momentum
-in the world frame does not change at all; the spin of the next step is read off the momentum, ω = I(q)⁻¹ L.
+second-order scheme on the sphere of constant |Π|. The orientation is turned by exp(h ω), so the angular
+momentum in the world frame does not change at all; the spin of the next step is read off the momentum, ω =
+I(q)⁻¹ L.
 
 Letters: x, quat, R pose of a body; u = (v, ω) its velocity; L angular momentum; h the step.
 Reference: Lewis and Simo, Conserving algorithms for the dynamics of Hamiltonian systems on Lie groups (1994).
@@ -15,7 +16,8 @@ import math
 import numpy as np
 from numba import njit
 
-# The fixed point contracts by about h |ω| a sweep; a body that turns further than this in one step is beyond it.
+# The fixed point contracts by about h |ω| a sweep; a body that turns further than this in one step is beyond
+# it.
 _SWEEPS = 60
 
 
@@ -56,7 +58,8 @@ def free_motion(mass, inertia, R, u, wrench, h, spin, predicted):
     """Velocities of the step without constraints.
 
     Args:
-        mass, inertia: Shapes (n,), (n, 3).
+        mass: Shape (n,).
+        inertia: Principal moments, shape (n, 3).
         R: Rotation matrices at the start of the step.
         u: Velocities at the start, shape (n, 6).
         wrench: Force and torque on the centre of mass in the world frame, shape (n, 6).

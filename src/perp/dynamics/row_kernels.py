@@ -12,8 +12,9 @@ r = p − x their arms, and vectors carried by the bodies:
 
 minus an offset, times a sign. The Jacobians are exact derivatives for any pose, with moving parents.
 
-Columns of `geometry`: 0 child anchor, 3 parent anchor, 6 child vector, 9 parent vector, 12 second parent vector,
-15 child frame, 19 parent frame, 23 offset, 24 sign. Columns of `links`: kind, child, parent, component.
+Columns of `geometry`: 0 child anchor, 3 parent anchor, 6 child vector, 9 parent vector, 12 second parent
+vector, 15 child frame, 19 parent frame, 23 offset, 24 sign. Columns of `links`: kind, child, parent,
+component.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def _orientation(quat, child, parent, g, k, arrow):
     v[1] = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1]
     v[2] = a[0] * b[3] - a[1] * b[2] + a[2] * b[1] - a[3] * b[0]
     side = 1.0 if w >= 0.0 else -1.0
-    # with s = R_pᵀ δω: δ(2 vec) = w s + s × v, so row k is w e_k + v × e_k, turned into the world by the parent
+    # with s = R_pᵀ δω: δ(2 vec) = w s + s × v, so row k is w e_k + v × e_k, turned into the world by the
+    # parent
     e, local, turned, twice = np.zeros(3), np.empty(3), np.empty(3), np.empty(3)
     e[k] = 1.0
     _cross(v, e, local)
@@ -92,8 +94,11 @@ def evaluate_rows(links, geometry, x, quat, R, last, value, jacobian):
     """Values and Jacobians of all rows.
 
     Args:
-        links, geometry: As above, shapes (rows, 4), (rows, 25).
-        x, quat, R: Poses of the bodies.
+        links: As above, shape (rows, 4).
+        geometry: As above, shape (rows, 25).
+        x: Centres of mass, shape (n, 3).
+        quat: Quaternions, shape (n, 4).
+        R: Rotation matrices, shape (n, 3, 3).
         last: Values one step ago, shape (rows,): angles are continued from them beyond half a turn.
         value: Out, shape (rows,).
         jacobian: Out, shape (rows, 12): child's (v, ω), parent's (v, ω).

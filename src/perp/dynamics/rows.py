@@ -84,7 +84,7 @@ class JointRows:
         return value, jacobian
 
     def redundant(self, jacobian: np.ndarray, body_count: int) -> bool:
-        """Whether the bilateral rows depend on each other, from their Jacobian at a pose, shape (rows, 12)."""
+        """Whether bilateral rows depend on each other, from their Jacobian at a pose, shape (rows, 12)."""
         held = np.flatnonzero(self.law == HOLD)
         if not held.size:
             return False

@@ -29,6 +29,7 @@ from perp.files.dat_words import Words, is_number, show, split
 from perp.files.mixed import boxed_from_mixed
 from perp.problems import LCP, BoxedLCP, ContactProblem, Problem, ProblemError, Sets
 
+
 _PRINTED = re.compile(rb"-?\d\.\d{24}e[+-]\d{2,3}")  # how Siconos writes a number
 
 

@@ -1,14 +1,14 @@
 """Joints as data: which bodies, where, along which axis, with which limits and losses.
 
-A joint has one frame in each body. Its axis is the z axis of the parent's joint frame; a universal joint turns
-about the parent's z and the child's x. At zero coordinates both frames coincide.
+A joint has one frame in each body. Its axis is the z axis of the parent's joint frame; a universal joint
+turns about the parent's z and the child's x. At zero coordinates both frames coincide.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perp.scenes.model import Model
 
 
-class JointKind(str, Enum):
+class JointKind(StrEnum):
     """The joints there are; the value is the name."""
 
     FIXED = "fixed"

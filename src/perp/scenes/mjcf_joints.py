@@ -181,7 +181,7 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
 
 
 def _in_principal(data: Any, model: Model, body: int, k: int, point: np.ndarray) -> np.ndarray:
-    """A point in a mujoco body frame, brought to the principal frame (to the world for what does not move)."""
+    """A point of a mujoco body frame in the principal frame, or in the world for what does not move."""
     world = data.xpos[body] + data.xmat[body].reshape(3, 3) @ point
     return into_body(model, k, world)
 

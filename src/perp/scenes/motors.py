@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 
-class MotorKind(str, Enum):
+class MotorKind(StrEnum):
     """What the control value means."""
 
     FORCE = "force"
@@ -19,9 +19,10 @@ class MotorKind(str, Enum):
 class Motor:
     """Force on a joint coordinate: [N] and [m], or [N m] and [rad].
 
-    FORCE: the control, clipped at ± force_limit. VELOCITY: −damping (q̇⁺ − control); an infinite damping holds
-    the speed exactly while the limit allows. POSITION: −stiffness (q⁺ − control) − damping q̇⁺. The last two are
-    implicit: the force belongs to the end of the step.
+    FORCE: the control, clipped at ± force_limit. VELOCITY: −damping (q̇⁺ − control); an infinite damping
+        holds
+    the speed exactly while the limit allows. POSITION: −stiffness (q⁺ − control) − damping q̇⁺. The last two
+    are implicit: the force belongs to the end of the step.
 
     Attributes:
         name: For messages and lookups.

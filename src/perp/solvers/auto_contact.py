@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from perp.problems import ContactProblem, Status
-from perp.problems.validation import freeze, is_sparse
+from perp.problems.validation import Vector, freeze, is_sparse
 from perp.solvers.attempt import Attempt, Control
 
 # Up to this many rows one compiled call takes milliseconds: nothing is gained by looking in between.

@@ -1,8 +1,8 @@
 """Preconditioned conjugate residual on the Schur complement, matrix free: (J M⁻¹ Jᵀ + C) x = b.
 
-The operator is symmetric and at least semidefinite; conjugate residual minimises the residual over the Krylov space
-and so makes steady progress where conjugate gradients oscillate. An iteration costs one pass over the rows. The
-preconditioner is the diagonal (Jacobi) or the diagonal block of each constraint.
+The operator is symmetric and at least semidefinite; conjugate residual minimises the residual over the Krylov
+space and so makes steady progress where conjugate gradients oscillate. An iteration costs one pass over the
+rows. The preconditioner is the diagonal (Jacobi) or the diagonal block of each constraint.
 
 Reference: Saad, Iterative Methods for Sparse Linear Systems (2003), algorithm 6.20.
 """
@@ -27,7 +27,7 @@ def _apply(bodies, jacobian, inverse, diagonal, x, pushed, moved, out):
 
 @njit(cache=True)
 def block_inverses(bodies, jacobian, weighed, diagonal, start, whole, out):
-    """Inverse of each constraint's diagonal block (of its diagonal when not `whole`), shape (constraints, 5, 5)."""
+    """Inverse of each constraint's diagonal block, or of its diagonal alone, shape (constraints, 5, 5)."""
     for c in range(start.size - 1):
         first, size = start[c], start[c + 1] - start[c]
         block = np.zeros((size, size))

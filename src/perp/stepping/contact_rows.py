@@ -1,12 +1,12 @@
 """Compiled contact rows: their Jacobian at the start of the step and their gap at any iterate.
 
-The normal and the two contact points are those of the start of the step, each point carried by its body; the gap
-at an iterate u is the distance of the carried points along that normal, exact in the rotations:
+The normal and the two contact points are those of the start of the step, each point carried by its body; the
+gap at an iterate u is the distance of the carried points along that normal, exact in the rotations:
 
     gap(u) = gap⁻ + n · [h (v_b − v_a) + (exp(h ω_b) − 1) s_b − (exp(h ω_a) − 1) s_a]
 
-s is the arm of the carried point. For a round surface that point is the centre of curvature, whose distance does
-not change when the body rolls.
+s is the arm of the carried point. For a round surface that point is the centre of curvature, whose distance
+does not change when the body rolls.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ def contact_jacobian(body, point, frame, rows, first, x, bodies, jacobian):
     """Rows of all contacts: normal, two tangents, two rolling rates; child is the second body.
 
     Args:
-        body, point, frame, rows: As in `Contacts`.
+        body: As in `Contacts`, as the next three.
+        point: Where.
+        frame: Normal and tangents.
+        rows: 1, 3 or 5 of each contact.
         first: First row of each contact, shape (contacts,).
         x: Centres of mass, shape (n, 3).
-        bodies, jacobian: Out, over all rows of the step.
+        bodies: Out, over all rows of the step.
+        jacobian: Out, over all rows of the step.
     """
     for c in range(rows.size):
         for r in range(rows[c]):

@@ -12,14 +12,14 @@ from perp.stepping.system import StepSystem
 def solve_contacts(system: StepSystem, problem: ContactProblem, start: np.ndarray) -> Solution:
     """Solve a contact problem from the impulses `start`, and from zero when that misses the tolerance."""
     settings = system.settings
-    first = None
-    for begin in (start, None):
+    answers = []
+    for begin in (start, None) if start.any() else (None,):
         solution = solve(
             problem, settings.solver, formulation=settings.formulation, tol=settings.solver_tolerance,
-            max_iterations=settings.solver_iterations, start=begin, throw=False, options=settings.solver_options,
+            max_iterations=settings.solver_iterations, start=begin, throw=False,
+            options=settings.solver_options,
         )  # fmt: skip
-        if solution.solved or (first is None and not start.any()):
-            return solution
-        first = solution if first is None else min(first, solution, key=lambda answer: answer.residual)
-    assert first is not None
-    return first
+        answers.append(solution)
+        if solution.solved:
+            break
+    return min(answers, key=lambda answer: answer.residual)

@@ -4,10 +4,10 @@ Unknowns (u, λ), with M̃ (u − ũ) = Jᵀ λ kept exactly, so that each Newto
 
     (J M̃⁻¹ Jᵀ + Σ + C) Δλ = −residual
 
-C and the residual come from `ncp_rows`, evaluated with joints and gaps at the new positions. The system is solved by
-a factorisation or by preconditioned conjugate residual. Quadratic where positions are linear, otherwise linear with
-a factor of about h |ω|, until the exact derivative of the positions takes over. Friction that changes between stick
-and slip may make it wander, which the stepper notices.
+C and the residual come from `ncp_rows`, evaluated with joints and gaps at the new positions. The system is
+solved by a factorisation or by preconditioned conjugate residual. Quadratic where positions are linear,
+otherwise linear with a factor of about h |ω|, until the exact derivative of the positions takes over.
+Friction that changes between stick and slip may make it wander, which the stepper notices.
 
 Reference: Macklin et al., Non-smooth Newton methods for deformable multi-body dynamics (2019).
 """
@@ -23,11 +23,12 @@ from perp.stepping.outcome import Outcome, measure
 from perp.stepping.system import StepSystem
 
 _FORMS = {"fischer-burmeister": FISCHER_BURMEISTER, "minimum": MINIMUM}
-# Redundant rows make W singular and leave some impulses free to grow. This share of the diagonal, as a compliance of
-# every row, keeps them small; at the answer it stands for a velocity error of 1e-12 of what the impulses cause.
+# Redundant rows make W singular and leave some impulses free to grow. This share of the diagonal, as a
+# compliance of every row, keeps them small; at the answer it stands for a velocity error of 1e-12 of what the
+# impulses cause.
 _REGULARISATION = 1e-12
-# When the symmetric matrix, with the Jacobian of the step's start, leaves more than this share of the error after a
-# few steps, the exact derivative takes its place: quadratic again, at the cost of symmetry.
+# When the symmetric matrix, with the Jacobian of the step's start, leaves more than this share of the error
+# after a few steps, the exact derivative takes its place: quadratic again, at the cost of symmetry.
 _SYMMETRIC_STEPS, _SLOW = 2, 0.1
 _HALVINGS, _GROWTH = 6, 2.0
 # Least-norm steps cost a singular value decomposition: beyond this many rows the compliance above has to do.

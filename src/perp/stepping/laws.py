@@ -1,7 +1,8 @@
 """Compiled constraint laws: what each row adds to its velocity, its compliance and its bounds.
 
-A row's velocity is u = J u⁺ + bias + compliance λ. `linear` is the constant part of the row's position over the
-step, c(u) ≈ linear + h J u: the value at the start at velocity level, c(uᵏ) − h J uᵏ at iterate k of position level.
+A row's velocity is u = J u⁺ + bias + compliance λ. `linear` is the constant part of the row's position over
+the step, c(u) ≈ linear + h J u: the value at the start at velocity level, c(uᵏ) − h J uᵏ at iterate k of
+position level.
 """
 
 from __future__ import annotations
@@ -42,14 +43,16 @@ def contact_terms(
 ):
     """Bias of the normal rows.
 
-    A contact that closes within the step at a speed above `rest_speed` and has restitution e bounces: its bias is
-    e J u⁻ and holds no gap. Overlap is recovered no faster than `recovery`.
+    A contact that closes within the step at a speed above `rest_speed` and has restitution e bounces: its
+    bias is e J u⁻ and holds no gap. Overlap is recovered no faster than `recovery`.
 
     Args:
         first: Normal row of each contact.
         gap: At the start of the step [m].
         linear: Constant part of the gap over the step [m].
-        restitution, approach, predicted: e, J u⁻, J ũ of each contact.
+        restitution: e of each contact.
+        approach: J u⁻ of each contact [m/s].
+        predicted: J ũ of each contact [m/s].
         correction: Baumgarte's Υ for overlap, 1 at position level.
         recovery: Speed cap [m/s].
         rest_speed: Below it nothing bounces [m/s].

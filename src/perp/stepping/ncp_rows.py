@@ -6,9 +6,9 @@ With a the row's velocity y and b = r λ (r the row's diagonal of W, so that bot
     friction     y_t + w λ_t = 0,   w = r (‖y_t‖ − ψ) / (r ‖λ_t‖ + ψ),   ψ = φ(‖y_t‖, r (μ λ_n − ‖λ_t‖))
     box          λ clipped where λ − y / r leaves the box, y = 0 inside
 
-φ is Fischer–Burmeister, a + b − √(a² + b²) without smoothing, or the minimum. The friction compliance w is frozen
-within a Newton step. An elliptic cone is brought to the round one by λ_i / μ_i and μ_i y_i; rolling rates have their
-own compliance.
+φ is Fischer–Burmeister, a + b − √(a² + b²) without smoothing, or the minimum. The friction compliance w is
+frozen within a Newton step. An elliptic cone is brought to the round one by λ_i / μ_i and μ_i y_i; rolling
+rates have their own compliance.
 
 Reference: Macklin et al., Non-smooth Newton methods for deformable multi-body dynamics (2019).
 """

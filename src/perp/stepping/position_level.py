@@ -1,12 +1,12 @@
 """Position level by a sequence of exact contact problems: c(q⁺) + Σλ = 0, gap(q⁺) ≥ 0 ⊥ λ_n ≥ 0.
 
 Each problem holds the positions linearised at the last iterate, c(uᵏ) + h J (u − uᵏ), with J and the force
-directions of the start of the step; its exact solution is the next iterate. W stays the same over the step, so an
-iteration costs one warm-started contact solve. The error shrinks by about h |ω| an iteration; a resting scene
-needs one. With joints alone this is SHAKE, whose energy does not drift.
+directions of the start of the step; its exact solution is the next iterate. W stays the same over the step,
+so an iteration costs one warm-started contact solve. The error shrinks by about h |ω| an iteration; a resting
+scene needs one. With joints alone this is SHAKE, whose energy does not drift.
 
-Reference: Stewart and Trinkle, An implicit time-stepping scheme for rigid body dynamics (1996); Ryckaert, Ciccotti
-and Berendsen (1977) for SHAKE.
+Reference: Stewart and Trinkle, An implicit time-stepping scheme for rigid body dynamics (1996); Ryckaert,
+Ciccotti and Berendsen (1977) for SHAKE.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def solve_sequence(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> 
     impulse, u = start, guess
     bias = system.bias(u)
     inner, worse, last = 0, 0, np.inf
-    message, problem, k = "", system.problem(bias), 0
-    for k in range(1, settings.max_iterations + 1):
+    message, problem, count = "", system.problem(bias), 0
+    for count in range(1, settings.max_iterations + 1):
         problem = system.problem(bias)
         solution = solve_contacts(system, problem, impulse)
         inner += solution.iterations
@@ -59,4 +59,4 @@ def solve_sequence(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> 
             break
     else:
         message = f"{settings.max_iterations} contact problems left an error of {last * system.h:.1e} m"
-    return Outcome(impulse, u, k, inner, problem, bias, message)
+    return Outcome(impulse, u, count, inner, problem, bias, message)

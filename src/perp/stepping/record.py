@@ -83,7 +83,7 @@ class StepRecord:
         return 0 if self.contacts is None else self.contacts.count
 
     def contact_forces(self) -> np.ndarray:
-        """Force of the first body on the second at each contact, in the world frame, shape (contacts, 3) [N]."""
+        """Force of the first body on the second at each contact in the world, shape (contacts, 3) [N]."""
         if self.contacts is None:
             return np.zeros((0, 3))
         out = self.contact_impulse[self.contact_first, None] * self.contacts.frame[:, 0]

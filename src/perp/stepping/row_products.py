@@ -1,7 +1,7 @@
 """Compiled products with the constraint Jacobian, in the layout of two bodies per row.
 
-Row i touches bodies[i] = (child, parent), either of which may be −1 (the world), with jacobian[i] = 12 numbers:
-the child's six, then the parent's. All rows of one constraint touch the same bodies.
+Row i touches bodies[i] = (child, parent), either of which may be −1 (the world), with jacobian[i] = 12
+numbers: the child's six, then the parent's. All rows of one constraint touch the same bodies.
 """
 
 from __future__ import annotations

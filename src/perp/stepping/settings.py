@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 
-class Level(str, Enum):
+class Level(StrEnum):
     """Where joints and gaps are enforced."""
 
     POSITION = "position"
     VELOCITY = "velocity"
 
 
-class Route(str, Enum):
+class Route(StrEnum):
     """How the nonlinear system of the position level is solved."""
 
     SEQUENCE = "sequence"
@@ -29,9 +29,10 @@ class StepSettings:
         level: Position level leaves no drift and no sinking.
         route: A sequence of exact contact problems is the more robust of the two at position level.
         solver, formulation, solver_options: For `perp.solve`.
-        tolerance: Of the nonlinear system, block by block: lengths relative to the size of the bodies, velocities
-            to the largest velocity of the step. 1e-9 of a 0.1 m body is an atom's size.
-        solver_tolerance: Residual asked of each contact problem, a tenth of the above so that it never decides.
+        tolerance: Of the nonlinear system, block by block: lengths relative to the size of the bodies,
+            velocities to the largest velocity of the step. 1e-9 of a 0.1 m body is an atom's size.
+        solver_tolerance: Residual asked of each contact problem, a tenth of the above so that it never
+            decides.
         max_iterations: Outer iterations. The sequence contracts by about h |ω| an iteration.
         solver_iterations: Limit of the contact solver; None for its own.
         correction: Baumgarte's Υ at velocity level, the share of the error removed in a step.

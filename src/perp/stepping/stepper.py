@@ -71,7 +71,7 @@ class Stepper:
             StepFailed: No route and no smaller step met the tolerance.
         """
         tried: list[str] = []
-        best: tuple[Blocks, StepRecord] | None = None
+        attempts: list[StepRecord] = []
         system, times = self._prepare(state, h, wrench)
         start = self._warm_start(system)
         for route in self._routes(system):
@@ -82,11 +82,14 @@ class Stepper:
             if np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance):
                 return self._finish(system, outcome, blocks, route, tuple(tried), times)
             tried.append(f"{route}: {outcome.message}")
-            best = (blocks, self._record(system, outcome, blocks, route, tuple(tried), times))
-        return self._divide(state, h, wrench, tried, best)
+            attempts.append(self._record(system, outcome, blocks, route, tuple(tried), times))
+        return self._divide(state, h, wrench, tried, attempts)
 
     def _routes(self, system: StepSystem) -> list[str]:
-        """Routes in the order to try. Without inequalities the system is smooth: Newton is then the direct way."""
+        """Routes in the order to try. Without inequalities the system is smooth.
+
+        Newton is then the direct way.
+        """
         if self.settings.level is Level.VELOCITY:
             return ["velocity"]
         first = self.settings.route if system.sets.kind.any() else Route.NEWTON
@@ -98,14 +101,14 @@ class Stepper:
         h: float,
         wrench: np.ndarray,
         tried: list[str],
-        best: tuple[Blocks, StepRecord] | None,
+        attempts: list[StepRecord],
     ) -> tuple[State, StepRecord]:
         """Two half steps, each of which may be halved again."""
         settings = self.settings
         if settings.largest_division < 2:
-            assert best is not None
             raise StepFailed(
-                f"the step at t = {state.time:g} s did not meet its tolerance: " + "; ".join(tried), best[1]
+                f"the step at t = {state.time:g} s did not meet its tolerance: " + "; ".join(tried),
+                attempts[-1],
             )
         self.settings = replace(settings, largest_division=settings.largest_division // 2)
         memory = (self._old, self._old_local, self._old_forces, self._joint_force)
@@ -245,7 +248,10 @@ class Stepper:
 
 
 def _sticking(system: StepSystem, outcome: Outcome) -> np.ndarray:
-    """−1 open, 0 slipping, 1 sticking, per contact; by the sliding speed, as single forces need not be unique."""
+    """−1 open, 0 slipping, 1 sticking, per contact.
+
+    By the sliding speed, as single forces need not be unique.
+    """
     contacts = system.contacts
     rough = contacts.rows >= 3
     velocity = system.row_velocity(outcome.velocity)

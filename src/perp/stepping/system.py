@@ -2,8 +2,8 @@
 
     M̃ (u − ũ) = Jᵀ λ,   row velocities J u + bias(u) + Σ λ  in the normal cone of the sets at −λ
 
-J, M̃ and the contact normals belong to the start of the step; the positions inside `bias` to its end. Both levels
-and both routes work on this object: at velocity level the bias is evaluated once, at u = 0.
+J, M̃ and the contact normals belong to the start of the step; the positions inside `bias` to its end. Both
+levels and both routes work on this object: at velocity level the bias is evaluated once, at u = 0.
 """
 
 from __future__ import annotations
@@ -140,7 +140,10 @@ class StepSystem:
 
     @cached_property
     def speed_scale(self) -> float:
-        """What velocities of the step are held against [m/s]: the free velocity of its rows, or of a fast body."""
+        """What velocities of the step are held against [m/s].
+
+        The free velocity of its rows, or of a fast body.
+        """
         size, u = self.model.size, self.predicted
         fastest = max(np.abs(u[:, :3]).max(initial=0.0), size * np.abs(u[:, 3:]).max(initial=0.0))
         free = float(np.linalg.norm(self.free_velocity))
@@ -151,8 +154,8 @@ class StepSystem:
     def length_scale(self) -> float:
         """What positions are held against [m]: the bodies' size; less in short steps, where a gap is a force.
 
-        A gap error ε is a force error m ε / h², so ε is kept in proportion to the distance travelled in the step,
-        down to what round-off of the coordinates allows.
+        A gap error ε is a force error m ε / h², so ε is kept in proportion to the distance travelled in the
+        step, down to what round-off of the coordinates allows.
         """
         size = self.model.size
         round_off = _ROUND_OFF * (size + float(np.abs(self.state.position).max(initial=0.0)))
@@ -167,7 +170,10 @@ class StepSystem:
         return self._product(self.jacobian)
 
     def derivative(self, u: np.ndarray) -> Any:
-        """The exact derivative of the row velocities with respect to λ at u: not symmetric once bodies turn."""
+        """The exact derivative of the row velocities with respect to λ at u.
+
+        Not symmetric once bodies turn.
+        """
         m, found, rows = self.joint_rows, self.contacts, self.jacobian.copy()
         x, quat = self.pose_after(u)
         R = np.empty_like(self.rotation)

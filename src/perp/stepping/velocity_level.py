@@ -2,8 +2,8 @@
 
     J u⁺ + Υ c(q⁻)/h + Σ λ ∈ −N(λ),   normal rows J_n u⁺ + gap⁻/h, or J_n (u⁺ + e u⁻) where a contact bounces
 
-An open gap counts in full, overlap and joint errors with the share Υ. One solve a step, with drift that Υ only
-bounds: see position_level for the level without drift.
+An open gap counts in full, overlap and joint errors with the share Υ. One solve a step, with drift that Υ
+only bounds: see position_level for the level without drift.
 
 Reference: Moreau, Unilateral contact and dry friction in finite freedom dynamics (1988).
 """

@@ -187,9 +187,7 @@ def newton_step(blocks, factors, rho, sigma, x, u, dx):
             v = lower_index[k]
             if closed[v]:
                 height = start[v + 1] - start[v]
-                _eliminate(
-                    c, size, v, height, stride, row, inverse, values, upper, filled, list_, start, y, rhs, L
-                )
+                _eliminate(c, size, v, height, stride, row, inverse, values, upper, filled, list_, start, y, rhs, L)
                 for r in range(stride):
                     row[v * stride + r] = 0.0
         base = c * stride
