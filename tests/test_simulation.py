@@ -9,6 +9,7 @@ import pytest
 
 import perp
 from perp.scenes import library
+from perp.scenes.engine import engine
 
 
 def test_the_face_of_the_design(tmp_path: Path) -> None:
@@ -27,8 +28,7 @@ def test_the_face_of_the_design(tmp_path: Path) -> None:
 
 
 def test_every_way_to_give_a_scene() -> None:
-    import mujoco
-
+    mujoco = engine()
     text = library.box_on_plane()
     for scene in (text, mujoco.MjSpec.from_string(text), mujoco.MjModel.from_xml_string(text)):
         sim = perp.Simulation(scene, step=0.01)

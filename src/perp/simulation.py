@@ -95,13 +95,20 @@ class Simulation:
             self.model, MujocoFinder(self.model), replace(settings or StepSettings(), **options)
         )
         self.state = self.stepper.initial_state()
-        self.last: StepRecord | None = None
+        self._last: StepRecord | None = None
         self._wrench = np.zeros((self.model.body_count, 6))
 
     @property
     def time(self) -> float:
         """Simulated time [s]."""
         return self.state.time
+
+    @property
+    def last(self) -> StepRecord:
+        """The record of the last step."""
+        if self._last is None:
+            raise ProblemError("no step has been taken yet")
+        return self._last
 
     def step(self, control: Any = None) -> StepRecord:
         """One step; `control` holds one value per motor and stays until it is changed.
@@ -111,8 +118,8 @@ class Simulation:
         """
         if control is not None:
             self.set_control(control)
-        self.state, self.last = self.stepper.step(self.state, self.step_size, self._wrench)
-        return self.last
+        self.state, self._last = self.stepper.step(self.state, self.step_size, self._wrench)
+        return self._last
 
     def run(self, seconds: float, control: Any = None) -> Recording:
         """Go on for some simulated time, from where the simulation is."""
@@ -142,7 +149,7 @@ class Simulation:
         self.state = self.stepper.initial_state()
         self.stepper.forget()
         self._wrench[:] = 0.0
-        self.last = None
+        self._last = None
 
     def body(self, name: str) -> Body:
         """A body by name."""

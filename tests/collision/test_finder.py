@@ -42,7 +42,8 @@ def test_reach_counts_across_bodies_that_are_far_apart() -> None:
 def test_round_shapes_carry_their_radius() -> None:
     contacts, _, _ = find(library.sphere_on_plane(radius=0.3), 0.01)
     assert contacts.roundness.tolist() == [[0.0, 0.3]]
-    cylinder = '<body euler="1.5707963267948966 0 0" pos="0 0 0.2"><freejoint/><geom type="cylinder" size="0.2 0.1"/></body>'
+    shape = '<geom type="cylinder" size="0.2 0.1"/>'
+    cylinder = f'<body euler="1.5707963267948966 0 0" pos="0 0 0.2"><freejoint/>{shape}</body>'
     rolling, _, _ = find(library.scene(library.plane(0.5) + cylinder), 0.01)
     assert rolling.count >= 2
     assert rolling.roundness[:, 1] == pytest.approx(0.2)

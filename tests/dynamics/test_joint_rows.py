@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ TWO = scene(
 )
 
 
-def joint_model(kind: str, parent: str | None, **options: float):
+def joint_model(kind: str, parent: str | None, **options: Any):
     model = load_scene(TWO)
     other = (0.5, -0.2, 0.1) if kind == "distance" else None
     return attach(

@@ -98,7 +98,8 @@ def test_the_kinematic_map_is_the_exponential() -> None:
 
 @pytest.mark.parametrize("level", ["position", "velocity"])
 def test_a_simulated_body_keeps_its_angular_momentum(level: str) -> None:
-    body = '<body name="t"><freejoint/><inertial pos="0.1 0 0" mass="2" fullinertia="1.5 2 3 0.1 0.2 -0.1"/></body>'
+    inertial = '<inertial pos="0.1 0 0" mass="2" fullinertia="1.5 2 3 0.1 0.2 -0.1"/>'
+    body = f'<body name="t"><freejoint/>{inertial}</body>'
     sim = perp.Simulation(scene(body, gravity=(0.0, 0.0, 0.0)), step=1e-3, level=level)
     sim.body("t").set_velocity((0.1, 0, 0), (1.0, 4.0, 0.5))
     momentum = sim.run(0.5).of("angular_momentum")

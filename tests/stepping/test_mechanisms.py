@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +22,12 @@ def bar(name: str, ends: tuple[tuple[float, float], tuple[float, float]], mass: 
     length, angle = math.hypot(bx - ax, bz - az), -math.atan2(bz - az, bx - ax)
     return (
         f'<body name="{name}" pos="{(ax + bx) / 2!r} 0 {(az + bz) / 2!r}" euler="0 {angle!r} 0"><freejoint/>'
-        f'<geom type="box" size="{length / 2!r} 0.01 0.01" mass="{mass!r}" contype="0" conaffinity="0"/></body>'
+        f'<geom type="box" size="{length / 2!r} 0.01 0.01" mass="{mass!r}" contype="0" conaffinity="0"/>'
+        "</body>"
     )
 
 
-def hinge(model: Model, child: str, parent: str | None, at: tuple[float, float], **options: float) -> Model:
+def hinge(model: Model, child: str, parent: str | None, at: tuple[float, float], **options: Any) -> Model:
     return attach(model, "hinge", child, parent, anchor=(at[0], 0, at[1]), axis=(0, 1, 0), **options)
 
 
@@ -144,7 +146,7 @@ def test_velocity_level_drifts_and_position_level_does_not() -> None:
 def test_every_joint_holds_between_two_moving_bodies(kind: str, axis: tuple | None) -> None:
     bodies = bar("a", ((0, 0), (0.4, 0))) + bar("b", ((0.5, 0), (0.9, 0)), mass=3.0)
     model = load_scene(library.scene(bodies))
-    options = {"other_anchor": (0.4, 0, 0)} if kind == "distance" else {}
+    options: Any = {"other_anchor": (0.4, 0, 0)} if kind == "distance" else {}
     model = attach(model, kind, "b", "a", anchor=(0.5, 0, 0), axis=axis or (0, 0, 1), **options)
     sim = perp.Simulation(model, step=5e-3)
     sim.body("a").set_velocity((0, 0, 1), (1.0, 2.0, -0.5))

@@ -24,7 +24,8 @@ def arm(actuator: str) -> str:
 
 def cart(actuator: str = "", joint: str = "") -> str:
     """A 2 kg cart on a rail."""
-    body = f'<body name="cart"><joint name="rail" type="slide" axis="1 0 0" {joint}/><geom size="0.1" mass="2"/></body>'
+    rail = f'<joint name="rail" type="slide" axis="1 0 0" {joint}/>'
+    body = f'<body name="cart">{rail}<geom size="0.1" mass="2"/></body>'
     return library.scene(body, extra=f"<actuator>{actuator}</actuator>")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def test_a_velocity_level_problem_goes_to_any_solver_and_formulation() -> None:
     problem = velocity_problem(system)
     assert problem.dynamics is not None
     answers = [perp.solve(problem, name, tol=1e-9) for name in ("auto", "block-gauss-seidel")]
-    total = [answer.impulse[0::3].sum() for answer in answers]
+    total = [answer.z[0::3].sum() for answer in answers]
     assert total == pytest.approx([9.81 * 0.01 * np.cos(0.2)] * 2, rel=1e-8)
 
 
@@ -84,7 +85,8 @@ def test_conjugate_residual_solves_the_schur_complement(whole: bool) -> None:
 @pytest.mark.parametrize("scene", ["stack", "slide", "rover"])
 def test_both_routes_give_the_same_motion(scene: str) -> None:
     ends = []
-    for options in ({"route": "sequence"}, {"route": "newton"}, {"route": "newton", "ncp": "minimum"}):
+    routes: list[Any] = [{"route": "sequence"}, {"route": "newton"}, {"route": "newton", "ncp": "minimum"}]
+    for options in routes:
         if scene == "rover":
             sim = perp.Simulation(library.rover(), step=0.02, **options)
             sim.set_control([2.0] * 4)

@@ -35,6 +35,14 @@ class Contacts:
     restitution: np.ndarray
     roundness: np.ndarray
 
+    @classmethod
+    def none(cls) -> Contacts:
+        """No contacts at all."""
+        pair = np.zeros((0, 2), dtype=np.int64)
+        line, number = np.zeros((0, 3)), np.zeros(0)
+        rows = np.zeros(0, dtype=np.int64)
+        return cls(pair, pair, line, np.zeros((0, 3, 3)), number, rows, line, number, np.zeros((0, 2)))
+
     @property
     def count(self) -> int:
         return self.gap.size

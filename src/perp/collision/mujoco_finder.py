@@ -10,6 +10,7 @@ from numba import njit
 from perp.collision.contacts import Contacts
 from perp.problems import PerpError
 from perp.scenes import Model
+from perp.scenes.engine import engine
 
 # mujoco stops convex pairs at 1e-6 m; contact that is exact in everything else deserves better.
 _CONVEX_TOLERANCE = 1e-12
@@ -69,7 +70,7 @@ class MujocoFinder:
     """Contact finder of a model; holds its own copy of mujoco's model and data."""
 
     def __init__(self, model: Model) -> None:
-        import mujoco
+        mujoco = engine()
 
         self._mujoco = mujoco
         self._model = model
@@ -163,7 +164,7 @@ class MujocoFinder:
     def _align(self, geom: np.ndarray, frame: np.ndarray) -> None:
         """Turn the tangents along the friction axis of the first shape that has one."""
         axes, poses = self._model.friction_axis, self._data.geom_xmat.reshape(-1, 3, 3)
-        has = axes.any(axis=1)[geom]
+        has: np.ndarray = np.any(axes, axis=1)[geom]
         chosen = np.where(has[:, 0], geom[:, 0], geom[:, 1])
         direction = np.einsum("cij,cj->ci", poses[chosen], axes[chosen])
         normal = frame[:, 0]

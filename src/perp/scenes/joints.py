@@ -86,7 +86,7 @@ def attach(
     other_anchor: Any = None,
     second_axis: Any = None,
     name: str = "",
-    **options: float,
+    **options: Any,
 ) -> Model:
     """The model with one more joint, placed in the world frame at the model's starting pose.
 

@@ -34,7 +34,8 @@ def box(
     """A free box; `turn` are Euler angles [rad]."""
     return (
         f'<body name="{name}" pos="{_numbers(position)}" euler="{_numbers(turn)}"><freejoint/>'
-        f'<geom name="{name}" type="box" size="{_numbers(half)}" mass="{mass!r}" friction="{friction!r} 0 0"/></body>'
+        f'<geom name="{name}" type="box" size="{_numbers(half)}" mass="{mass!r}" '
+        f'friction="{friction!r} 0 0"/></body>'
     )
 
 
@@ -94,7 +95,8 @@ def chain(
         mass = end_mass if i == links - 1 else 1.0
         opened += (
             f'<body name="link{i}" pos="0 0 {0.0 if i == 0 else -length!r}" {turn}>'
-            f'<joint name="joint{i}" type="{joint}" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 {-length!r}" '
+            f'<joint name="joint{i}" type="{joint}" axis="0 1 0"/>'
+            f'<geom type="capsule" fromto="0 0 0 0 0 {-length!r}" '
             f'size="{0.1 * length!r}" mass="{mass!r}" contype="0" conaffinity="0"/>'
         )
     return scene(opened + "</body>" * links)
@@ -123,11 +125,13 @@ def arch(
         meshes += f'<mesh name="stone{i}" vertex="{vertices}"/>'
         bodies += (
             f'<body name="stone{i}" pos="{_numbers(centre)}"><freejoint/>'
-            f'<geom name="stone{i}" type="mesh" mesh="stone{i}" density="2000" friction="{friction!r} 0 0"/></body>'
+            f'<geom name="stone{i}" type="mesh" mesh="stone{i}" density="2000" '
+            f'friction="{friction!r} 0 0"/></body>'
         )
     half = thickness
     springers = "".join(
-        f'<geom name="{name}" type="box" size="{half!r} {depth!r} 0.1" pos="{x!r} 0 -0.1" friction="{friction!r} 0 0"/>'
+        f'<geom name="{name}" type="box" size="{half!r} {depth!r} 0.1" pos="{x!r} 0 -0.1" '
+        f'friction="{friction!r} 0 0"/>'
         for name, x in (("right", radius), ("left", -radius))
     )
     return scene(springers + bodies, extra=f"<asset>{meshes}</asset>")

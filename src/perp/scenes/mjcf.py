@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from perp.problems.validation import freeze
+from perp.scenes.engine import engine
 from perp.scenes.frames import from_matrix
 from perp.scenes.mjcf_joints import read_equalities, read_joints
 from perp.scenes.mjcf_motors import read_motors
@@ -21,7 +22,7 @@ def compile_scene(scene: Any) -> Any:
     Raises:
         SceneError: Missing file or malformed scene; the message is mujoco's, with file and line.
     """
-    import mujoco
+    mujoco = engine()
 
     if isinstance(scene, mujoco.MjModel):
         return scene
@@ -52,7 +53,7 @@ def load_scene(scene: Any, *, restitution: float | Mapping[str, float] = 0.0) ->
     """
     if isinstance(scene, Model):
         return scene
-    import mujoco
+    mujoco = engine()
 
     shapes = compile_scene(scene)
     data = mujoco.MjData(shapes)
@@ -109,7 +110,7 @@ def _file_frames(data: Any, movable: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _gravity(shapes: Any) -> np.ndarray:
-    import mujoco
+    mujoco = engine()
 
     disabled = int(shapes.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     return np.zeros(3) if disabled else np.array(shapes.opt.gravity, dtype=np.float64)

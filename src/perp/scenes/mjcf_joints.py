@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from perp.problems.validation import freeze
+from perp.scenes.engine import engine
 from perp.scenes.frames import IDENTITY, conjugate, frame_along, into_body, multiply, relative_frame, rotate
 from perp.scenes.joints import Joint, JointKind
 from perp.scenes.model import Model, SceneError
@@ -19,7 +20,7 @@ def read_joints(
     shapes: Any, data: Any, model: Model, movable: np.ndarray, index: np.ndarray, ignored: Ignored
 ) -> tuple[list[Joint], dict[int, int]]:
     """Joints of the body tree, and which of them each mujoco joint became."""
-    import mujoco
+    mujoco = engine()
 
     joints: list[Joint] = []
     where: dict[int, int] = {}
@@ -137,7 +138,7 @@ def _joint(
 
 def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ignored: Ignored) -> list[Joint]:
     """`connect` as ball joints and `weld` as fixed ones; others are reported."""
-    import mujoco
+    mujoco = engine()
 
     joints: list[Joint] = []
     for e in range(shapes.neq):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from perp.scenes.engine import engine
 from perp.scenes.motors import Motor, MotorKind
 
 
 def read_motors(shapes: Any, joint_index: dict[int, int], ignored: list[tuple[str, str]]) -> list[Motor]:
     """One motor per supported actuator, in order; the rest is reported."""
-    import mujoco
+    mujoco = engine()
 
     motors: list[Motor] = []
     for i in range(shapes.nu):

@@ -19,7 +19,7 @@ import numpy as np
 from perp.problems.validation import is_sparse
 from perp.stepping.conjugate_residual import block_inverses, conjugate_residual
 from perp.stepping.ncp_rows import FISCHER_BURMEISTER, MINIMUM, linearise
-from perp.stepping.outcome import Outcome, measure
+from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.system import StepSystem
 
 _FORMS = {"fischer-burmeister": FISCHER_BURMEISTER, "minimum": MINIMUM}
@@ -30,7 +30,7 @@ _REGULARISATION = 1e-12
 # When the symmetric matrix, with the Jacobian of the step's start, leaves more than this share of the error
 # after a few steps, the exact derivative takes its place: quadratic again, at the cost of symmetry.
 _SYMMETRIC_STEPS, _SLOW = 2, 0.1
-_HALVINGS, _GROWTH = 6, 2.0
+_SHORTEST, _GROWTH = 1 / 64, 2.0
 # Least-norm steps cost a singular value decomposition: beyond this many rows the compliance above has to do.
 _LEAST_NORM_ROWS, _RANK = 600, 1e-10
 _INNER_TOLERANCE = 1e-12
@@ -69,18 +69,29 @@ def solve_newton(system: StepSystem, start: np.ndarray, *, redundant: bool) -> O
         if not np.isfinite(change).all():
             outcome.message = "Newton's method diverged"
             return outcome
-        share = 1.0
-        for _ in range(_HALVINGS):
-            trial = _outcome(system, impulse + share * change, k, outcome.solver_iterations + inner)
-            tried = measure(system, trial)
-            # another root may lie a full turn away: a step that leaves the joints far behind is shortened
-            if tried.joint <= _GROWTH * max(blocks.joint, settings.tolerance * blocks.length):
-                break
-            share *= 0.5
-        outcome, blocks, impulse = trial, tried, trial.impulse
+        outcome, blocks = _advance(system, outcome, blocks, change, inner)
+        impulse = outcome.impulse
     if not blocks.met(settings.tolerance):
         outcome.message = f"{settings.max_iterations} Newton steps did not reach the tolerance"
     return outcome
+
+
+def _advance(
+    system: StepSystem, outcome: Outcome, blocks: Blocks, change: np.ndarray, inner: int
+) -> tuple[Outcome, Blocks]:
+    """The next iterate: a full step, shortened while it leaves the joints far behind.
+
+    Another root of the joint equations may lie a full turn away.
+    """
+    allowed = _GROWTH * max(blocks.joint, system.settings.tolerance * blocks.length)
+    count, work = outcome.iterations + 1, outcome.solver_iterations + inner
+    share = 1.0
+    while True:
+        trial = _outcome(system, outcome.impulse + share * change, count, work)
+        tried = measure(system, trial)
+        if tried.joint <= allowed or share <= _SHORTEST:
+            return trial, tried
+        share *= 0.5
 
 
 def _outcome(system: StepSystem, impulse: np.ndarray, iterations: int, inner: int) -> Outcome:

@@ -37,7 +37,8 @@ def solve_sequence(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> 
     bias = system.bias(u)
     inner, worse, last = 0, 0, np.inf
     message, problem, count = "", system.problem(bias), 0
-    for count in range(1, settings.max_iterations + 1):
+    while count < settings.max_iterations:
+        count += 1
         problem = system.problem(bias)
         solution = solve_contacts(system, problem, impulse)
         inner += solution.iterations

@@ -67,7 +67,7 @@ class StepRecord:
     potential_energy: float = 0.0
     linear_momentum: np.ndarray = field(default_factory=lambda: np.zeros(3))
     angular_momentum: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    contacts: Contacts | None = None
+    contacts: Contacts = field(default_factory=Contacts.none)
     contact_impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))
     contact_first: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     sticking: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -80,12 +80,10 @@ class StepRecord:
 
     @property
     def contact_count(self) -> int:
-        return 0 if self.contacts is None else self.contacts.count
+        return self.contacts.count
 
     def contact_forces(self) -> np.ndarray:
         """Force of the first body on the second at each contact in the world, shape (contacts, 3) [N]."""
-        if self.contacts is None:
-            return np.zeros((0, 3))
         out = self.contact_impulse[self.contact_first, None] * self.contacts.frame[:, 0]
         rough = self.contacts.rows >= 3
         for k in (1, 2):
