@@ -57,6 +57,11 @@ def _project_elliptic(mu1, mu2, x, first, out):
     ν > 0 of the decreasing function (1 − ν) y_N(ν) − x_N, found by bisection on s = ν / (1 + ν).
     """
     normal, x1, x2 = x[first], x[first + 1], x[first + 2]
+    # without friction along a tangent the cone is flat there: nothing of x is left (a NaN stays)
+    if mu1 == 0.0:
+        x1 *= 0.0
+    if mu2 == 0.0:
+        x2 *= 0.0
     inside = (x1 == 0.0 or mu1 > 0.0) and (x2 == 0.0 or mu2 > 0.0)
     if inside and normal >= 0.0:
         t1 = x1 / mu1 if x1 != 0.0 else 0.0

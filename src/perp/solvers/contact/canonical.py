@@ -1,9 +1,9 @@
 """Contact problems in the one form that the compiled solvers work on.
 
-A diagonal change of variables λ = T λ̃, ũ = T u leaves two kinds of constraint: a scalar row with bounds (Free,
-Nonnegative, Box), and a contact with a normal row and one or two discs of friction, ‖λ̃_T‖ ≤ μ λ̃_N and
-‖λ̃_R‖ ≤ μ_r λ̃_N. An elliptic cone becomes a circular one, since normal cones follow a linear map, and rolling rows
-become velocities. W̃ = T W T is kept in blocks, one per pair of constraints that act on each other.
+Two kinds of constraint are left: a scalar row with bounds (Free, Nonnegative, Box), and a contact with a normal row and
+one or two discs of friction. An elliptic disc is a circular one of radius μ after the change λ_T = t λ̃_T, ũ_T = t u_T with
+t ≤ 1 per tangent, since normal cones follow a linear map; kernels make that change on the spot. Rolling rows are scaled
+to velocities once: W̃ = T W T is kept in blocks, one per pair of constraints that act on each other.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Blocks(NamedTuple):
         start: Row offsets, shape (count + 1,).
         low, high: Bounds of scalar rows; zero for contacts.
         mu, mu_r: Friction coefficients; `mu` is −1 for scalar rows, `mu_r` −1 without a second disc.
+        t1, t2: The change that makes an elliptic disc circular; 1 for the other sets.
         scale: T, shape (rows,).
         q: T q, shape (rows,).
         first: Offsets of the blocks of a constraint in `column`, shape (count + 1,).
@@ -41,6 +42,8 @@ class Blocks(NamedTuple):
     high: np.ndarray
     mu: np.ndarray
     mu_r: np.ndarray
+    t1: np.ndarray
+    t2: np.ndarray
     scale: np.ndarray
     q: np.ndarray
     first: np.ndarray
@@ -76,11 +79,11 @@ def _sparse_of_dense(W):
 
 @njit(cache=True, nogil=True)
 def _canonical_sets(kind, start, a, b, length):
-    """Bounds, coefficients and T of every constraint."""
+    """Bounds, coefficients and scales of every constraint."""
     count = kind.size
     low, high = np.zeros(count), np.zeros(count)
     mu, mu_r = np.full(count, -1.0), np.full(count, -1.0)
-    scale = np.ones(start[count])
+    t1, t2, scale = np.ones(count), np.ones(count), np.ones(start[count])
     for c in range(count):
         k, first = kind[c], start[c]
         if k == FREE:
@@ -92,8 +95,8 @@ def _canonical_sets(kind, start, a, b, length):
         elif k == ELLIPTIC:
             mu[c] = max(a[c], b[c])
             if mu[c] > 0.0:
-                scale[first + 1] = a[c] / mu[c]
-                scale[first + 2] = b[c] / mu[c]
+                t1[c] = a[c] / mu[c]
+                t2[c] = b[c] / mu[c]
         elif k == ROLLING:
             mu[c] = a[c]
             mu_r[c] = b[c] / length[c]
@@ -101,7 +104,7 @@ def _canonical_sets(kind, start, a, b, length):
             scale[first + 4] = length[c]
         else:
             high[c] = np.inf
-    return low, high, mu, mu_r, scale
+    return low, high, mu, mu_r, t1, t2, scale
 
 
 @njit(cache=True, nogil=True)
@@ -148,7 +151,7 @@ def _block_pattern(indices, indptr, start, owner):
 def build(data, indices, indptr, q, kind, start, a, b, length, relaxed):
     """The canonical form of a problem with W in compressed rows."""
     count, n = kind.size, q.size
-    low, high, mu, mu_r, scale = _canonical_sets(kind, start, a, b, length)
+    low, high, mu, mu_r, t1, t2, scale = _canonical_sets(kind, start, a, b, length)
     owner = np.empty(n, np.int64)
     for c in range(count):
         for i in range(start[c], start[c + 1]):
@@ -174,8 +177,9 @@ def build(data, indices, indptr, q, kind, start, a, b, length, relaxed):
         if d[c] == 0.0:
             d[c] = largest if largest > 0.0 else 1.0
     return Blocks(
-        start.copy(), low, high, mu, mu_r, scale, scale * q, first, column, at, diagonal, values, d, relaxed
-    )
+        start.copy(), low, high, mu, mu_r, t1, t2, scale, scale * q,
+        first, column, at, diagonal, values, d, relaxed,
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)

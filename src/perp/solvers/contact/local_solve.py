@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
-from perp.solvers.contact.linearise import project_cone
+from perp.solvers.contact.cone import project_cone
 
 _STEPS = 60
 _ACCURACY = 1e-14
@@ -74,6 +74,17 @@ def disc_root(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, beta):
 
 
 @njit(cache=True, nogil=True)
+def _interval(s, c, normal, k, mu):
+    """Friction along one line with |λ| ≤ μ (normal − k λ)."""
+    friction = -c / s
+    if abs(friction) <= mu * (normal - k * friction):
+        return friction
+    sign = -1.0 if c > 0.0 else 1.0
+    divisor = 1.0 + sign * mu * k
+    return sign * mu * normal / divisor if divisor > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
 def _disc(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, old1, old2):
     """Friction of one disc: stick when that is inside, else the root from the old friction's β."""
     determinant = s11 * s22 - s12 * s21
@@ -85,6 +96,10 @@ def _disc(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, old1, old2):
             return l1, l2
     if mu == 0.0:
         return 0.0, 0.0
+    if s22 == 0.0 and s12 == 0.0 and c2 == 0.0 and s11 > 0.0:
+        return _interval(s11, c1, normal, k1, mu), 0.0
+    if s11 == 0.0 and s21 == 0.0 and c1 == 0.0 and s22 > 0.0:
+        return 0.0, _interval(s22, c2, normal, k2, mu)
     squared = old1 * old1 + old2 * old2
     beta = 0.0
     if squared > 0.0:
@@ -103,24 +118,24 @@ def solve_planar(p, data, b0, b1, mu):
     if b0 >= 0.0 or data[p] <= 0.0:
         return 0.0, 0.0
     nn, nt, tn, tt = data[p], data[p + 1], data[p + 2], data[p + 3]
-    c = b1 - tn * b0 / nn
     s = tt - tn * nt / nn
-    if s > 1e-14 * tt:
-        friction = -c / s
-        normal = -(b0 + nt * friction) / nn
-        if abs(friction) <= mu * normal:
-            return normal, friction
-    sign = -1.0 if c > 0.0 else 1.0
-    divisor = nn + sign * mu * nt
-    if divisor <= 0.0:
-        return 0.0, 0.0
-    normal = -b0 / divisor
-    return normal, sign * mu * normal
+    if s <= 1e-14 * tt:
+        s = 1e-14 * tt if tt > 0.0 else 1e-14 * nn
+    friction = _interval(s, b1 - tn * b0 / nn, -b0 / nn, nt / nn, mu)
+    return max(0.0, -(b0 + nt * friction) / nn), friction
 
 
 @njit(cache=True, nogil=True)
-def solve_coulomb(p, width, data, b0, b1, b2, mu, old1, old2):
-    """A contact in space: block at data[p …] with rows of `width`; returns normal and two frictions."""
+def solve_coulomb(p, width, data, b0, b1, b2, mu, g1, g2, old1, old2):
+    """A contact in space: block at data[p …] with rows of `width`; returns normal and two frictions.
+
+    Args:
+        p, width, data: Where the block is.
+        b0, b1, b2: Free velocity.
+        mu: Friction coefficient.
+        g1, g2: The change that makes an elliptic disc circular.
+        old1, old2: Friction before.
+    """
     nn = data[p]
     if b0 >= 0.0 or nn <= 0.0:
         return 0.0, 0.0, 0.0
@@ -131,7 +146,15 @@ def solve_coulomb(p, width, data, b0, b1, b2, mu, old1, old2):
     s12 = data[p + width + 2] - t1 * n2
     s21 = data[p + 2 * width + 1] - t2 * n1
     s22 = data[p + 2 * width + 2] - t2 * n2
-    l1, l2 = _disc(s11, s12, s21, s22, b1 + t1 * normal, b2 + t2 * normal, normal, n1, n2, mu, old1, old2)
+    c1, c2 = b1 + t1 * normal, b2 + t2 * normal
+    if g1 != 1.0 or g2 != 1.0:
+        l1, l2 = _disc(
+            g1 * g1 * s11, g1 * g2 * s12, g1 * g2 * s21, g2 * g2 * s22, g1 * c1, g2 * c2, normal, g1 * n1, g2 * n2, mu,
+            old1 / g1 if g1 > 0.0 else 0.0, old2 / g2 if g2 > 0.0 else 0.0,
+        )  # fmt: skip
+        l1, l2 = g1 * l1, g2 * l2
+    else:
+        l1, l2 = _disc(s11, s12, s21, s22, c1, c2, normal, n1, n2, mu, old1, old2)
     return max(0.0, normal - n1 * l1 - n2 * l2), l1, l2
 
 
@@ -146,25 +169,29 @@ def solve_disc(p, width, data, b1, b2, radius, old1, old2):
 
 
 @njit(cache=True, nogil=True)
-def solve_relaxed(p, size, data, b, mu, mu_r, x, i):
-    """A contact of the relaxation by projected steps on its convex problem, in place at x[i …]."""
+def solve_relaxed(p, size, data, b, mu, mu_r, g, x, i):
+    """A contact of the relaxation by projected steps on its convex problem, in place at x[i …].
+
+    The change g, shape (5,), makes an elliptic disc circular; it must not be zero.
+    """
     largest = 0.0
     for r in range(size):
         total = 0.0
         for s in range(size):
-            total += abs(data[p + r * size + s])
+            total += abs(g[r] * data[p + r * size + s] * g[s])
         largest = max(largest, total)
     if largest == 0.0:
         return
     old, point, momentum = np.empty(size), np.empty(size), 1.0
     for r in range(size):
+        x[i + r] /= g[r]
         point[r] = old[r] = x[i + r]
     for _ in range(_RELAXED_STEPS):
         for r in range(size):
             gradient = b[r]
             for s in range(size):
-                gradient += data[p + r * size + s] * point[s]
-            x[i + r] = point[r] - gradient / largest
+                gradient += data[p + r * size + s] * g[s] * point[s]
+            x[i + r] = point[r] - g[r] * gradient / largest
         project_cone(size, mu, mu_r, x[i : i + size])
         uphill = change = length = 0.0
         for r in range(size):
@@ -172,10 +199,12 @@ def solve_relaxed(p, size, data, b, mu, mu_r, x, i):
             change += (x[i + r] - old[r]) ** 2
             length += x[i + r] ** 2
         if change <= 1e-30 * length:
-            return
+            break
         new = 1.0 if uphill > 0.0 else 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum * momentum))
         weight = 0.0 if uphill > 0.0 else (momentum - 1.0) / new
         for r in range(size):
             point[r] = x[i + r] + weight * (x[i + r] - old[r])
             old[r] = x[i + r]
         momentum = new
+    for r in range(size):
+        x[i + r] *= g[r]

@@ -11,7 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from perp.solvers.contact.linearise import CLOSED, linearise, linearise_relaxed
+from perp.solvers.contact.linearise import CLOSED, linearise, linearise_row
+from perp.solvers.contact.linearise_relaxed import linearise_relaxed
+from perp.solvers.contact.sweep import TINY
 
 
 @njit(cache=True, nogil=True)
@@ -153,16 +155,17 @@ def newton_step(blocks, factors, rho, sigma, x, u, dx):
     stride = largest * largest
     F, y = np.empty(x.size), np.empty(x.size)
     B, C = np.zeros((count, largest, largest)), np.zeros((count, largest, largest))
-    closed, point = np.zeros(count, np.bool_), np.empty(5)
+    closed, point, change = np.zeros(count, np.bool_), np.empty(5), np.ones(5)
     for c in range(count):
         i = start[c]
         size = start[c + 1] - i
-        if blocks.relaxed:
-            state = linearise_relaxed(
-                size, low[c], high[c], mu[c], mu_r[c], rho[c], x, u, i, F, i, B[c], C[c], point
-            )
+        if mu[c] < 0.0:
+            state = linearise_row(low[c], high[c], rho[c], x, u, i, F, B[c], C[c])
+        elif blocks.relaxed:
+            change[1], change[2] = max(blocks.t1[c], TINY), max(blocks.t2[c], TINY)
+            state = linearise_relaxed(size, mu[c], mu_r[c], change, rho[c], x, u, i, F, B[c], C[c], point)
         else:
-            state = linearise(size, low[c], high[c], mu[c], mu_r[c], rho[c], x, u, i, F, i, B[c], C[c])
+            state = linearise(size, mu[c], mu_r[c], blocks.t1[c], blocks.t2[c], rho[c], x, u, i, F, B[c], C[c])
         closed[c] = state == CLOSED
         if not closed[c]:
             for r in range(size):

@@ -14,16 +14,10 @@ import numpy as np
 from numba import njit
 
 from perp.solvers.contact.canonical import Blocks, velocity
-from perp.solvers.contact.linearise import norm, relative_residual
+from perp.solvers.contact.linearise import equation_size
 from perp.solvers.contact.newton_system import newton_step
+from perp.solvers.contact.residual import norm, relative_residual, residual_at
 from perp.solvers.contact.sweep import WORKSPACE, sweep
-
-
-@njit(cache=True, nogil=True)
-def residual_at(blocks, x, u, size, work):
-    """Velocities at x into u, and the residual."""
-    velocity(blocks, x, u)
-    return relative_residual(blocks, x, u, size, work)
 
 
 @njit(cache=True, nogil=True)
@@ -52,18 +46,27 @@ def regularised(blocks, rho, sigma, x):
             data[p + r * (size + 1)] += sigma * rho[c]
             q[i + r] -= sigma * rho[c] * x[i + r]
     return Blocks(
-        blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r, blocks.scale, q,
-        blocks.first, blocks.column, blocks.at, blocks.diagonal, data, blocks.d, blocks.relaxed,
+        blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r, blocks.t1, blocks.t2,
+        blocks.scale, q, blocks.first, blocks.column, blocks.at, blocks.diagonal, data, blocks.d, blocks.relaxed,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def smooth(blocks, x, u, count, size, value, trial, work):
-    """Sweeps from x; keeps them when they lower the residual `value`. Returns the residual."""
+def merit(blocks, rho, x, u, size, work):
+    """What Newton steps must lower, with velocities at x into u: ‖F‖, for the relaxation the residual."""
+    velocity(blocks, x, u)
+    if blocks.relaxed:
+        return relative_residual(blocks, x, u, size, work)
+    return equation_size(blocks, rho, x, u) / (size if size > 0.0 else 1.0)
+
+
+@njit(cache=True, nogil=True)
+def smooth(blocks, rho, x, u, count, size, value, trial, work):
+    """Sweeps from x; keeps them when they lower the merit `value`. Returns the merit."""
     trial[:] = x
     for _ in range(count):
         sweep(blocks, trial, work)
-    after = residual_at(blocks, trial, u, size, work)
+    after = merit(blocks, rho, trial, u, size, work)
     if after < value:
         x[:] = trial
         return after
@@ -72,27 +75,27 @@ def smooth(blocks, x, u, count, size, value, trial, work):
 
 @njit(cache=True, nogil=True)
 def newton_iterations(blocks, factors, rho, size, x, target, limit, sweep_count):
-    """Newton steps with sweeps and a halving line search on the residual, in place.
+    """Newton steps with sweeps and a halving line search on the merit, in place.
 
     Returns:
-        The residual reached and the number of steps.
+        The merit reached and the number of steps.
     """
     n = x.size
     u, dx, point, trial, work = np.empty(n), np.zeros(n), np.empty(n), np.empty(n), np.zeros(WORKSPACE)
-    value = residual_at(blocks, x, u, size, work)
+    value = merit(blocks, rho, x, u, size, work)
     failures = steps = 0
     while value > target and steps < limit:
         velocity(blocks, x, u)
         newton_step(blocks, factors, rho, 0.0, x, u, dx)
         steps += 1
-        t, accepted = 1.0, False
+        t, accepted, new = 1.0, False, value
         for _ in range(4):
             for i in range(n):
                 point[i] = x[i] + t * dx[i]
-            new = residual_at(blocks, point, u, size, work)
-            if new == new and new < 1e300:
+            new = merit(blocks, rho, point, u, size, work)
+            if new < 1e300:
                 if new > target:
-                    new = smooth(blocks, point, u, sweep_count, size, new, trial, work)
+                    new = smooth(blocks, rho, point, u, sweep_count, size, new, trial, work)
                 if new < (1.0 - 0.01 * t) * value:
                     accepted = True
                     break
@@ -102,31 +105,43 @@ def newton_iterations(blocks, factors, rho, size, x, target, limit, sweep_count)
             value = new
         else:
             failures += 1
+            point[:] = x
             for _ in range(5 * sweep_count):
-                sweep(blocks, x, work)
-            value = residual_at(blocks, x, u, size, work)
+                sweep(blocks, point, work)
+            new = merit(blocks, rho, point, u, size, work)
+            if new < 10.0 * value:
+                x[:] = point
+                value = new
             if failures > 3:
                 break
     return value, steps
 
 
 @njit(cache=True, nogil=True)
-def proximal_point(blocks, factors, rho, x, tol, sigma, outer_limit, sweep_count):
+def proximal_point(blocks, factors, rho, x, best, tol, sigma, outer_limit, sweep_count):
     """Outer iterations in place until the residual of the problem itself is at most `tol`.
 
+    Args:
+        blocks, factors, rho: The problem, its order of elimination, and its scale for Newton.
+        x: The point to go on from, changed in place.
+        best: The point with the smallest residual, changed in place.
+        tol: The residual to reach.
+        sigma: The proximal weight to begin with.
+        outer_limit: How many outer iterations.
+        sweep_count: Sweeps after a Newton step.
+
     Returns:
-        The residual, the weight to go on with, and the number of Newton steps.
+        The residual of `best`, the weight to go on with, and the number of Newton steps.
     """
     size = norm(blocks.q)
-    u, best, work = np.empty(x.size), x.copy(), np.zeros(WORKSPACE)
-    value = residual_at(blocks, x, u, size, work)
-    best_value = value
+    u, work = np.empty(x.size), np.zeros(WORKSPACE)
+    best_value = residual_at(blocks, best, u, size, work)
     steps = 0
     for _ in range(outer_limit):
         if best_value <= tol:
             break
         inner = regularised(blocks, rho, sigma, x)
-        target = max(0.1 * tol, 0.2 * value)
+        target = 0.2 * merit(inner, rho, x, u, size, work)
         reached, taken = newton_iterations(inner, factors, rho, size, x, target, 15, sweep_count)
         steps += taken
         value = residual_at(blocks, x, u, size, work)
@@ -135,7 +150,5 @@ def proximal_point(blocks, factors, rho, x, tol, sigma, outer_limit, sweep_count
             best[:] = x
         elif not value < 1e3 * best_value:
             x[:] = best
-            value = best_value
         sigma = max(0.1 * sigma, 1e-8) if reached <= target else min(10.0 * sigma, 1.0)
-    x[:] = best
     return best_value, sigma, steps

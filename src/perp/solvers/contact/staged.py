@@ -1,6 +1,6 @@
-"""The stages of the default contact solver in one compiled call: sweeps while they pay, then proximal Newton.
+"""The first stage of the default contact solver: sweeps while they pay, in one compiled call.
 
-Sweeps go on as long as their own rate promises the tolerance within about the price of the Newton stage.
+They go on as long as their own rate promises the tolerance within about the price of the Newton stage.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ import numpy as np
 from numba import njit
 
 from perp.solvers.contact.canonical import build, build_dense, to_canonical
-from perp.solvers.contact.elimination import eliminate
-from perp.solvers.contact.linearise import norm
-from perp.solvers.contact.proximal import newton_scale, proximal_point, residual_at
+from perp.solvers.contact.residual import norm, residual_at
 from perp.solvers.contact.sweep import WORKSPACE, sweep
 
 # Sweeps between two looks at the residual: a look costs about one sweep.
@@ -22,6 +20,8 @@ LOOK = 10
 WORTH = 100
 # What is left to do for the test of `solve`, which measures elliptic rows in other units.
 MARGIN = 0.5
+# More sweeps than this are never cheaper than the Newton stage.
+SWEEPS = 400
 
 
 @njit(cache=True, nogil=True)
@@ -32,8 +32,9 @@ def sweep_while_it_pays(blocks, x, tol, least, most):
         The residual and the number of sweeps.
     """
     size = norm(blocks.q)
-    u, work = np.empty(x.size), np.zeros(WORKSPACE)
+    u, work, best = np.empty(x.size), np.zeros(WORKSPACE), x.copy()
     value = residual_at(blocks, x, u, size, work)
+    least_value = value
     done = 0
     while value > tol and done < most:
         for k in range(LOOK):
@@ -42,48 +43,38 @@ def sweep_while_it_pays(blocks, x, tol, least, most):
             if moved <= tol * size and k < LOOK - 1:
                 break
         new = residual_at(blocks, x, u, size, work)
-        if not new > tol:
-            return new, done
+        if new < least_value:
+            least_value = new
+            best[:] = x
+        if new <= tol:
+            break
+        if not new < 1e3 * least_value:
+            break
         if done >= least:
-            if not new < 0.9 * value:
-                return new, done
-            if LOOK * math.log(tol / new) / math.log(new / value) > WORTH:
-                return new, done
+            if not new < 0.9 * value or LOOK * math.log(tol / new) / math.log(new / value) > WORTH:
+                break
         value = new
-    return value, done
+    x[:] = best
+    return least_value, done
 
 
 @njit(cache=True, nogil=True)
-def solve_stages(blocks, x, tol, least, most, outer_limit):
-    """Both stages in place. Returns the residual, the number of sweeps and of Newton steps."""
-    value, done = sweep_while_it_pays(blocks, x, tol, least, most)
-    steps = 0
-    if value > tol:
-        factors = eliminate(blocks.first, blocks.column)
-        rho = newton_scale(blocks)
-        value, _, steps = proximal_point(blocks, factors, rho, x, tol, 1e-2, outer_limit, 10)
-    return value, done, steps
-
-
-@njit(cache=True, nogil=True)
-def _from_start(blocks, first, tol, most, outer_limit):
+def _sweep_from(blocks, first, tol):
     x = np.empty(blocks.q.size)
     to_canonical(blocks.scale, first, x)
-    value, done, steps = solve_stages(blocks, x, MARGIN * tol, 20, most, outer_limit)
+    value, done = sweep_while_it_pays(blocks, x, MARGIN * tol, 2 * LOOK, SWEEPS)
     for i in range(x.size):
         x[i] *= blocks.scale[i]
-    return x, value, done, steps
+    return x, value, done
 
 
 @njit(cache=True, nogil=True)
-def solve_sparse(data, indices, indptr, q, kind, start, a, b, length, relaxed, first, tol, most, outer_limit):
-    """A whole problem with W in compressed rows: impulses, residual, sweeps, Newton steps."""
-    blocks = build(data, indices, indptr, q, kind, start, a, b, length, relaxed)
-    return _from_start(blocks, first, tol, most, outer_limit)
+def sweep_sparse(data, indices, indptr, q, kind, start, a, b, length, relaxed, first, tol):
+    """The first stage for W in compressed rows, from the impulses `first`: impulses, residual, sweeps."""
+    return _sweep_from(build(data, indices, indptr, q, kind, start, a, b, length, relaxed), first, tol)
 
 
 @njit(cache=True, nogil=True)
-def solve_dense(W, q, kind, start, a, b, length, relaxed, first, tol, most, outer_limit):
-    """A whole problem with a dense W: impulses, residual, sweeps, Newton steps."""
-    blocks = build_dense(W, q, kind, start, a, b, length, relaxed)
-    return _from_start(blocks, first, tol, most, outer_limit)
+def sweep_dense(W, q, kind, start, a, b, length, relaxed, first, tol):
+    """The first stage for a dense W, from the impulses `first`: impulses, residual, sweeps."""
+    return _sweep_from(build_dense(W, q, kind, start, a, b, length, relaxed), first, tol)

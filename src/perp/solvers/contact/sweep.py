@@ -9,8 +9,12 @@ from numba import njit
 
 from perp.solvers.contact.local_solve import solve_coulomb, solve_disc, solve_planar, solve_relaxed
 
-# Numbers that a sweep needs beside the impulses: velocities and old impulses of the largest constraint.
-WORKSPACE = 10
+# Numbers that a sweep needs beside the impulses: velocities, old impulses, scales of the largest constraint.
+WORKSPACE = 15
+# Stands for zero where a friction coefficient divides.
+TINY = 1e-9
+# Rounds between the two discs of a rolling contact: more gain nothing while the other contacts still move.
+_ROLLING_ROUNDS = 5
 
 
 @njit(cache=True, nogil=True)
@@ -53,18 +57,27 @@ def _rest(i, c, start, q, first, column, at, diagonal, data, x):
 
 @njit(cache=True, nogil=True)
 def _rolling(c, start, mu, mu_r, data, p, b, x):
-    """A rolling contact: normal and sliding with rolling fixed, then rolling, both exact."""
+    """A rolling contact: normal and sliding with rolling fixed, then rolling, each exact; half steps if they fight."""
     i = start[c]
     r1, r2 = x[i + 3], x[i + 4]
-    for _ in range(2):
+    weight, last = 1.0, math.inf
+    for _ in range(_ROLLING_ROUNDS):
         b0 = b[0] + data[p + 3] * r1 + data[p + 4] * r2
         b1 = b[1] + data[p + 8] * r1 + data[p + 9] * r2
         b2 = b[2] + data[p + 13] * r1 + data[p + 14] * r2
-        n, t1, t2 = solve_coulomb(p, 5, data, b0, b1, b2, mu[c], x[i + 1], x[i + 2])
+        n, t1, t2 = solve_coulomb(p, 5, data, b0, b1, b2, mu[c], 1.0, 1.0, x[i + 1], x[i + 2])
         b3 = b[3] + data[p + 15] * n + data[p + 16] * t1 + data[p + 17] * t2
         b4 = b[4] + data[p + 20] * n + data[p + 21] * t1 + data[p + 22] * t2
-        r1, r2 = solve_disc(p + 18, 5, data, b3, b4, mu_r[c] * n, r1, r2)
+        s1, s2 = solve_disc(p + 18, 5, data, b3, b4, mu_r[c] * n, r1, r2)
+        change = math.hypot(s1 - r1, s2 - r2)
+        if change > 0.7 * last:
+            weight *= 0.5
+        last = change
+        r1 += weight * (s1 - r1)
+        r2 += weight * (s2 - r2)
         x[i], x[i + 1], x[i + 2] = n, t1, t2
+        if change <= 1e-15 * (abs(n) + abs(s1) + abs(s2)):
+            break
     x[i + 3], x[i + 4] = r1, r2
 
 
@@ -79,6 +92,7 @@ def sweep(blocks, x, b):
         blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r, blocks.q, blocks.d
     )  # fmt: skip
     first, column, at, diagonal, data = blocks.first, blocks.column, blocks.at, blocks.diagonal, blocks.data
+    t1, t2 = blocks.t1, blocks.t2
     moved = 0.0
     for c in range(start.size - 1):
         i, size, p = start[c], start[c + 1] - start[c], at[diagonal[c]]
@@ -94,20 +108,22 @@ def sweep(blocks, x, b):
             for m in range(size):
                 b[m] = _rest(i + m, c, start, q, first, column, at, diagonal, data, x)
                 b[5 + m] = x[i + m]
-            solve_relaxed(p, size, data, b, mu[c], mu_r[c], x, i)
+            b[10:] = 1.0
+            b[11], b[12] = max(t1[c], TINY), max(t2[c], TINY)
+            solve_relaxed(p, size, data, b, mu[c], mu_r[c], b[10:], x, i)
             for m in range(size):
                 change += (x[i + m] - b[5 + m]) ** 2
         elif size == 3:
             b0, b1, b2 = _rest3(c, start, q, first, column, at, diagonal, data, x)
-            n, t1, t2 = solve_coulomb(p, 3, data, b0, b1, b2, mu[c], x[i + 1], x[i + 2])
-            change = (n - x[i]) ** 2 + (t1 - x[i + 1]) ** 2 + (t2 - x[i + 2]) ** 2
-            x[i], x[i + 1], x[i + 2] = n, t1, t2
+            n, f1, f2 = solve_coulomb(p, 3, data, b0, b1, b2, mu[c], t1[c], t2[c], x[i + 1], x[i + 2])
+            change = (n - x[i]) ** 2 + (f1 - x[i + 1]) ** 2 + (f2 - x[i + 2]) ** 2
+            x[i], x[i + 1], x[i + 2] = n, f1, f2
         elif size == 2:
             b0 = _rest(i, c, start, q, first, column, at, diagonal, data, x)
             b1 = _rest(i + 1, c, start, q, first, column, at, diagonal, data, x)
-            n, t1 = solve_planar(p, data, b0, b1, mu[c])
-            change = (n - x[i]) ** 2 + (t1 - x[i + 1]) ** 2
-            x[i], x[i + 1] = n, t1
+            n, f1 = solve_planar(p, data, b0, b1, mu[c])
+            change = (n - x[i]) ** 2 + (f1 - x[i + 1]) ** 2
+            x[i], x[i + 1] = n, f1
         else:
             for m in range(5):
                 b[m] = _rest(i + m, c, start, q, first, column, at, diagonal, data, x)

@@ -1,0 +1,1 @@
+"""Newton methods: semismooth equations, linearised and solved again."""

@@ -1,0 +1,1 @@
+"""Splitting methods: a linear solve and a projection in turn."""

@@ -1,0 +1,147 @@
+"""ADMM: a linear solve with W + ρ D and a projection onto the sets, in turn.
+
+The problem is split into x with the quadratic term and z in the sets, with x = z; De Saxcé's shift is taken from the last
+velocities. One factorisation serves all iterations; the penalty ρ is balanced from the primal and dual residuals a few
+times at most, since each change factorises anew. Linear convergence, insensitive to the rank of W.
+
+Reference: Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning via the alternating
+direction method of multipliers (2011); Acary, Armand, Nguyen and Shpakovych, Second-order cone programming for frictional
+contact mechanics using interior point algorithm (2022) for the shift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perp.problems import LCP, BoxedLCP, ContactProblem, ProblemError
+from perp.problems.validation import Vector, is_sparse
+from perp.solvers.attempt import Attempt, Control
+from perp.solvers.contact.as_contact import as_contact, refuses_friction_index
+from perp.solvers.registry import register
+
+ITERATIONS = 20_000
+# Penalties are compared at these iterations; a ratio of residuals below the threshold is not worth a factorisation.
+BALANCE_EVERY, BALANCE_RATIO, BALANCES = 20, 5.0, 12
+
+
+@dataclass(frozen=True)
+class AdmmOptions:
+    """Options of admm.
+
+    Attributes:
+        penalty: ρ relative to the scale of each constraint.
+        over_relaxation: Between 1 and 1.9; 1.6 is the usual choice.
+        balance: Whether ρ follows the ratio of primal and dual residuals.
+    """
+
+    penalty: float = 0.1
+    over_relaxation: float = 1.6
+    balance: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.penalty > 0.0:
+            raise ProblemError(f"penalty = {self.penalty}: a positive number is needed")
+        if not 0.0 < self.over_relaxation < 2.0:
+            raise ProblemError(f"over_relaxation = {self.over_relaxation}: between 0 and 2 is needed")
+
+
+@register(
+    "admm",
+    takes=(LCP, BoxedLCP, ContactProblem),
+    options=AdmmOptions,
+    refuses=refuses_friction_index,
+    summary="one factorisation, then solves and projections; every set, positive semidefinite matrices",
+)
+def admm(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: AdmmOptions) -> Attempt:
+    """Solve a problem over convex sets by ADMM."""
+    contact = as_contact(problem)
+    if contact.size == 0:
+        return Attempt(np.zeros(0), 0)
+    splitting = _Splitting(contact, control.begin(contact.size), options)
+    return control.iterate(
+        splitting.advance, splitting.z.copy(), default_limit=ITERATIONS, work=20.0 * splitting.nonzeros
+    )
+
+
+class _Splitting:
+    """The state of ADMM between chunks: x, z and the scaled multiplier y of x = z."""
+
+    def __init__(self, problem: ContactProblem, start: Vector, options: AdmmOptions) -> None:
+        self.problem, self.options = problem, options
+        scale = np.repeat(problem.column_scale, problem.sets.dimension)
+        self.scale = scale / problem.row_scale**2
+        self.nonzeros = problem.W.nnz if is_sparse(problem.W) else problem.size**2
+        self.rho = options.penalty
+        self.solve = self._factorise()
+        self.z = problem.sets.project(start)
+        u = problem.W @ self.z + problem.q
+        self.shift = self._shift(u)
+        self.y = -(u + self.shift) / (self.rho * self.scale)
+        self.balances = self.iteration = 0
+
+    def _factorise(self) -> Callable[[Vector], Vector]:
+        W: Any = self.problem.W
+        if is_sparse(W):
+            from scipy.sparse import diags_array
+            from scipy.sparse.linalg import splu
+
+            return splu((W + diags_array(self.rho * self.scale)).tocsc()).solve
+        from scipy.linalg import lu_factor, lu_solve
+
+        factors = lu_factor(W + np.diag(self.rho * self.scale), check_finite=False)
+        return lambda b: lu_solve(factors, b, check_finite=False)
+
+    def _shift(self, u: Vector) -> Vector:
+        shift = np.zeros(u.size)
+        if not self.problem.relaxed:
+            from perp.solvers.contact.shifts import shifts
+
+            sets = self.problem.sets
+            shifts(sets.kind, sets.start, sets.a, sets.b, u, shift)
+        return shift
+
+    def advance(self, z: Vector, count: int) -> None:
+        """`count` iterations; z receives the projected impulses."""
+        for _ in range(count):
+            self.iteration += 1
+            weight = self.rho * self.scale
+            x = self.solve(weight * (self.z - self.y) - self.problem.q - self.shift)
+            mixed = self.options.over_relaxation * x + (1.0 - self.options.over_relaxation) * self.z
+            old = self.z
+            self.z = self._project(mixed + self.y)
+            self.y += mixed - self.z
+            self.shift = self._shift(self.problem.W @ self.z + self.problem.q)
+            if self.options.balance and self.iteration % BALANCE_EVERY == 0 and self.balances < BALANCES:
+                self._balance(float(np.linalg.norm(self.scale * (x - self.z))), weight * (self.z - old))
+        z[:] = self.z
+
+    def _project(self, x: Vector) -> Vector:
+        """Projection in the metric of `scale`, which differs within a rolling constraint."""
+        from perp.problems.set_kernels import project_all
+
+        sets, length = self.problem.sets, self.problem.row_scale
+        b = sets.b
+        if (length != 1.0).any():
+            from perp.problems.sets import ROLLING
+
+            b = np.where(sets.kind == ROLLING, sets.b / self.problem.rolling_length, sets.b)
+        out = np.empty(x.size)
+        project_all(sets.kind, sets.start, sets.a, b, x / length, out)
+        return out * length
+
+    def _balance(self, primal: float, moved: Vector) -> None:
+        dual = float(np.linalg.norm(moved))
+        if min(primal, dual) == 0.0:
+            return
+        ratio = primal / dual
+        if 1.0 / BALANCE_RATIO < ratio < BALANCE_RATIO:
+            return
+        old = self.rho
+        self.rho = float(np.clip(old * np.sqrt(ratio), 1e-8, 1e8))
+        self.y *= old / self.rho
+        self.solve = self._factorise()
+        self.balances += 1
