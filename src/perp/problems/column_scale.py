@@ -19,8 +19,10 @@ def column_scale(matrix: Matrix) -> Vector:
     if n == 0:
         return freeze(np.zeros(0))
     if is_sparse(matrix):
+        from perp.problems.boxed_kernels import column_maximum
+
         largest = np.zeros(n)
-        np.maximum.at(largest, matrix.indices, np.abs(matrix.data))
+        column_maximum(matrix.data, matrix.indices, largest)
     else:
         largest = np.abs(matrix).max(axis=0)
     overall = largest.max()
