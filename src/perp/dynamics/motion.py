@@ -140,3 +140,24 @@ def spin_velocity(inertia, R, spin, u):
             ]
             for a in range(3):
                 u[i, 3 + a] += R[i, a, k] * rate
+
+
+@njit(cache=True)
+def mechanics(mass, inertia, R, x, u, gravity):
+    """Kinetic and potential energy [J], linear and angular momentum about the origin: eight numbers."""
+    out = np.zeros(8)
+    for i in range(mass.size):
+        spin = np.zeros(3)
+        for k in range(3):
+            rate = R[i, 0, k] * u[i, 3] + R[i, 1, k] * u[i, 4] + R[i, 2, k] * u[i, 5]
+            out[0] += 0.5 * inertia[i, k] * rate * rate
+            for a in range(3):
+                spin[a] += R[i, a, k] * inertia[i, k] * rate
+        for k in range(3):
+            out[0] += 0.5 * mass[i] * u[i, k] * u[i, k]
+            out[1] -= mass[i] * gravity[k] * x[i, k]
+            out[2 + k] += mass[i] * u[i, k]
+        out[5] += spin[0] + mass[i] * (x[i, 1] * u[i, 2] - x[i, 2] * u[i, 1])
+        out[6] += spin[1] + mass[i] * (x[i, 2] * u[i, 0] - x[i, 0] * u[i, 2])
+        out[7] += spin[2] + mass[i] * (x[i, 0] * u[i, 1] - x[i, 1] * u[i, 0])
+    return out

@@ -51,23 +51,3 @@ class State:
         R = np.empty((self.position.shape[0], 3, 3))
         rotation_matrices(self.quaternion, R)
         return R
-
-
-def kinetic_energy(model: Model, state: State) -> float:
-    """½ Σ m v² + ω·Iω [J]."""
-    spin = np.einsum("nji,nj->ni", state.rotation, state.velocity[:, 3:])
-    linear = (model.mass * (state.velocity[:, :3] ** 2).sum(axis=1)).sum()
-    return 0.5 * float(linear + (model.inertia * spin**2).sum())
-
-
-def potential_energy(model: Model, state: State) -> float:
-    """−Σ m g·x [J], zero at the origin."""
-    return -float((model.mass[:, None] * state.position @ model.gravity).sum())
-
-
-def momentum(model: Model, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """Linear momentum [N s] and angular momentum about the origin [N m s], shapes (3,), (3,)."""
-    R = state.rotation
-    linear = model.mass[:, None] * state.velocity[:, :3]
-    spin = np.einsum("nij,nj,nkj,nk->ni", R, model.inertia, R, state.velocity[:, 3:])
-    return linear.sum(axis=0), (np.cross(state.position, linear) + spin).sum(axis=0)

@@ -49,14 +49,15 @@ def solve_newton(system: StepSystem, start: np.ndarray, *, redundant: bool) -> O
     form = _FORMS[settings.ncp]
     sets, rows = system.sets, system.rows
     impulse = start.copy()
-    diagonal = np.maximum(system.delassus.diagonal(), 1e-300)
     compliance, residual = np.empty(rows), np.empty(rows)
-    exact, last = redundant, np.inf
+    exact, last, diagonal = redundant, np.inf, np.empty(0)
     outcome = _outcome(system, impulse, 0, 0)
     blocks = measure(system, outcome)
     for k in range(1, settings.max_iterations + 1):
         if blocks.met(settings.tolerance):
             return outcome
+        if k == 1:
+            diagonal = np.maximum(system.delassus.diagonal(), 1e-300)
         size = max(blocks.joint, blocks.contact)
         slow = k > _SYMMETRIC_STEPS and size > _SLOW * last
         exact = exact or (slow and settings.linear_solver == "factorisation")
@@ -97,7 +98,7 @@ def _advance(
 def _outcome(system: StepSystem, impulse: np.ndarray, iterations: int, inner: int) -> Outcome:
     u = system.body_velocity(impulse)
     bias = system.bias(u)
-    return Outcome(impulse, u, iterations, inner, system.problem(bias), bias)
+    return Outcome(impulse, u, iterations, inner, bias)
 
 
 def _linear_solve(

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perp.problems import ContactProblem
-from perp.problems.residual import natural_map
+from perp.problems.set_kernels import natural_map
 from perp.stepping.system import StepSystem
 
 
@@ -19,7 +18,6 @@ class Outcome:
         impulse: λ, shape (rows,).
         velocity: u⁺ that moves the bodies over the step, shape (n, 6).
         iterations, solver_iterations: Outer iterations, and those of the contact solver.
-        problem: The last contact problem.
         bias: The bias at the answer: nonlinear at position level.
         message: Why it did not converge.
     """
@@ -28,7 +26,6 @@ class Outcome:
     velocity: np.ndarray
     iterations: int
     solver_iterations: int
-    problem: ContactProblem
     bias: np.ndarray
     message: str = ""
 
@@ -49,12 +46,11 @@ class Blocks:
     length: float
     speed: float
 
-    def met(self, tolerance: float) -> bool:
-        """Whether every block is within `tolerance` of its own scale."""
-        return bool(
-            max(self.joint, self.contact) <= tolerance * self.length
-            and max(self.friction, self.momentum) <= tolerance * self.speed
-        )
+    def met(self, tolerance: float, sliding: float | None = None) -> bool:
+        """Whether every block is within `tolerance` of its scale, velocities within `sliding` if given."""
+        speed = (tolerance if sliding is None else sliding) * self.speed
+        positions = self.joint <= tolerance * self.length and self.contact <= tolerance * self.length
+        return bool(positions and self.friction <= speed and self.momentum <= speed)
 
 
 def measure(system: StepSystem, outcome: Outcome) -> Blocks:
@@ -66,7 +62,13 @@ def measure(system: StepSystem, outcome: Outcome) -> Blocks:
     if not system.rows:
         return Blocks(0.0, 0.0, 0.0, float(drift), length, speed)
     rows = system.row_velocity(u) + outcome.bias + system.compliance * outcome.impulse
-    gap = np.abs(natural_map(outcome.problem, outcome.impulse, rows))
+    sets, (scale, rolling) = system.sets, system.scale
+    gap = np.empty(system.rows)
+    natural_map(
+        sets.kind, sets.start, sets.a, sets.b, scale, rolling, False, outcome.impulse, rows,
+        np.empty(system.rows), gap,
+    )  # fmt: skip
+    gap = np.abs(gap)
     normal = np.zeros(system.rows, dtype=bool)
     normal[system.first] = True
     tangent = ~normal

@@ -14,13 +14,15 @@ from __future__ import annotations
 import numpy as np
 
 from perp.stepping.contact_solve import solve_contacts
-from perp.stepping.outcome import Outcome
+from perp.stepping.outcome import Outcome, measure
 from perp.stepping.system import StepSystem
 
 # An iteration that leaves more than this share of the error is not converging.
 _SLOWEST = 0.9
 # A contact problem that missed its tolerance by less than this factor may still lead to one that is solved.
 _HOPELESS = 1e5
+# Last step's impulses are kept where they leave no more than this share of the tolerance: a scene at rest.
+_REST = 0.5
 
 
 def solve_sequence(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> Outcome:
@@ -32,15 +34,18 @@ def solve_sequence(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> 
         guess: Velocities to linearise at first, shape (n, 6).
     """
     settings = system.settings
+    begun = _from_warm_start(system, start)
+    if begun is not None and measure(system, begun).met(
+        _REST * settings.tolerance, settings.solver_tolerance
+    ):
+        return begun
     allowed = 0.25 * settings.tolerance * min(system.length_scale / system.h, system.speed_scale)
-    impulse, u = start, guess
+    impulse, u = start, guess if begun is None else begun.velocity
     bias = system.bias(u)
-    inner, worse, last = 0, 0, np.inf
-    message, problem, count = "", system.problem(bias), 0
+    inner, worse, count, last, message = 0, 0, 0, np.inf, ""
     while count < settings.max_iterations:
         count += 1
-        problem = system.problem(bias)
-        solution = solve_contacts(system, problem, impulse)
+        solution = solve_contacts(system, system.problem(bias), impulse)
         inner += solution.iterations
         impulse = solution.z
         if not np.isfinite(impulse).all():
@@ -60,4 +65,12 @@ def solve_sequence(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> 
             break
     else:
         message = f"{settings.max_iterations} contact problems left an error of {last * system.h:.1e} m"
-    return Outcome(impulse, u, count, inner, problem, bias, message)
+    return Outcome(impulse, u, count, inner, bias, message)
+
+
+def _from_warm_start(system: StepSystem, start: np.ndarray) -> Outcome | None:
+    """The step as the last one's impulses would have it; None without any."""
+    if not start.any():
+        return None
+    u = system.body_velocity(start)
+    return Outcome(start, u, 0, 0, system.bias(u))

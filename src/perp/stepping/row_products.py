@@ -75,6 +75,25 @@ def coupling(bodies, left, weighed, i, j):
 
 
 @njit(cache=True)
+def constraint_scale(bodies, jacobian, weighed, compliance, start, scale, length):
+    """Velocity per impulse of each constraint, from the diagonal of W, and the length of its rolling rows.
+
+    The length turns rolling rates into velocities, as in `ContactProblem.rolling_length`.
+    """
+    for c in range(start.size - 1):
+        first, last = start[c], start[c + 1]
+        linear = angular = 0.0
+        for i in range(first, last):
+            entry = coupling(bodies, jacobian, weighed, i, i) + compliance[i]
+            if i - first < 3:
+                linear = max(linear, entry)
+            else:
+                angular = max(angular, entry)
+        scale[c] = linear if linear > 0.0 else 1.0
+        length[c] = math.sqrt(linear / angular) if linear > 0.0 and angular > 0.0 else 1.0
+
+
+@njit(cache=True)
 def dense_delassus(bodies, left, weighed, compliance, W):
     """W = L M⁻¹ Jᵀ + Σ, dense; L = J gives the Delassus matrix."""
     for i in range(bodies.shape[0]):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
-from perp.collision import ContactFinder, Contacts, carry_over
-from perp.collision.matching import local_points
-from perp.dynamics.motion import rotation_matrices, spin_velocity
+from perp.collision import ContactFinder
+from perp.dynamics.motion import mechanics, rotation_matrices, spin_velocity
 from perp.dynamics.rows import HOLD, JointRows
-from perp.dynamics.state import State, kinetic_energy, momentum, potential_energy
+from perp.dynamics.state import State
 from perp.scenes import Model
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.outcome import Blocks, Outcome, measure
@@ -21,6 +21,7 @@ from perp.stepping.row_products import body_impulse
 from perp.stepping.settings import Level, Route, StepSettings
 from perp.stepping.system import StepSystem
 from perp.stepping.velocity_level import solve_velocity_level
+from perp.stepping.warm_start import Memory
 
 # Shapes this share of a body's size apart are contacts even when nothing moves.
 _NEARBY = 1e-3
@@ -59,10 +60,7 @@ class Stepper:
 
     def forget(self) -> None:
         """Drop the impulses of earlier steps: the next step starts cold."""
-        self._old: Contacts | None = None
-        self._old_local: np.ndarray | None = None
-        self._old_forces = np.zeros((0, 2, 3))
-        self._joint_force = np.zeros(self.table.constraint_count)
+        self._memory = Memory(self.table.constraint_count)
 
     def step(self, state: State, h: float, wrench: np.ndarray) -> tuple[State, StepRecord]:
         """One step of length h under external forces and torques `wrench`, shape (n, 6), besides gravity.
@@ -73,7 +71,7 @@ class Stepper:
         tried: list[str] = []
         attempts: list[StepRecord] = []
         system, times = self._prepare(state, h, wrench)
-        start = self._warm_start(system)
+        start = self._memory.recall(system)
         for route in self._routes(system):
             began = perf_counter()
             outcome = self._solve(system, start, route)
@@ -111,12 +109,12 @@ class Stepper:
                 attempts[-1],
             )
         self.settings = replace(settings, largest_division=settings.largest_division // 2)
-        memory = (self._old, self._old_local, self._old_forces, self._joint_force)
+        memory = copy(self._memory)
         try:
             middle, first = self.step(state, 0.5 * h, wrench)
             end, second = self.step(middle, 0.5 * h, wrench)
         except StepFailed:
-            self._old, self._old_local, self._old_forces, self._joint_force = memory
+            self._memory = memory
             raise
         finally:
             self.settings = settings
@@ -143,26 +141,6 @@ class Stepper:
             speed = np.linalg.norm(u[:, :3], axis=1) + bound * np.linalg.norm(u[:, 3:], axis=1)
             fastest = np.maximum(fastest, speed)
         return _SAFETY * system.h * fastest + _NEARBY * bound
-
-    def _warm_start(self, system: StepSystem) -> np.ndarray:
-        """Impulses of the last step, by contact identity, in the frames of this one."""
-        contacts = system.contacts
-        start = np.zeros(system.rows)
-        start[: system.joint_rows] = system.h * self._joint_force
-        self._local = local_points(contacts, system.state.position, system.rotation)
-        partner = carry_over(contacts, self._local, self._old, self._old_local)
-        known = np.flatnonzero(partner >= 0)
-        if not known.size:
-            return start
-        force = system.h * self._old_forces[partner[known]]
-        first, rows, frame = system.first[known], contacts.rows[known], contacts.frame[known]
-        for k in range(3):
-            wide = rows > k
-            start[first[wide] + k] = (force[wide, 0] * frame[wide, k]).sum(axis=1)
-        for k in (1, 2):
-            wide = rows == 5
-            start[first[wide] + 2 + k] = (force[wide, 1] * frame[wide, k]).sum(axis=1)
-        return start
 
     def _solve(self, system: StepSystem, start: np.ndarray, route: str) -> Outcome:
         if route == "velocity":
@@ -191,27 +169,12 @@ class Stepper:
         spin_velocity(model.inertia, R, system.spin + pushed[:, 3:], u)
         after = State(state.time + system.h, x, quat, u, system.joint_values_after(outcome.velocity).copy())
         record = self._record(system, outcome, blocks, route, tried, times)
-        record.kinetic_energy, record.potential_energy = (
-            kinetic_energy(model, after),
-            potential_energy(model, after),
-        )
-        record.linear_momentum, record.angular_momentum = momentum(model, after)
-        self._remember(system, outcome)
+        numbers = mechanics(model.mass, model.inertia, R, x, u, model.gravity)
+        record.kinetic_energy, record.potential_energy = float(numbers[0]), float(numbers[1])
+        record.linear_momentum, record.angular_momentum = numbers[2:5], numbers[5:8]
+        self._memory.remember(system, outcome.impulse)
         times["finish"] = perf_counter() - began
         return after, record
-
-    def _remember(self, system: StepSystem, outcome: Outcome) -> None:
-        contacts, h = system.contacts, system.h
-        self._old, self._old_local = contacts, self._local
-        self._joint_force = outcome.impulse[: system.joint_rows] / h
-        forces = np.zeros((contacts.count, 2, 3))
-        for k in range(3):
-            wide = contacts.rows > k
-            forces[wide, 0] += outcome.impulse[system.first[wide] + k, None] * contacts.frame[wide, k]
-        for k in (1, 2):
-            wide = contacts.rows == 5
-            forces[wide, 1] += outcome.impulse[system.first[wide] + 2 + k, None] * contacts.frame[wide, k]
-        self._old_forces = forces / h
 
     def _record(
         self,

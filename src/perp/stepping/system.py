@@ -26,6 +26,7 @@ from perp.stepping.laws import contact_terms, joint_terms
 from perp.stepping.row_products import (
     apply_inverse,
     body_impulse,
+    constraint_scale,
     dense_delassus,
     neighbours,
     row_velocity,
@@ -124,6 +125,13 @@ class StepSystem:
             np.concatenate([self.table.set_kind, kind]), np.concatenate([low, a]),
             np.concatenate([high, b]), self._dimension,
         )  # fmt: skip
+
+    @cached_property
+    def scale(self) -> tuple[np.ndarray, np.ndarray]:
+        """Velocity per impulse and rolling length of each constraint, shapes (constraints,)."""
+        scale, length = np.empty(self.start.size - 1), np.empty(self.start.size - 1)
+        constraint_scale(self.bodies, self.jacobian, self.weighed, self.compliance, self.start, scale, length)
+        return freeze(scale), freeze(length)
 
     def row_velocity(self, u: np.ndarray) -> np.ndarray:
         """J u, shape (rows,)."""

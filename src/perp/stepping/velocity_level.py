@@ -26,15 +26,12 @@ def velocity_problem(system: StepSystem) -> ContactProblem:
 def solve_velocity_level(system: StepSystem, start: np.ndarray) -> Outcome:
     """Solve a step at velocity level from the impulses `start`, shape (rows,)."""
     bias = system.bias(None)
-    problem = system.problem(bias)
-    solution = solve_contacts(system, problem, start)
-    impulse = solution.z
+    solution = solve_contacts(system, system.problem(bias), start)
     return Outcome(
-        impulse=impulse,
-        velocity=system.body_velocity(impulse),
+        impulse=solution.z,
+        velocity=system.body_velocity(solution.z),
         iterations=1,
         solver_iterations=solution.iterations,
-        problem=problem,
         bias=bias,
         message="" if solution.solved else f"contact solver: {solution.status.name}",
     )
