@@ -75,25 +75,28 @@ def _project_elliptic(mu1, mu2, x, first, out):
     if math.hypot(mu1 * x1, mu2 * x2) <= -normal:
         out[first] = out[first + 1] = out[first + 2] = 0.0
         return
-    low, high = 0.0, 1.0
+    # with s = ν / (1 + ν): 1 / (μ² + ν) = (1 − s) / (μ² (1 − s) + s), 1 − ν = (1 − 2 s) / (1 − s).
+    # Beyond ν = 1, where x_N < 0, 1 − s is what is bisected: near s = 1 it would lose its digits
+    flipped = normal < 0.0
+    low, high = 0.0, 0.5
     y1 = y2 = top = 0.0
-    for _ in range(200):
+    for _ in range(1100):
         middle = 0.5 * (low + high)
         if middle == low or middle == high:
             break
-        # with s = ν / (1 + ν): 1 / (μ² + ν) = (1 − s) / (μ² (1 − s) + s), 1 − ν = (1 − 2 s) / (1 − s)
-        c = 1.0 - middle
-        y1 = x1 * mu1 * c / (mu1 * mu1 * c + middle)
-        y2 = x2 * mu2 * c / (mu2 * mu2 * c + middle)
+        s = 1.0 - middle if flipped else middle
+        c = middle if flipped else 1.0 - middle
+        y1 = x1 * mu1 * c / (mu1 * mu1 * c + s)
+        y2 = x2 * mu2 * c / (mu2 * mu2 * c + s)
         top = math.hypot(y1, y2)
-        value = (1.0 - 2.0 * middle) * top - normal * c
-        if value > 0.0:
-            low = middle
-        elif value < 0.0:
-            high = middle
-        elif value == 0.0:
+        value = (c - s) * top - normal * c
+        if value == 0.0:
             break
-        else:  # NaN
+        if (value > 0.0) != flipped:
+            low = middle
+        elif value == value:
+            high = middle
+        if value != value:
             top = value
             break
     out[first], out[first + 1], out[first + 2] = top, mu1 * y1, mu2 * y2

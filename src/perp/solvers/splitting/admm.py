@@ -80,7 +80,8 @@ class _Splitting:
         self.z = problem.sets.project(start)
         u = problem.W @ self.z + problem.q
         self.shift = self._shift(u)
-        self.y = -(u + self.shift) / (self.rho * self.scale)
+        # at rest z tells nothing about the multiplier; from there zero lets the first iteration move
+        self.y = -(u + self.shift) / (self.rho * self.scale) if start.any() else np.zeros(u.size)
         self.balances = self.iteration = 0
 
     def _factorise(self) -> Callable[[Vector], Vector]:
