@@ -43,6 +43,7 @@ from perp.problems import (
 if TYPE_CHECKING:
     from perp.certify import Certificate, certify
     from perp.files import load, load_guess
+    from perp.simulation import Simulation
     from perp.solvers import SolverInfo, register, solve, solvers
 
 __version__ = "0.1.0"
@@ -57,6 +58,7 @@ _LAZY = {
     "solve": "perp.solvers",
     "solvers": "perp.solvers",
     "SolverInfo": "perp.solvers",
+    "Simulation": "perp.simulation",
 }
 
 __all__ = [
@@ -79,6 +81,7 @@ __all__ = [
     "Residuals",
     "Rolling",
     "Sets",
+    "Simulation",
     "Solution",
     "SolverError",
     "SolverInfo",

@@ -93,3 +93,13 @@ def relative_norm(values, reference):
     for value in values:
         total += (value / largest) ** 2
     return (largest / scale) * (total**0.5 / size)
+
+
+@njit(cache=True)
+def column_maximum(data, indices, out):
+    """Largest absolute entry of each column of a CSR matrix, into `out` (at least what it holds)."""
+    for k in range(data.size):
+        size = abs(data[k])
+        # written so that NaN is kept
+        if not size <= out[indices[k]]:
+            out[indices[k]] = size

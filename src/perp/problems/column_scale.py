@@ -25,9 +25,11 @@ def column_scale_of_rows(blocks: Iterable[Matrix], columns: int) -> Vector:
     largest = np.zeros(columns)
     if columns == 0:
         return freeze(largest)
+    from perp.problems.boxed_kernels import column_maximum
+
     for block in blocks:
         if is_sparse(block):
-            np.maximum.at(largest, block.indices, np.abs(block.data))
+            column_maximum(block.data, block.indices, largest)
         else:
             np.maximum(largest, np.abs(block).max(axis=0), out=largest)
     overall = largest.max()

@@ -1,0 +1,314 @@
+"""Time and accuracy of a step against contacts: perp, MuJoCo, and Drake and DART where they are installed.
+
+Usage: python benchmarks/stepping.py [--steps 30] [--quick]
+
+Every simulator gets the same boxes, friction, gravity and step. Times are CPU seconds of one process, the best of
+three runs, after a warm-up; collision, assembly and solve are perp's own split. Beside the time stand the figures
+that say what it bought: creep on a slope at half the friction angle, lift-off of a sliding cube, and the largest
+overlap at rest. Peers keep their default contact parameters apart from the solver that is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+import perp
+from perp.scenes import library
+from perp.scenes.engine import engine
+
+HALF = 0.05
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """A scene of equal cubes on a plane: what every simulator here can be given."""
+
+    name: str
+    places: tuple[tuple[float, float, float], ...]
+    friction: float = 0.5
+    slope: float = 0.0
+    speed: float = 0.0
+
+    @property
+    def gravity(self) -> tuple[float, float, float]:
+        g = library.GRAVITY
+        return (g * math.sin(self.slope), 0.0, -g * math.cos(self.slope))
+
+    @property
+    def mjcf(self) -> str:
+        bodies = "".join(
+            library.box(f"box{i}", (HALF, HALF, HALF), place, friction=self.friction)
+            for i, place in enumerate(self.places)
+        )
+        return library.scene(library.plane(self.friction) + bodies, gravity=self.gravity)
+
+
+class Simulator(Protocol):
+    """One simulator with one scene."""
+
+    def step(self) -> None: ...
+
+    def positions(self) -> np.ndarray: ...
+
+
+class Perp:
+    """perp at one level."""
+
+    def __init__(self, scene: Boxes, h: float, **options: Any) -> None:
+        self.sim = perp.Simulation(scene.mjcf, step=h, **options)
+        self.records: list[Any] = []
+        if scene.speed:
+            self.sim.body("box0").set_velocity((scene.speed, 0, 0))
+
+    def step(self) -> None:
+        self.records.append(self.sim.step())
+
+    def positions(self) -> np.ndarray:
+        return self.sim.state.position.copy()
+
+
+class Mujoco:
+    """MuJoCo with its default solver and contact parameters."""
+
+    def __init__(self, scene: Boxes, h: float) -> None:
+        self.mujoco = engine()
+        self.model = self.mujoco.MjModel.from_xml_string(scene.mjcf)
+        self.model.opt.timestep = h
+        self.data = self.mujoco.MjData(self.model)
+        self.data.qvel[0] = scene.speed
+
+    def step(self) -> None:
+        self.mujoco.mj_step(self.model, self.data)
+
+    def positions(self) -> np.ndarray:
+        return self.data.qpos.reshape(-1, 7)[:, :3].copy()
+
+
+class Drake:
+    """Drake's discrete plant with the given contact approximation."""
+
+    def __init__(self, scene: Boxes, h: float, approximation: str) -> None:
+        from pydrake.geometry import Box, HalfSpace
+        from pydrake.math import RigidTransform
+        from pydrake.multibody.plant import (
+            AddMultibodyPlantSceneGraph,
+            CoulombFriction,
+            DiscreteContactApproximation,
+        )
+        from pydrake.multibody.tree import SpatialInertia
+        from pydrake.systems.analysis import Simulator as DrakeSimulator
+        from pydrake.systems.framework import DiagramBuilder
+
+        builder = DiagramBuilder()
+        self.plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=h)
+        self.plant.set_discrete_contact_approximation(getattr(DiscreteContactApproximation, approximation))
+        self.plant.mutable_gravity_field().set_gravity_vector(scene.gravity)
+        friction, side = CoulombFriction(scene.friction, scene.friction), 2 * HALF
+        self.plant.RegisterCollisionGeometry(
+            self.plant.world_body(), RigidTransform(), HalfSpace(), "ground", friction
+        )
+        inertia = SpatialInertia.SolidBoxWithMass(1.0, side, side, side)
+        self.bodies = []
+        for i in range(len(scene.places)):
+            body = self.plant.AddRigidBody(f"box{i}", inertia)
+            cube = Box(side, side, side)
+            self.plant.RegisterCollisionGeometry(body, RigidTransform(), cube, f"box{i}", friction)
+            self.bodies.append(body)
+        self.plant.Finalize()
+        diagram = builder.Build()
+        self.simulator = DrakeSimulator(diagram)
+        self.context = self.plant.GetMyMutableContextFromRoot(self.simulator.get_mutable_context())
+        for body, place in zip(self.bodies, scene.places, strict=True):
+            self.plant.SetFreeBodyPose(self.context, body, RigidTransform(list(place)))
+        if scene.speed:
+            from pydrake.multibody.math import SpatialVelocity
+
+            moving = SpatialVelocity(np.zeros(3), np.array([scene.speed, 0.0, 0.0]))
+            self.plant.SetFreeBodySpatialVelocity(self.bodies[0], moving, self.context)
+        self.h, self.time = h, 0.0
+
+    def step(self) -> None:
+        self.time += self.h
+        self.simulator.AdvanceTo(self.time)
+
+    def positions(self) -> np.ndarray:
+        poses = [self.plant.EvalBodyPoseInWorld(self.context, body) for body in self.bodies]
+        return np.array([pose.translation() for pose in poses])
+
+
+class Dart:
+    """DART with its default boxed LCP solver."""
+
+    def __init__(self, scene: Boxes, h: float) -> None:
+        import dartpy as dart
+
+        self.world = dart.simulation.World()
+        self.world.setTimeStep(h)
+        self.world.setGravity(list(scene.gravity))
+        side = 2 * HALF
+        ground = self._cube(dart, "ground", (20.0, 20.0, 1.0), (0.0, 0.0, -0.5), scene.friction, movable=False)
+        self.world.addSkeleton(ground)
+        self.cubes = []
+        for i, place in enumerate(scene.places):
+            cube = self._cube(dart, f"box{i}", (side, side, side), place, scene.friction, movable=True)
+            self.world.addSkeleton(cube)
+            self.cubes.append(cube)
+        if scene.speed:
+            self.cubes[0].setVelocities([0, 0, 0, scene.speed, 0, 0])
+
+    @staticmethod
+    def _cube(dart: Any, name: str, sides: tuple, place: tuple, friction: float, *, movable: bool) -> Any:
+        skeleton = dart.dynamics.Skeleton(name)
+        make = skeleton.createFreeJointAndBodyNodePair if movable else skeleton.createWeldJointAndBodyNodePair
+        joint, body = make()
+        shape = dart.dynamics.BoxShape(list(sides))
+        node = body.createShapeNode(shape)
+        node.createCollisionAspect()
+        node.createDynamicsAspect().setFrictionCoeff(friction)
+        inertia = dart.dynamics.Inertia()
+        inertia.setMass(1.0)
+        inertia.setMoment(shape.computeInertia(1.0))
+        body.setInertia(inertia)
+        if movable:
+            skeleton.setPositions([0, 0, 0, *place])
+        else:
+            pose = dart.math.Isometry3()
+            pose.set_translation(list(place))
+            joint.setTransformFromParentBodyNode(pose)
+        return skeleton
+
+    def step(self) -> None:
+        self.world.step()
+
+    def positions(self) -> np.ndarray:
+        return np.array([cube.getPositions()[3:6] for cube in self.cubes])
+
+
+Maker = Callable[[Boxes, float], Simulator]
+
+
+def simulators() -> dict[str, Maker]:
+    """Those that can be imported here."""
+    found: dict[str, Maker] = {
+        "perp position": Perp,
+        "perp newton": lambda scene, h: Perp(scene, h, route="newton"),
+        "perp velocity": lambda scene, h: Perp(scene, h, level="velocity"),
+        "mujoco": Mujoco,
+    }
+    for package, makers in (
+        ("pydrake", {f"drake {n}": (lambda s, h, n=n: Drake(s, h, f"k{n}")) for n in ("Sap", "Lagged")}),
+        ("dartpy", {"dart": Dart}),
+    ):
+        try:
+            __import__(package)
+            found.update(makers)
+        except ImportError:
+            print(f"{package} is not installed: left out")
+    return found
+
+
+def time_per_step(make: Maker, scene: Boxes, h: float, steps: int) -> tuple[float, float, Simulator]:
+    """Best CPU time of three runs [s], what boxes moved in the last [m], and the simulator."""
+    best, simulator, moved = math.inf, make(scene, h), 0.0
+    for _ in range(3):
+        simulator = make(scene, h)
+        start = simulator.positions()
+        for _ in range(3):
+            simulator.step()
+        began = time.process_time()
+        for _ in range(steps):
+            simulator.step()
+        best = min(best, (time.process_time() - began) / steps)
+        moved = float(np.abs(simulator.positions() - start).max())
+    return best, moved, simulator
+
+
+def wall(columns: int, layers: int) -> Boxes:
+    """Stacks side by side."""
+    places = tuple(
+        (3 * HALF * c, 0.0, HALF * (2 * k + 1)) for c in range(columns) for k in range(layers)
+    )
+    return Boxes(f"{columns} x {layers}", places)
+
+
+def creep(make: Maker, h: float) -> float:
+    """Speed on a slope at half the friction angle over the second half of two seconds [m/s]."""
+    simulator = make(Boxes("slope", ((0.0, 0.0, HALF),), slope=0.5 * math.atan(0.5)), h)
+    count = round(1.0 / h)
+    for _ in range(count):
+        simulator.step()
+    middle = simulator.positions()
+    for _ in range(count):
+        simulator.step()
+    return float(np.linalg.norm(simulator.positions() - middle)) / (count * h)
+
+
+def lift(make: Maker, h: float) -> float:
+    """How far a cube rises that slides at 6 m/s [m]."""
+    simulator = make(Boxes("slide", ((0.0, 0.0, HALF),), speed=6.0), h)
+    highest = 0.0
+    for _ in range(round(1.0 / h)):
+        simulator.step()
+        highest = max(highest, float(simulator.positions()[0, 2]) - HALF)
+    return highest
+
+
+def split(simulator: Simulator) -> str:
+    """perp's own division of its wall time [ms]."""
+    if not isinstance(simulator, Perp):
+        return ""
+    records = simulator.records[3:]
+    parts = {name: 1e3 * float(np.mean([r.times[name] for r in records])) for name in records[0].times}
+    return ", ".join(f"{name} {value:.2f}" for name, value in parts.items())
+
+
+def chains(steps: int) -> None:
+    """Chains of ball joints: no contacts, all joints."""
+    print("\nchains of ball joints, h = 1 ms: CPU ms a step")
+    for links in (10, 100):
+        sim = perp.Simulation(library.chain(links, angle=0.5), step=1e-3)
+        sim.run(3e-3)
+        began = time.process_time()
+        records = sim.run(steps * 1e-3).records
+        spent = 1e3 * (time.process_time() - began) / steps
+        error = max(record.joint_error for record in records)
+        mujoco = engine()
+        model = mujoco.MjModel.from_xml_string(library.chain(links, angle=0.5))
+        model.opt.timestep = 1e-3
+        data = mujoco.MjData(model)
+        began = time.process_time()
+        for _ in range(steps):
+            mujoco.mj_step(model, data)
+        other = 1e3 * (time.process_time() - began) / steps
+        print(f"{links:4d} links: perp {spent:.3f} (joint error {error:.0e} m), mujoco {other:.3f} (reduced)")
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--quick", action="store_true", help="small scenes only")
+    arguments = parser.parse_args()
+    h, makers = 0.01, simulators()
+    print("\naccuracy at h = 10 ms (exact: 0 and 0)")
+    for name, make in makers.items():
+        print(f"{name:14s} creep {creep(make, h):.1e} m/s   lift {lift(make, h):.1e} m", flush=True)
+    scenes = [wall(1, 1), wall(1, 5), wall(5, 5)] + ([] if arguments.quick else [wall(20, 5), wall(20, 10)])
+    print("\nboxes at rest, h = 10 ms: CPU ms a step, motion over the run")
+    for scene in scenes:
+        for name, make in makers.items():
+            spent, moved, simulator = time_per_step(make, scene, h, arguments.steps)
+            line = f"{scene.name:8s} {len(scene.places):4d} boxes  {name:14s} {1e3 * spent:9.3f} ms"
+            print(f"{line}   moved {moved:.1e} m   {split(simulator)}", flush=True)
+    chains(arguments.steps)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""MuJoCo's joints and equalities as joints between principal frames."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from perp.problems.validation import freeze
+from perp.scenes.engine import engine
+from perp.scenes.frames import IDENTITY, conjugate, frame_along, into_body, multiply, relative_frame, rotate
+from perp.scenes.joints import Joint, JointKind
+from perp.scenes.model import Model, SceneError
+
+Ignored = list[tuple[str, str]]
+
+
+def read_joints(
+    shapes: Any, data: Any, model: Model, movable: np.ndarray, index: np.ndarray, ignored: Ignored
+) -> tuple[list[Joint], dict[int, int]]:
+    """Joints of the body tree, and which of them each mujoco joint became."""
+    mujoco = engine()
+
+    joints: list[Joint] = []
+    where: dict[int, int] = {}
+    kinds = mujoco.mjtJoint
+    for b in movable:
+        parent = int(index[shapes.body_parentid[b]])
+        ids = range(shapes.body_jntadr[b], shapes.body_jntadr[b] + shapes.body_jntnum[b])
+        types = [int(shapes.jnt_type[j]) for j in ids]
+        if types == [int(kinds.mjJNT_FREE)]:
+            continue
+        child = int(index[b])
+        if not types:
+            joints.append(
+                _joint(
+                    model,
+                    f"weld {model.body_names[child]}",
+                    JointKind.FIXED,
+                    child,
+                    parent,
+                    data.xipos[b],
+                    IDENTITY,
+                )
+            )
+            continue
+        kind, frame = _kind(data, list(ids), types, kinds, model.body_names[child])
+        for j in ids:
+            where[j] = len(joints)
+        # a cylindrical or universal joint carries the losses of its first mujoco joint
+        first = ids[0]
+        if len(types) > 1 and _has_losses(shapes, ids[1]):
+            ignored.append(
+                (
+                    f"joint {shapes.joint(ids[1]).name!r}",
+                    "only the first coordinate of a compound joint has limits, springs, damping and friction",
+                )
+            )
+        joints.append(
+            _joint(
+                model, shapes.joint(first).name or f"joint{first}", kind, child, parent, data.xanchor[first],
+                frame, **_coordinate(shapes, first, kind),
+            )
+        )  # fmt: skip
+    return joints, where
+
+
+def _kind(data: Any, ids: list[int], types: list[int], kinds: Any, body: str) -> tuple[JointKind, np.ndarray]:
+    """Which joint a body's list of mujoco joints makes, and its frame in the world."""
+    hinge, slide, ball = int(kinds.mjJNT_HINGE), int(kinds.mjJNT_SLIDE), int(kinds.mjJNT_BALL)
+    axes = [data.xaxis[j].copy() for j in ids]
+    if types == [ball]:
+        return JointKind.BALL, IDENTITY
+    if types == [hinge]:
+        return JointKind.HINGE, frame_along(axes[0])
+    if types == [slide]:
+        return JointKind.SLIDER, frame_along(axes[0])
+    if sorted(types) == sorted([slide, hinge]) and np.linalg.norm(np.cross(*axes)) < 1e-9:
+        return JointKind.CYLINDRICAL, frame_along(axes[types.index(slide)])
+    if types == [hinge, hinge] and abs(axes[0] @ axes[1]) < 1e-9:
+        return JointKind.UNIVERSAL, frame_along(axes[0], axes[1])
+    if types == [slide, slide, hinge] and np.linalg.norm(np.cross(axes[0], axes[1]) - axes[2]) < 1e-9:
+        return JointKind.PLANAR, frame_along(axes[2], axes[0])
+    raise SceneError(f"body {body!r} has a combination of {len(types)} joints that maximal coordinates lack")
+
+
+def _has_losses(shapes: Any, j: int) -> bool:
+    dof = shapes.jnt_dofadr[j]
+    return bool(
+        shapes.jnt_limited[j]
+        or shapes.dof_damping[dof] > 0
+        or shapes.dof_frictionloss[dof] > 0
+        or shapes.jnt_stiffness[j] > 0
+    )
+
+
+def _coordinate(shapes: Any, j: int, kind: JointKind) -> dict[str, float]:
+    """Limits, spring and losses of one mujoco joint."""
+    dof, address = shapes.jnt_dofadr[j], shapes.jnt_qposadr[j]
+    losses = {"damping": float(shapes.dof_damping[dof]), "friction": float(shapes.dof_frictionloss[dof])}
+    if kind in (JointKind.BALL, JointKind.PLANAR):
+        return losses
+    limited = bool(shapes.jnt_limited[j])
+    return {
+        **losses,
+        "reference": float(shapes.qpos0[address]),
+        "rest": float(shapes.qpos_spring[address]),
+        "stiffness": float(shapes.jnt_stiffness[j]),
+        "lower": float(shapes.jnt_range[j, 0]) if limited else -math.inf,
+        "upper": float(shapes.jnt_range[j, 1]) if limited else math.inf,
+    }
+
+
+def _joint(
+    model: Model,
+    name: str,
+    kind: JointKind,
+    child: int,
+    parent: int,
+    anchor: np.ndarray,
+    frame: np.ndarray,
+    **options: float,
+) -> Joint:
+    """A joint whose two frames coincide at the model's starting pose."""
+    return Joint(
+        name=name,
+        kind=kind,
+        child=child,
+        parent=parent,
+        child_anchor=freeze(into_body(model, child, anchor)),
+        parent_anchor=freeze(into_body(model, parent, anchor)),
+        child_frame=freeze(relative_frame(model, child, frame)),
+        parent_frame=freeze(relative_frame(model, parent, frame)),
+        **options,
+    )
+
+
+def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ignored: Ignored) -> list[Joint]:
+    """`connect` as ball joints and `weld` as fixed ones; others are reported."""
+    mujoco = engine()
+
+    joints: list[Joint] = []
+    for e in range(shapes.neq):
+        name = shapes.eq(e).name or f"equality{e}"
+        kind, by_body = int(shapes.eq_type[e]), int(shapes.eq_objtype[e]) == int(mujoco.mjtObj.mjOBJ_BODY)
+        known = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
+        if kind not in known or not by_body or not shapes.eq_active0[e]:
+            ignored.append(
+                (f"equality {name!r}", "only active connect and weld between bodies are simulated")
+            )
+            continue
+        first, second = int(shapes.eq_obj1id[e]), int(shapes.eq_obj2id[e])
+        a, b = int(index[first]), int(index[second])
+        values = shapes.eq_data[e]
+        here, there = (values[0:3], values[3:6]) if kind == known[0] else (np.zeros(3), values[0:3])
+        if kind == known[1]:
+            # relpose: the second body seen from the first; mujoco's anchor is fixed in the second
+            here = values[3:6] + rotate(values[6:10], values[0:3])
+        points = [_in_principal(data, model, i, k, p) for i, k, p in ((first, a, here), (second, b, there))]
+        frames = [_frame_in_principal(data, model, i, k) for i, k in ((first, a), (second, b))]
+        if kind == known[1]:
+            frames[0] = multiply(frames[0], values[6:10])
+        if a < 0:
+            a, b, points, frames = b, a, points[::-1], frames[::-1]
+        if a < 0:
+            continue
+        joint_kind = JointKind.BALL if kind == known[0] else JointKind.FIXED
+        joints.append(
+            Joint(
+                name,
+                joint_kind,
+                a,
+                b,
+                freeze(points[0]),
+                freeze(points[1]),
+                freeze(frames[0]),
+                freeze(frames[1]),
+            )
+        )
+    return joints
+
+
+def _in_principal(data: Any, model: Model, body: int, k: int, point: np.ndarray) -> np.ndarray:
+    """A point of a mujoco body frame in the principal frame, or in the world for what does not move."""
+    world = data.xpos[body] + data.xmat[body].reshape(3, 3) @ point
+    return into_body(model, k, world)
+
+
+def _frame_in_principal(data: Any, model: Model, body: int, k: int) -> np.ndarray:
+    world = data.xquat[body].copy()
+    return world if k < 0 else multiply(conjugate(model.quaternion[k]), world)

@@ -1,0 +1,52 @@
+"""MuJoCo's actuators on joints as motors: motor, position, velocity and general affine ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from perp.scenes.engine import engine
+from perp.scenes.motors import Motor, MotorKind
+
+
+def read_motors(shapes: Any, joint_index: dict[int, int], ignored: list[tuple[str, str]]) -> list[Motor]:
+    """One motor per supported actuator, in order; the rest is reported."""
+    mujoco = engine()
+
+    motors: list[Motor] = []
+    for i in range(shapes.nu):
+        name = shapes.actuator(i).name or f"actuator{i}"
+        joint = int(shapes.actuator_trnid[i, 0])
+        on_joint = int(shapes.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_JOINT)
+        plain = (
+            int(shapes.actuator_gaintype[i]) == int(mujoco.mjtGain.mjGAIN_FIXED)
+            and int(shapes.actuator_biastype[i]) <= int(mujoco.mjtBias.mjBIAS_AFFINE)
+            and int(shapes.actuator_dyntype[i]) == int(mujoco.mjtDyn.mjDYN_NONE)
+        )
+        if not on_joint or joint not in joint_index or not plain:
+            ignored.append((f"actuator {name!r}", "only stateless affine actuators on joints are simulated"))
+            continue
+        motors.append(_motor(shapes, i, name, joint_index[joint], ignored))
+    return motors
+
+
+def _motor(shapes: Any, i: int, name: str, joint: int, ignored: list[tuple[str, str]]) -> Motor:
+    """F = gain · control + b₀ + b₁ length + b₂ speed, with length = gear · coordinate."""
+    gear, gain = float(shapes.actuator_gear[i, 0]), float(shapes.actuator_gainprm[i, 0])
+    b0, b1, b2 = (float(value) for value in shapes.actuator_biasprm[i, :3])
+    limit = math.inf
+    if shapes.actuator_forcelimited[i]:
+        low, high = (float(value) for value in shapes.actuator_forcerange[i])
+        limit = max(-low, high)
+        if low != -high:
+            ignored.append((f"actuator {name!r} forcerange", "the larger of the two sides is used for both"))
+    limit *= abs(gear)
+    if b1 < 0:
+        scale, offset = gain / -b1 / gear, b0 / -b1 / gear
+        return Motor(
+            name, joint, MotorKind.POSITION, -b1 * gear**2, max(-b2, 0.0) * gear**2, limit, scale, offset
+        )
+    if b2 < 0:
+        scale, offset = gain / -b2 / gear, b0 / -b2 / gear
+        return Motor(name, joint, MotorKind.VELOCITY, 0.0, -b2 * gear**2, limit, scale, offset)
+    return Motor(name, joint, MotorKind.FORCE, 0.0, 0.0, limit, gear * gain, gear * b0)

@@ -1,0 +1,108 @@
+"""The immutable description of a scene: bodies, joints, motors and shapes.
+
+Every movable body has its frame at the centre of mass, along the principal axes of its inertia: that is the
+frame of the state. The frame that the scene file gave to the body is kept as an offset from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from perp.problems import PerpError
+from perp.scenes.joints import Joint
+from perp.scenes.motors import Motor
+
+# What stands in for the body index of everything that does not move.
+WORLD = -1
+
+
+class SceneError(PerpError, ValueError):
+    """A scene that cannot be simulated; the message names the element and the reason."""
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What a scene file asked for and perp does not do.
+
+    Attributes:
+        ignored: Pairs of element and reason.
+    """
+
+    ignored: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(f"{element}: {reason}" for element, reason in self.ignored) or "nothing was ignored"
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Bodies and what connects them. Arrays are over movable bodies unless said.
+
+    Attributes:
+        body_names: Names, one per body.
+        mass: Shape (bodies,) [kg].
+        inertia: Principal moments, shape (bodies, 3) [kg m²].
+        position: Centres of mass at the start, shape (bodies, 3) [m].
+        quaternion: Principal frames at the start, (w, x, y, z), shape (bodies, 4).
+        velocity: Linear and angular velocity at the start in the world frame, shape (bodies, 6).
+        origin: The file's body origin in the principal frame, shape (bodies, 3) [m].
+        frame: The file's body frame relative to the principal frame, shape (bodies, 4).
+        gravity: Shape (3,) [m/s²].
+        joints, motors: Between these bodies.
+        geom_names: One per shape.
+        geom_body: Body of each shape or WORLD, shape (geoms,).
+        geom_restitution: Coefficient of restitution of each shape, shape (geoms,).
+        friction_axis: Direction of the first friction coefficient in the shape's frame, shape (geoms, 3);
+            zero where friction has no preferred direction.
+        shapes: The compiled MuJoCo model that holds the shapes and finds contacts.
+        report: What of the file was ignored.
+    """
+
+    body_names: tuple[str, ...]
+    mass: np.ndarray
+    inertia: np.ndarray
+    position: np.ndarray
+    quaternion: np.ndarray
+    velocity: np.ndarray
+    origin: np.ndarray
+    frame: np.ndarray
+    gravity: np.ndarray
+    joints: tuple[Joint, ...]
+    motors: tuple[Motor, ...]
+    geom_names: tuple[str, ...]
+    geom_body: np.ndarray
+    geom_restitution: np.ndarray
+    friction_axis: np.ndarray
+    shapes: Any
+    report: ImportReport = field(default_factory=ImportReport)
+
+    @property
+    def body_count(self) -> int:
+        return len(self.body_names)
+
+    @property
+    def size(self) -> float:
+        """A typical length of the bodies [m]: the largest radius of gyration."""
+        if not self.body_count:
+            return 1.0
+        return float(np.sqrt(self.inertia.max(axis=1) / self.mass).max())
+
+    def body_index(self, name: str) -> int:
+        """The index of a body by name; the error lists the names there are."""
+        return find(name, self.body_names, "body")
+
+    def geom_index(self, name: str) -> int:
+        """The index of a shape by name."""
+        return find(name, self.geom_names, "geom")
+
+
+def find(name: str, names: tuple[str, ...], what: str) -> int:
+    """Index of `name`, or a SceneError that lists the valid names."""
+    try:
+        return names.index(name)
+    except ValueError:
+        listed = ", ".join(names[:20]) or "none"
+        raise SceneError(f"there is no {what} named {name!r}; there are: {listed}") from None

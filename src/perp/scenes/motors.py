@@ -1,0 +1,45 @@
+"""Motors as data: a law that turns a control value into a force on a joint's coordinate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class MotorKind(StrEnum):
+    """What the control value means."""
+
+    FORCE = "force"
+    VELOCITY = "velocity"
+    POSITION = "position"
+
+
+@dataclass(frozen=True)
+class Motor:
+    """Force on a joint coordinate: [N] and [m], or [N m] and [rad].
+
+    FORCE: the control, clipped at ± force_limit. VELOCITY: −damping (q̇⁺ − control); an infinite damping
+        holds
+    the speed exactly while the limit allows. POSITION: −stiffness (q⁺ − control) − damping q̇⁺. The last two
+    are implicit: the force belongs to the end of the step.
+
+    Attributes:
+        name: For messages and lookups.
+        joint: Index of the joint in the model.
+        kind: What the control means.
+        stiffness, damping: Gains.
+        force_limit: Largest force; infinite for none.
+        scale, offset: The law above gets scale · control + offset.
+        control: The value at the start.
+    """
+
+    name: str
+    joint: int
+    kind: MotorKind
+    stiffness: float = 0.0
+    damping: float = 0.0
+    force_limit: float = math.inf
+    scale: float = 1.0
+    offset: float = 0.0
+    control: float = 0.0

@@ -1,0 +1,100 @@
+"""Compiled contact rows: their Jacobian at the start of the step and their gap at any iterate.
+
+The normal and the two contact points are those of the start of the step, each point carried by its body; the
+gap at an iterate u is the distance of the carried points along that normal, exact in the rotations:
+
+    gap(u) = gap⁻ + n · [h (v_b − v_a) + (exp(h ω_b) − 1) s_b − (exp(h ω_a) − 1) s_a]
+
+s is the arm of the carried point. For a round surface that point is the centre of curvature, whose distance
+does not change when the body rolls.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from perp.dynamics.motion import turn
+
+
+@njit(cache=True)
+def contact_jacobian(body, point, frame, rows, first, x, bodies, jacobian):
+    """Rows of all contacts: normal, two tangents, two rolling rates; child is the second body.
+
+    Args:
+        body: As in `Contacts`, as the next three.
+        point: Where.
+        frame: Normal and tangents.
+        rows: 1, 3 or 5 of each contact.
+        first: First row of each contact, shape (contacts,).
+        x: Centres of mass, shape (n, 3).
+        bodies: Out, over all rows of the step.
+        jacobian: Out, over all rows of the step.
+    """
+    for c in range(rows.size):
+        for r in range(rows[c]):
+            i = first[c] + r
+            e = frame[c, r] if r < 3 else frame[c, r - 2]
+            for side in range(2):
+                b = body[c, 1 - side]
+                sign = 1.0 if side == 0 else -1.0
+                bodies[i, side] = b
+                at = 6 * side
+                for k in range(6):
+                    jacobian[i, at + k] = 0.0
+                if b < 0:
+                    continue
+                if r >= 3:
+                    for k in range(3):
+                        jacobian[i, at + 3 + k] = sign * e[k]
+                    continue
+                ax, ay, az = point[c, 0] - x[b, 0], point[c, 1] - x[b, 1], point[c, 2] - x[b, 2]
+                for k in range(3):
+                    jacobian[i, at + k] = sign * e[k]
+                jacobian[i, at + 3] = sign * (ay * e[2] - az * e[1])
+                jacobian[i, at + 4] = sign * (az * e[0] - ax * e[2])
+                jacobian[i, at + 5] = sign * (ax * e[1] - ay * e[0])
+
+
+@njit(cache=True)
+def gaps(body, point, frame, gap, roundness, x, u, h, out):
+    """Gap of every contact after moving with the velocities u for h."""
+    for c in range(gap.size):
+        total = gap[c]
+        nx, ny, nz = frame[c, 0, 0], frame[c, 0, 1], frame[c, 0, 2]
+        for side in range(2):
+            b = body[c, side]
+            if b < 0:
+                continue
+            sign = -1.0 if side == 0 else 1.0
+            # from midway to the carried point: half the gap, then the radius, into the body
+            inward = sign * (0.5 * gap[c] + roundness[c, side])
+            sx = point[c, 0] + inward * nx - x[b, 0]
+            sy = point[c, 1] + inward * ny - x[b, 1]
+            sz = point[c, 2] + inward * nz - x[b, 2]
+            tx, ty, tz = turn(h * u[b, 3], h * u[b, 4], h * u[b, 5], sx, sy, sz)
+            total += sign * (
+                nx * (h * u[b, 0] + tx - sx) + ny * (h * u[b, 1] + ty - sy) + nz * (h * u[b, 2] + tz - sz)
+            )
+        out[c] = total
+
+
+@njit(cache=True)
+def normal_rows(body, point, frame, gap, roundness, first, x, u, h, jacobian):
+    """Normal rows of all contacts with the arms of the carried points after the step: d gap / h d(turn)."""
+    for c in range(gap.size):
+        nx, ny, nz = frame[c, 0, 0], frame[c, 0, 1], frame[c, 0, 2]
+        for side in range(2):
+            b = body[c, side]
+            if b < 0:
+                continue
+            sign = -1.0 if side == 0 else 1.0
+            inward = sign * (0.5 * gap[c] + roundness[c, side])
+            sx = point[c, 0] + inward * nx - x[b, 0]
+            sy = point[c, 1] + inward * ny - x[b, 1]
+            sz = point[c, 2] + inward * nz - x[b, 2]
+            tx, ty, tz = turn(h * u[b, 3], h * u[b, 4], h * u[b, 5], sx, sy, sz)
+            # the child of a contact row is its second body
+            at = 6 * (1 - side)
+            jacobian[first[c], at + 3] = sign * (ty * nz - tz * ny)
+            jacobian[first[c], at + 4] = sign * (tz * nx - tx * nz)
+            jacobian[first[c], at + 5] = sign * (tx * ny - ty * nx)

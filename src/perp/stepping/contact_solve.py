@@ -1,0 +1,25 @@
+"""The call of `perp.solve` that both levels share: warm first, cold when that fails."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perp.problems import ContactProblem, Solution
+from perp.solvers import solve
+from perp.stepping.system import StepSystem
+
+
+def solve_contacts(system: StepSystem, problem: ContactProblem, start: np.ndarray) -> Solution:
+    """Solve a contact problem from the impulses `start`, and from zero when that misses the tolerance."""
+    settings = system.settings
+    answers = []
+    for begin in (start, None) if start.any() else (None,):
+        solution = solve(
+            problem, settings.solver, formulation=settings.formulation, tol=settings.solver_tolerance,
+            max_iterations=settings.solver_iterations, start=begin, throw=False,
+            options=settings.solver_options,
+        )  # fmt: skip
+        answers.append(solution)
+        if solution.solved:
+            break
+    return min(answers, key=lambda answer: answer.residual)

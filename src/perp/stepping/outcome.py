@@ -1,0 +1,100 @@
+"""What a route hands back to the stepper, and how far it is from solving the step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from perp.dynamics.row_kernels import ORIENTATION, PERPENDICULAR
+from perp.dynamics.rows import HOLD
+from perp.problems.set_kernels import natural_map
+from perp.stepping.system import StepSystem
+
+_LARGEST_TURN = 1.5  # [rad]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The answer of one route.
+
+    Attributes:
+        impulse: λ, shape (rows,).
+        velocity: u⁺ that moves the bodies over the step, shape (n, 6).
+        iterations, solver_iterations: Outer iterations, and those of the contact solver.
+        bias: The bias at the answer: nonlinear at position level.
+        message: Why it did not converge.
+    """
+
+    impulse: np.ndarray
+    velocity: np.ndarray
+    iterations: int
+    solver_iterations: int
+    bias: np.ndarray
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Residuals of the nonlinear system, each in its own unit, and the scale each is held against.
+
+    Attributes:
+        joint: [m or rad]. contact: [m]. friction, momentum: [m/s].
+        length, speed: The scales.
+    """
+
+    joint: float
+    contact: float
+    friction: float
+    momentum: float
+    length: float
+    speed: float
+
+    def met(self, tolerance: float, sliding: float | None = None) -> bool:
+        """Whether every block is within `tolerance` of its scale, velocities within `sliding` if given."""
+        speed = (tolerance if sliding is None else sliding) * self.speed
+        positions = self.joint <= tolerance * self.length and self.contact <= tolerance * self.length
+        return bool(positions and self.friction <= speed and self.momentum <= speed)
+
+
+def measure(system: StepSystem, outcome: Outcome) -> Blocks:
+    """Residuals by block: the natural map of the step's sets at the nonlinear row velocities."""
+    h, m = system.h, system.joint_rows
+    u = outcome.velocity
+    length, speed = system.length_scale, system.speed_scale
+    drift = np.abs(system.body_velocity(outcome.impulse) - u).max(initial=0.0)
+    if not system.rows:
+        return Blocks(0.0, 0.0, 0.0, float(drift), length, speed)
+    moving = system.row_velocity(u)
+    rows = moving + outcome.bias + system.compliance * outcome.impulse
+    sets, (scale, rolling) = system.sets, system.scale
+    gap = np.empty(system.rows)
+    natural_map(
+        sets.kind, sets.start, sets.a, sets.b, scale, rolling, False, outcome.impulse, rows,
+        np.empty(system.rows), gap,
+    )  # fmt: skip
+    gap = np.abs(gap)
+    normal = np.zeros(system.rows, dtype=bool)
+    normal[system.first] = True
+    tangent = ~normal
+    tangent[:m] = False
+    return Blocks(
+        joint=h * float(gap[:m].max(initial=0.0)) if _same_turn(system, moving) else np.inf,
+        contact=h * float(gap[normal].max(initial=0.0)),
+        friction=float(gap[tangent].max(initial=0.0)),
+        momentum=float(drift),
+        length=length,
+        speed=speed,
+    )
+
+
+def _same_turn(system: StepSystem, moving: np.ndarray) -> bool:
+    """Whether no joint was met by turning a body once more about an axis that the joint holds.
+
+    A full turn satisfies orientation rows as well as none. Along such rows a body moves by half the square of
+    the rotation in a step at most; about the axis that a joint leaves free it may turn as far as it likes.
+    """
+    links, law = system.table.links[: system.joint_rows], system.table.law[: system.joint_rows]
+    held = (law == HOLD) & ((links[:, 0] == PERPENDICULAR) | (links[:, 0] == ORIENTATION))
+    turned = system.h * moving[: system.joint_rows][held]
+    return bool(np.abs(turned).max(initial=0.0) < _LARGEST_TURN)

@@ -1,0 +1,62 @@
+"""How a step is taken: level, route, tolerances. Every default says why it is what it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Level(StrEnum):
+    """Where joints and gaps are enforced."""
+
+    POSITION = "position"
+    VELOCITY = "velocity"
+
+
+class Route(StrEnum):
+    """How the nonlinear system of the position level is solved."""
+
+    SEQUENCE = "sequence"
+    NEWTON = "newton"
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """Options of the stepper.
+
+    Attributes:
+        level: Position level leaves no drift and no sinking.
+        route: A sequence of exact contact problems is the more robust of the two at position level.
+        solver, formulation, solver_options: For `perp.solve`.
+        tolerance: Of the nonlinear system, block by block: lengths relative to the size of the bodies,
+            velocities to the largest velocity of the step. 1e-9 of a 0.1 m body is an atom's size.
+        solver_tolerance: Residual asked of each contact problem, a tenth of the above so that it never
+            decides.
+        max_iterations: Outer iterations. The sequence contracts by about h |ω| an iteration.
+        solver_iterations: Limit of the contact solver; None for its own.
+        correction: Baumgarte's Υ at velocity level, the share of the error removed in a step.
+        recovery_speed: Overlap is undone no faster than this [m/s]: at 0.1 m/s a body hops half a millimetre.
+        ncp: "fischer-burmeister" or "minimum", for the Newton route.
+        linear_solver: "factorisation" or "conjugate-residual", for the Newton route.
+        preconditioner: "block" or "jacobi", for conjugate residual.
+        largest_division: A step that fails is divided into up to this many smaller ones.
+        dense_rows: Up to this many rows W is a dense matrix.
+    """
+
+    level: Level = Level.POSITION
+    route: Route = Route.SEQUENCE
+    solver: str = "auto"
+    formulation: str | None = None
+    solver_options: Any = field(default=None)
+    tolerance: float = 1e-9
+    solver_tolerance: float = 1e-10
+    max_iterations: int = 50
+    solver_iterations: int | None = None
+    correction: float = 0.2
+    recovery_speed: float = 0.1
+    ncp: str = "fischer-burmeister"
+    linear_solver: str = "factorisation"
+    preconditioner: str = "block"
+    largest_division: int = 16
+    dense_rows: int = 96

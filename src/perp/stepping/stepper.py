@@ -1,0 +1,225 @@
+"""Takes steps: contacts, system, route, retries, new state and record."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from perp.collision import ContactFinder
+from perp.dynamics.motion import mechanics, rotation_matrices, spin_velocity
+from perp.dynamics.rows import HOLD, JointRows
+from perp.dynamics.state import State
+from perp.scenes import Model
+from perp.stepping.fischer_burmeister import solve_newton
+from perp.stepping.outcome import Blocks, Outcome, measure
+from perp.stepping.position_level import solve_sequence
+from perp.stepping.record import StepFailed, StepRecord
+from perp.stepping.row_products import body_impulse
+from perp.stepping.settings import Level, Route, StepSettings
+from perp.stepping.system import StepSystem
+from perp.stepping.velocity_level import solve_velocity_level
+from perp.stepping.warm_start import Memory
+
+# Shapes this share of a body's size apart are contacts even when nothing moves.
+_NEARBY = 1e-3
+# Bodies may be pushed by others within a step: twice their own travel is searched.
+_SAFETY = 2.0
+# A contact that slides slower than this share of the step's speeds counts as sticking in the record.
+_NO_SLIP = 1e-6
+
+
+class Stepper:
+    """Takes steps of a model, remembering impulses from one step to the next.
+
+    Args:
+        model: The scene.
+        finder: Finds contacts.
+        settings: How to step.
+    """
+
+    def __init__(self, model: Model, finder: ContactFinder, settings: StepSettings) -> None:
+        self.model, self.finder, self.settings = model, finder, settings
+        self.table = JointRows.of(model)
+        start = self.initial_state()
+        _, jacobian = self.table.evaluate(start.position, start.quaternion, start.rotation, start.coordinate)
+        self._redundant = self.table.redundant(jacobian, model.body_count)
+        self._weight = np.zeros((model.body_count, 6))
+        self._weight[:, :3] = model.mass[:, None] * model.gravity
+        self.forget()
+
+    def initial_state(self) -> State:
+        """The model's starting state."""
+        start = State.of(self.model, np.zeros(self.table.law.size))
+        start.coordinate = self.table.evaluate(
+            start.position, start.quaternion, start.rotation, start.coordinate
+        )[0]
+        return start
+
+    def forget(self) -> None:
+        """Drop the impulses of earlier steps: the next step starts cold."""
+        self._memory = Memory(self.table.constraint_count)
+
+    def step(self, state: State, h: float, wrench: np.ndarray) -> tuple[State, StepRecord]:
+        """One step of length h under external forces and torques `wrench`, shape (n, 6), besides gravity.
+
+        Raises:
+            StepFailed: No route and no smaller step met the tolerance.
+        """
+        tried: list[str] = []
+        attempts: list[StepRecord] = []
+        system, times = self._prepare(state, h, wrench)
+        start = self._memory.recall(system)
+        for route in self._routes(system):
+            began = perf_counter()
+            outcome = self._solve(system, start, route)
+            times["solve"] = times.get("solve", 0.0) + perf_counter() - began
+            blocks = measure(system, outcome)
+            if np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance):
+                return self._finish(system, outcome, blocks, route, tuple(tried), times)
+            tried.append(f"{route}: {outcome.message}")
+            attempts.append(self._record(system, outcome, blocks, route, tuple(tried), times))
+        return self._divide(state, h, wrench, tried, attempts)
+
+    def _routes(self, system: StepSystem) -> list[str]:
+        """Routes in the order to try. Without inequalities the system is smooth.
+
+        Newton is then the direct way.
+        """
+        if self.settings.level is Level.VELOCITY:
+            return ["velocity"]
+        first = self.settings.route if system.sets.kind.any() else Route.NEWTON
+        return [first.value] + [route.value for route in Route if route is not first]
+
+    def _divide(
+        self,
+        state: State,
+        h: float,
+        wrench: np.ndarray,
+        tried: list[str],
+        attempts: list[StepRecord],
+    ) -> tuple[State, StepRecord]:
+        """Two half steps, each of which may be halved again."""
+        settings = self.settings
+        if settings.largest_division < 2:
+            raise StepFailed(
+                f"the step at t = {state.time:g} s did not meet its tolerance: " + "; ".join(tried),
+                attempts[-1],
+            )
+        self.settings = replace(settings, largest_division=settings.largest_division // 2)
+        memory = copy(self._memory)
+        try:
+            middle, first = self.step(state, 0.5 * h, wrench)
+            end, second = self.step(middle, 0.5 * h, wrench)
+        except StepFailed:
+            self._memory = memory
+            raise
+        finally:
+            self.settings = settings
+        second.retries = (*tried, *first.retries, *second.retries)
+        second.substeps += first.substeps
+        second.iterations += first.iterations
+        second.solver_iterations += first.solver_iterations
+        return end, second
+
+    def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
+        began = perf_counter()
+        system = StepSystem(self.model, self.table, state, h, wrench + self._weight, self.settings)
+        built = perf_counter()
+        contacts = self.finder.find(state.position, system.rotation, self._reach(system))
+        found = perf_counter()
+        system.add_contacts(contacts)
+        return system, {"collision": found - built, "assembly": built - began + perf_counter() - found}
+
+    def _reach(self, system: StepSystem) -> np.ndarray:
+        """How far each body's surface may travel in the step, shape (n,) [m]."""
+        bound = self.finder.bound
+        fastest = np.zeros(self.model.body_count)
+        for u in (system.state.velocity, system.predicted):
+            speed = np.linalg.norm(u[:, :3], axis=1) + bound * np.linalg.norm(u[:, 3:], axis=1)
+            fastest = np.maximum(fastest, speed)
+        return _SAFETY * system.h * fastest + _NEARBY * bound
+
+    def _solve(self, system: StepSystem, start: np.ndarray, route: str) -> Outcome:
+        if route == "velocity":
+            return solve_velocity_level(system, start)
+        if route == Route.NEWTON.value:
+            return solve_newton(system, start, redundant=self._redundant)
+        return solve_sequence(system, start, system.state.velocity)
+
+    def _finish(
+        self,
+        system: StepSystem,
+        outcome: Outcome,
+        blocks: Blocks,
+        route: str,
+        tried: tuple[str, ...],
+        times: dict[str, float],
+    ) -> tuple[State, StepRecord]:
+        began = perf_counter()
+        state, model = system.state, self.model
+        x, quat = system.pose_after(outcome.velocity)
+        u = outcome.velocity.copy()
+        pushed = np.empty_like(u)
+        body_impulse(system.bodies, system.jacobian, outcome.impulse, pushed)
+        R = np.empty_like(system.rotation)
+        rotation_matrices(quat, R)
+        spin_velocity(model.inertia, R, system.spin + pushed[:, 3:], u)
+        after = State(state.time + system.h, x, quat, u, system.joint_values_after(outcome.velocity).copy())
+        record = self._record(system, outcome, blocks, route, tried, times)
+        numbers = mechanics(model.mass, model.inertia, R, x, u, model.gravity)
+        record.kinetic_energy, record.potential_energy = float(numbers[0]), float(numbers[1])
+        record.linear_momentum, record.angular_momentum = numbers[2:5], numbers[5:8]
+        self._memory.remember(system, outcome.impulse)
+        times["finish"] = perf_counter() - began
+        return after, record
+
+    def _record(
+        self,
+        system: StepSystem,
+        outcome: Outcome,
+        blocks: Blocks,
+        route: str,
+        tried: tuple[str, ...],
+        times: dict[str, float],
+    ) -> StepRecord:
+        m, gap = system.joint_rows, system.gaps_after(outcome.velocity)
+        held = system.table.law[:m] == HOLD
+        values = system.joint_values_after(outcome.velocity)[:m]
+        return StepRecord(
+            time=system.state.time + system.h,
+            step=system.h,
+            route=route,
+            retries=tried,
+            iterations=outcome.iterations,
+            solver_iterations=outcome.solver_iterations,
+            joint_residual=blocks.joint,
+            contact_residual=blocks.contact,
+            friction_residual=blocks.friction,
+            momentum_residual=blocks.momentum,
+            penetration=float(np.maximum(-gap, 0.0).max(initial=0.0)),
+            joint_error=float(np.abs(values[held]).max(initial=0.0)),
+            contacts=system.contacts,
+            contact_impulse=outcome.impulse[m:].copy(),
+            contact_first=system.first - m,
+            sticking=_sticking(system, outcome),
+            joint_impulse=outcome.impulse[:m].copy(),
+            times=times,
+        )
+
+
+def _sticking(system: StepSystem, outcome: Outcome) -> np.ndarray:
+    """−1 open, 0 slipping, 1 sticking, per contact.
+
+    By the sliding speed, as single forces need not be unique.
+    """
+    contacts = system.contacts
+    rough = contacts.rows >= 3
+    velocity = system.row_velocity(outcome.velocity)
+    slip = np.zeros(contacts.count)
+    first = system.first[rough]
+    slip[rough] = np.hypot(velocity[first + 1], velocity[first + 2])
+    stays = rough & (slip <= _NO_SLIP * system.speed_scale)
+    return np.where(outcome.impulse[system.first] > 0, np.where(stays, 1, 0), -1)

@@ -1,0 +1,289 @@
+"""The discrete system of one step, assembled at its start: rows, Jacobian, Delassus matrix, laws.
+
+    M̃ (u − ũ) = Jᵀ λ,   row velocities J u + bias(u) + Σ λ  in the normal cone of the sets at −λ
+
+J, M̃ and the contact normals belong to the start of the step; the positions inside `bias` to its end. Both
+levels and both routes work on this object: at velocity level the bias is evaluated once, at u = 0.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from perp.collision import Contacts
+from perp.dynamics.motion import free_motion, inverse_mass, move, rotation_matrices
+from perp.dynamics.rows import DRIVE, TARGET, JointRows
+from perp.dynamics.state import State
+from perp.problems import ContactProblem, Sets
+from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE, ROLLING
+from perp.problems.validation import freeze
+from perp.scenes import Model
+from perp.stepping.contact_rows import contact_jacobian, gaps, normal_rows
+from perp.stepping.laws import contact_terms, joint_terms
+from perp.stepping.row_products import (
+    apply_inverse,
+    body_impulse,
+    constraint_scale,
+    dense_delassus,
+    neighbours,
+    row_velocity,
+    sparse_delassus,
+    turn_rows,
+    weigh_rows,
+)
+from perp.stepping.settings import StepSettings
+
+# A body that needs longer than this many seconds to move its own size counts as at rest.
+_SLOWEST_SPEED = 1e-8
+_STEPS_PER_LENGTH = 10.0
+_SIZES = 10.0
+_ROUND_OFF = 2e-15
+
+
+class StepSystem:
+    """One step of length h from `state`.
+
+    Attributes:
+        predicted: ũ, the velocity without constraints, shape (n, 6).
+        spin: Angular momentum after the torques of the step, shape (n, 3).
+        joint_rows: Number of joint rows; contact rows follow them.
+        first: First row of each contact.
+        bodies, jacobian: Rows in the layout of `row_products`.
+        start: Row offsets of the constraints, shape (constraints + 1,).
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        table: JointRows,
+        state: State,
+        h: float,
+        wrench: np.ndarray,
+        settings: StepSettings,
+    ) -> None:
+        self.model, self.table, self.state, self.h, self.settings = model, table, state, h, settings
+        self.rotation = state.rotation
+        self.joint_value, self._joint_jacobian = table.evaluate(
+            state.position, state.quaternion, self.rotation, state.coordinate
+        )
+        self.joint_rows = table.constraint_count
+        n = model.body_count
+        self.spin, self.predicted = np.empty((n, 3)), np.empty((n, 6))
+        wrench = self._with_given_forces(wrench)
+        free_motion(
+            model.mass, model.inertia, self.rotation, state.velocity, wrench, h, self.spin, self.predicted
+        )
+        self.inverse = np.empty((n, 6, 6))
+        inverse_mass(model.mass, model.inertia, self.rotation, self.inverse)
+
+    def _with_given_forces(self, wrench: np.ndarray) -> np.ndarray:
+        """External wrench plus the motors that give a force."""
+        m = self.joint_rows
+        if m == self.table.law.size:
+            return wrench
+        out = np.empty_like(wrench)
+        links = np.ascontiguousarray(self.table.links[m:, 1:3])
+        body_impulse(links, self._joint_jacobian[m:], self.table.parameters[m:, TARGET].copy(), out)
+        return wrench + out
+
+    def add_contacts(self, contacts: Contacts) -> None:
+        """Complete the rows with the contacts of the step's start."""
+        self.contacts = contacts
+        m = self.joint_rows
+        rows = contacts.rows
+        kind = np.where(rows == 1, NONNEGATIVE, np.where(rows == 5, ROLLING, COULOMB))
+        a, b = contacts.friction[:, 0], np.where(rows == 5, contacts.friction[:, 2], 0.0)
+        elliptic = (kind == COULOMB) & (contacts.friction[:, 0] != contacts.friction[:, 1])
+        kind = np.where(elliptic, ELLIPTIC, kind)
+        b = np.where(elliptic, contacts.friction[:, 1], b)
+        a = np.where(rows == 1, 0.0, a)
+        self._dimension = np.concatenate([np.ones(m, dtype=np.int64), rows])
+        self.start = np.concatenate([[0], np.cumsum(self._dimension)])
+        self.first = self.start[m:-1].copy()
+        self.rows = int(self.start[-1])
+        self.bodies = np.empty((self.rows, 2), dtype=np.int64)
+        self.jacobian = np.empty((self.rows, 12))
+        self.bodies[:m] = self.table.links[:m, 1:3]
+        self.jacobian[:m] = self._joint_jacobian[:m]
+        contact_jacobian(
+            contacts.body, contacts.point, contacts.frame, rows, self.first, self.state.position,
+            self.bodies, self.jacobian,
+        )  # fmt: skip
+        self.weighed = np.empty((self.rows, 12))
+        weigh_rows(self.bodies, self.jacobian, self.inverse, self.weighed)
+        self.free_velocity = self.row_velocity(self.predicted)
+        self._approach = self.row_velocity(self.state.velocity)[self.first]
+        bias, compliance, low, high = (np.zeros(m) for _ in range(4))
+        joint_terms(
+            self.table.law, self.table.parameters, self.joint_value, 1.0, self.h, bias, compliance, low, high
+        )
+        self.compliance = np.concatenate([compliance, np.zeros(self.rows - m)])
+        self.sets = Sets.from_arrays(
+            np.concatenate([self.table.set_kind, kind]), np.concatenate([low, a]),
+            np.concatenate([high, b]), self._dimension,
+        )  # fmt: skip
+
+    @cached_property
+    def scale(self) -> tuple[np.ndarray, np.ndarray]:
+        """Velocity per impulse and rolling length of each constraint, shapes (constraints,)."""
+        scale, length = np.empty(self.start.size - 1), np.empty(self.start.size - 1)
+        constraint_scale(self.bodies, self.jacobian, self.weighed, self.compliance, self.start, scale, length)
+        return freeze(scale), freeze(length)
+
+    def row_velocity(self, u: np.ndarray) -> np.ndarray:
+        """J u, shape (rows,)."""
+        out = np.empty(self.rows)
+        row_velocity(self.bodies, self.jacobian, u, out)
+        return out
+
+    def body_velocity(self, impulse: np.ndarray) -> np.ndarray:
+        """u = ũ + M⁻¹ Jᵀ λ, shape (n, 6)."""
+        pushed, out = np.empty_like(self.predicted), np.empty_like(self.predicted)
+        body_impulse(self.bodies, self.jacobian, impulse, pushed)
+        apply_inverse(self.inverse, pushed, out)
+        return out + self.predicted
+
+    @cached_property
+    def speed_scale(self) -> float:
+        """What velocities of the step are held against [m/s].
+
+        The free velocity of its rows, or of a fast body.
+        """
+        size, u = self.model.size, self.predicted
+        fastest = max(np.abs(u[:, :3]).max(initial=0.0), size * np.abs(u[:, 3:]).max(initial=0.0))
+        free = float(np.linalg.norm(self.free_velocity))
+        gained = self.h * float(np.linalg.norm(self.model.gravity))
+        return max(float(fastest), free, gained, _SLOWEST_SPEED * size)
+
+    @cached_property
+    def length_scale(self) -> float:
+        """What positions are held against [m]: the bodies' size; less in short steps, where a gap is a force.
+
+        A gap error ε is a force error m ε / h², so ε is kept in proportion to the distance travelled in the
+        step, down to what round-off of the coordinates allows.
+        """
+        size = self.model.size
+        round_off = _ROUND_OFF * (size + float(np.abs(self.state.position).max(initial=0.0)))
+        wanted = _STEPS_PER_LENGTH * self.speed_scale * self.h
+        # the contact solver works relative to the free velocity: a fast scene may need more than one size
+        solvable = min(self.h * self.speed_scale, _SIZES * size)
+        return max(min(size, wanted), solvable, round_off / self.settings.tolerance)
+
+    @cached_property
+    def delassus(self) -> Any:
+        """W = J M⁻¹ Jᵀ + Σ: dense when small, CSR otherwise."""
+        return self._product(self.jacobian)
+
+    def derivative(self, u: np.ndarray) -> Any:
+        """The exact derivative of the row velocities with respect to λ at u.
+
+        Not symmetric once bodies turn.
+        """
+        m, found, rows = self.joint_rows, self.contacts, self.jacobian.copy()
+        x, quat = self.pose_after(u)
+        R = np.empty_like(self.rotation)
+        rotation_matrices(quat, R)
+        # drives on rates keep their row: only positions are taken at the end of the step
+        held = self.table.law[:m] != DRIVE
+        rows[:m][held] = self.table.evaluate(x, quat, R, self.joint_value)[1][:m][held]
+        normal_rows(
+            found.body, found.point, found.frame, found.gap, found.roundness, self.first, self.state.position,
+            u, self.h, rows,
+        )  # fmt: skip
+        turned = np.concatenate([np.flatnonzero(held), self.first])
+        part = rows[turned]
+        turn_rows(self.bodies[turned], part, u, self.h)
+        rows[turned] = part
+        return self._product(rows)
+
+    def _product(self, left: np.ndarray) -> Any:
+        if self.rows <= self.settings.dense_rows:
+            W = np.empty((self.rows, self.rows))
+            dense_delassus(self.bodies, left, self.weighed, self.compliance, W)
+            return W
+        from scipy.sparse import csr_array
+
+        parts = sparse_delassus(
+            self.bodies, left, self.weighed, self.compliance, self.start, *self._neighbours
+        )
+        return csr_array(parts, shape=(self.rows, self.rows), copy=False)
+
+    @cached_property
+    def _neighbours(self) -> tuple[np.ndarray, np.ndarray]:
+        return neighbours(self.bodies, self.start, self.model.body_count)
+
+    def pose_after(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and quaternions after the step with velocities u."""
+        x, quat = np.empty_like(self.state.position), np.empty_like(self.state.quaternion)
+        move(self.state.position, self.state.quaternion, u, self.h, x, quat)
+        return x, quat
+
+    def joint_values_after(self, u: np.ndarray) -> np.ndarray:
+        """Values of all joint rows after the step with velocities u, shape (joint rows and forces,)."""
+        if not self.table.law.size:
+            return self.joint_value
+        x, quat = self.pose_after(u)
+        R = np.empty_like(self.rotation)
+        rotation_matrices(quat, R)
+        return self.table.evaluate(x, quat, R, self.joint_value)[0]
+
+    def gaps_after(self, u: np.ndarray) -> np.ndarray:
+        """Gaps of all contacts after the step with velocities u, shape (contacts,)."""
+        found, out = self.contacts, np.empty(self.contacts.count)
+        gaps(
+            found.body,
+            found.point,
+            found.frame,
+            found.gap,
+            found.roundness,
+            self.state.position,
+            u,
+            self.h,
+            out,
+        )
+        return out
+
+    def bias(self, u: np.ndarray | None) -> np.ndarray:
+        """What the laws add to the row velocities, linearised at u (None: at the start of the step)."""
+        m, h, settings = self.joint_rows, self.h, self.settings
+        if u is None:
+            joint, gap, correction = self.joint_value[:m], self.contacts.gap, settings.correction
+        else:
+            moved = h * self.row_velocity(u)
+            joint = self.joint_values_after(u)[:m] - moved[:m]
+            gap = self.gaps_after(u) - moved[self.first]
+            correction = 1.0
+        out = np.zeros(self.rows)
+        scratch = np.empty(m), np.empty(m), np.empty(m)
+        joint_terms(self.table.law, self.table.parameters, joint, correction, h, out[:m], *scratch)
+        rest_speed = 2.0 * h * float(np.linalg.norm(self.model.gravity))
+        contact_terms(
+            self.first, self.contacts.gap, gap, self.contacts.restitution, self._approach,
+            self.free_velocity[self.first], correction, settings.recovery_speed, rest_speed, h, out,
+        )  # fmt: skip
+        return out
+
+    def problem(self, bias: np.ndarray) -> ContactProblem:
+        """The contact problem with this bias, in reduced form (W, q)."""
+        return ContactProblem(self.delassus, freeze(self.free_velocity + bias), self.sets, copy=False)
+
+    def dynamics_problem(self, bias: np.ndarray) -> ContactProblem:
+        """The same problem in dynamics form (mass, Jacobian, momentum, bias)."""
+        from scipy.sparse import csr_array
+
+        mass = np.linalg.inv(self.inverse)
+        columns = self.bodies[:, :, None] * 6 + np.arange(6)
+        present = np.broadcast_to(self.bodies[:, :, None] >= 0, columns.shape)
+        lines = np.broadcast_to(np.arange(self.rows)[:, None, None], columns.shape)
+        entries = self.jacobian.reshape(self.rows, 2, 6)
+        jacobian = csr_array(
+            (entries[present], (lines[present], columns[present])), shape=(self.rows, self.predicted.size)
+        )
+        momentum = np.einsum("nij,nj->ni", mass, self.predicted).ravel()
+        mass = 0.5 * (mass + mass.swapaxes(1, 2))
+        return ContactProblem.from_dynamics(
+            mass, jacobian, momentum, bias, self.sets, compliance=self.compliance
+        )

@@ -1,0 +1,68 @@
+"""Impulses carried from step to step: forces and torques in the world, by contact identity."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from perp.collision import Contacts, carry_over
+from perp.collision.matching import local_points
+from perp.stepping.system import StepSystem
+
+
+@njit(cache=True)
+def _into_world(first, rows, frame, impulse, out):
+    """Force and rolling torque of each contact in the world frame, shape (contacts, 2, 3)."""
+    out[:] = 0.0
+    for c in range(rows.size):
+        for r in range(rows[c]):
+            side, axis = (0, r) if r < 3 else (1, r - 2)
+            for k in range(3):
+                out[c, side, k] += impulse[first[c] + r] * frame[c, axis, k]
+
+
+@njit(cache=True)
+def _into_frames(first, rows, frame, partner, world, h, out):
+    """The impulses of matched contacts in the frames of this step."""
+    for c in range(rows.size):
+        if partner[c] < 0:
+            continue
+        for r in range(rows[c]):
+            side, axis = (0, r) if r < 3 else (1, r - 2)
+            total = 0.0
+            for k in range(3):
+                total += world[partner[c], side, k] * frame[c, axis, k]
+            out[first[c] + r] = h * total
+
+
+class Memory:
+    """What a stepper remembers of its last step.
+
+    Args:
+        joint_rows: Number of joint constraint rows.
+    """
+
+    def __init__(self, joint_rows: int) -> None:
+        self._joint_force = np.zeros(joint_rows)
+        self._contacts: Contacts | None = None
+        self._local: np.ndarray | None = None
+        self._world = np.zeros((0, 2, 3))
+
+    def recall(self, system: StepSystem) -> np.ndarray:
+        """Impulses to begin a step with, shape (rows,)."""
+        contacts, state = system.contacts, system.state
+        start = np.zeros(system.rows)
+        start[: system.joint_rows] = system.h * self._joint_force
+        local = local_points(contacts, state.position, system.rotation)
+        partner = carry_over(contacts, local, self._contacts, self._local)
+        _into_frames(system.first, contacts.rows, contacts.frame, partner, self._world, system.h, start)
+        return start
+
+    def remember(self, system: StepSystem, impulse: np.ndarray) -> None:
+        """Keep the impulses of a finished step, as forces."""
+        contacts, state = system.contacts, system.state
+        self._joint_force = impulse[: system.joint_rows] / system.h
+        self._contacts = contacts
+        self._local = local_points(contacts, state.position, system.rotation)
+        self._world = np.empty((contacts.count, 2, 3))
+        _into_world(system.first, contacts.rows, contacts.frame, impulse / system.h, self._world)

@@ -1,0 +1,147 @@
+"""Joint constraint functions and their Jacobians, on random poses with moving parents."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perp.dynamics.motion import move, rotation_matrices
+from perp.dynamics.rows import DRIVE, FORCE, HOLD, LIMIT, JointRows
+from perp.scenes import JointKind, Motor, MotorKind, attach, load_scene
+from perp.scenes.library import box, scene
+
+ROWS = {
+    "fixed": 6,
+    "hinge": 5,
+    "slider": 5,
+    "ball": 3,
+    "universal": 4,
+    "cylindrical": 4,
+    "planar": 3,
+    "distance": 1,
+}
+TWO = scene(
+    box("a", (0.1, 0.2, 0.3), (0.3, 0.1, 0.5))
+    + box("b", (0.2, 0.1, 0.1), (-0.4, 0.6, 0.2), turn=(0.3, 0.2, -0.5))
+)
+
+
+def joint_model(kind: str, parent: str | None, **options: Any):
+    model = load_scene(TWO)
+    other = (0.5, -0.2, 0.1) if kind == "distance" else None
+    return attach(
+        model, kind, "a", parent, anchor=(0.1, 0.3, 0.2), axis=(0.3, -0.4, 0.8), other_anchor=other, **options
+    )
+
+
+def evaluate(table: JointRows, x: np.ndarray, quat: np.ndarray, last: np.ndarray):
+    R = np.empty((x.shape[0], 3, 3))
+    rotation_matrices(quat, R)
+    return table.evaluate(x, quat, R, last)
+
+
+@pytest.mark.parametrize("kind", list(ROWS))
+@pytest.mark.parametrize("parent", [None, "b"])
+def test_rows_vanish_where_the_joint_was_placed(kind: str, parent: str | None) -> None:
+    model = joint_model(kind, parent)
+    table = JointRows.of(model)
+    value, _ = evaluate(table, model.position, model.quaternion, np.zeros(table.law.size))
+    assert table.law.size == ROWS[kind]
+    assert np.abs(value).max() < 1e-15
+
+
+@pytest.mark.parametrize("kind", list(ROWS))
+@pytest.mark.parametrize("parent", [None, "b"])
+def test_jacobian_is_the_derivative_at_random_poses(kind: str, parent: str | None) -> None:
+    single = kind in ("hinge", "slider", "cylindrical", "universal", "distance")
+    options = (
+        {"lower": -1.0, "upper": 1.0, "stiffness": 2.0, "friction": 0.1}
+        if single
+        else {"damping": 1.0}
+        if kind in ("ball", "planar")
+        else {}
+    )
+    table = JointRows.of(joint_model(kind, parent, **options))
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        x, quat = rng.normal(size=(2, 3)), rng.normal(size=(2, 4))
+        quat /= np.linalg.norm(quat, axis=1)[:, None]
+        last, jacobian = evaluate(table, x, quat, np.zeros(table.law.size))
+        u, eps = rng.normal(size=(2, 6)), 1e-6
+        ends = []
+        for side in (eps, -eps):
+            new_x, new_quat = np.empty_like(x), np.empty_like(quat)
+            move(x, quat, u, side, new_x, new_quat)
+            ends.append(evaluate(table, new_x, new_quat, last)[0])
+        rate = (ends[0] - ends[1]) / (2 * eps)
+        parent_rate = 0.0 if parent is None else jacobian[:, 6:] @ u[1]
+        assert rate == pytest.approx(jacobian[:, :6] @ u[0] + parent_rate, abs=2e-9)
+
+
+@pytest.mark.parametrize("kind", list(ROWS))
+def test_free_motion_of_each_joint_leaves_its_rows_at_zero(kind: str) -> None:
+    """Displacements that the joint allows: the null space of its Jacobian has the right dimension."""
+    model = joint_model(kind, "b")
+    table = JointRows.of(model)
+    _, jacobian = evaluate(table, model.position, model.quaternion, np.zeros(table.law.size))
+    assert np.linalg.matrix_rank(jacobian, tol=1e-9) == ROWS[kind]
+    together = np.zeros(12)
+    together[:3] = together[6:9] = (1.0, -2.0, 0.5)
+    assert np.abs(jacobian @ together).max() < 1e-14
+    spin = np.array([0.2, 0.9, -0.4])
+    turning = np.concatenate(
+        [np.cross(spin, model.position[0]), spin, np.cross(spin, model.position[1]), spin]
+    )
+    assert np.abs(jacobian @ turning).max() < 1e-14
+
+
+def test_angles_count_their_turns() -> None:
+    table = JointRows.of(joint_model("hinge", None, friction=1.0))
+    model = joint_model("hinge", None)
+    axis = np.array([0.3, -0.4, 0.8]) / np.linalg.norm([0.3, -0.4, 0.8])
+    x, quat = model.position.copy(), model.quaternion.copy()
+    u = np.zeros((2, 6))
+    u[0, 3:] = 0.5 * axis
+    arm = x[0] - np.array([0.1, 0.3, 0.2])
+    last = np.zeros(table.law.size)
+    for _ in range(40):
+        u[0, :3] = np.cross(u[0, 3:], arm)
+        new_x, new_quat = np.empty_like(x), np.empty_like(quat)
+        move(x, quat, u, 1.0, new_x, new_quat)
+        x, quat = new_x, new_quat
+        last, _ = evaluate(table, x, quat, last)
+    assert last[5] == pytest.approx(20.0, abs=1e-9)
+
+
+def test_laws_and_sets_of_a_hinge_with_everything() -> None:
+    model = joint_model(
+        "hinge", "b", lower=-0.5, upper=0.5, stiffness=3.0, damping=0.2, friction=0.1, compliance=1e-6
+    )
+    motors = (
+        Motor("push", 0, MotorKind.FORCE, force_limit=2.0, control=5.0),
+        Motor("servo", 0, MotorKind.POSITION, 10.0, 1.0, 4.0),
+    )
+    table = JointRows.of(replace(model, motors=motors))
+    assert list(table.law) == [HOLD] * 5 + [LIMIT] * 2 + [DRIVE] * 3 + [FORCE]
+    assert table.constraint_count == 10
+    assert table.parameters[10, 2] == 2.0  # the force motor is clipped at its limit
+    assert table.parameters[0, 5] == 1e-6
+    value, _ = evaluate(table, model.position, model.quaternion, np.zeros(table.law.size))
+    assert value[5:7] == pytest.approx([0.5, 0.5])
+    table.set_motor(replace(model, motors=motors), 1, 0.3)
+    assert table.parameters[table.motor_row[1], 2] == 0.3
+
+
+def test_a_joint_without_one_coordinate_cannot_have_a_motor() -> None:
+    model = replace(joint_model("ball", "b"), motors=(Motor("m", 0, MotorKind.FORCE),))
+    with pytest.raises(ValueError, match="no single coordinate"):
+        JointRows.of(model)
+
+
+def test_joint_kinds_are_those_of_the_design() -> None:
+    assert {kind.value for kind in JointKind} == set(ROWS)
+    assert math.isinf(joint_model("hinge", None).joints[0].upper)

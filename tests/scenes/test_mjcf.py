@@ -1,0 +1,102 @@
+"""What of an MJCF scene becomes part of the model, and what is reported."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import perp
+from perp.scenes import MotorKind, SceneError, library, load_scene
+
+ARM = """<mujoco><compiler angle="radian"/><worldbody>
+  <body name="base"><joint name="turn" type="hinge" axis="0 0 1" range="-1 2" damping="0.3"
+  frictionloss="0.1"/>
+    <geom type="box" size="0.1 0.1 0.1" mass="3"/>
+    <body name="tool" pos="0 0 0.3"><geom type="sphere" size="0.05" mass="1"/></body>
+    <body name="slide" pos="0.2 0 0"><joint name="out" type="slide" axis="1 0 0" ref="0.5" stiffness="7"
+    springref="0.6"/>
+      <geom type="sphere" size="0.05" mass="1"/>
+      <body name="tip" pos="0.2 0 0"><joint type="ball"/><geom type="sphere" size="0.05"
+      mass="1"/></body></body></body>
+  <body name="wheel" pos="1 0 1"><joint type="hinge" axis="0 1 0"/><joint type="hinge" axis="1 0 0"/>
+    <geom type="sphere" size="0.1" mass="1"/></body>
+  <body name="plate" pos="2 0 1"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>
+    <joint type="hinge" axis="0 0 1"/><geom type="sphere" size="0.1" mass="1"/></body>
+  <body name="piston" pos="3 0 1"><joint type="slide" axis="1 0 0"/><joint type="hinge" axis="1 0 0"/>
+    <geom type="sphere" size="0.1" mass="1"/></body>
+</worldbody>
+<equality><connect body1="tip" anchor="0 0 0"/><weld body1="wheel" body2="plate"/></equality>
+<actuator><motor joint="turn" gear="3"/><position joint="out" kp="20" kv="2" forcerange="-5 5"/>
+  <velocity joint="turn" kv="4"/><general joint="out" gainprm="2" biastype="affine" biasprm="1 -8
+  -1"/></actuator>
+</mujoco>"""
+
+
+def test_joints_of_the_tree_and_equalities() -> None:
+    model = load_scene(ARM)
+    kinds = [joint.kind.value for joint in model.joints]
+    tree = ["hinge", "fixed", "slider", "ball", "universal", "planar", "cylindrical"]
+    assert kinds == [*tree, "ball", "fixed"]
+    turn, out = model.joints[0], model.joints[2]
+    assert (turn.lower, turn.upper, turn.damping, turn.friction) == (-1, 2, 0.3, 0.1)
+    assert (out.reference, out.stiffness, out.rest) == (0.5, 7, 0.6)
+    assert math.isinf(out.upper)
+    assert model.joints[2].parent == model.body_index("base")
+
+
+def test_all_joints_are_satisfied_at_the_start() -> None:
+    sim = perp.Simulation(ARM, step=1e-3)
+    held = sim.stepper.table.law == 0
+    assert np.abs(sim.state.coordinate[held]).max() < 1e-9
+    assert sim.coordinate("out") == pytest.approx(0.5)
+    assert sim.coordinate("turn") == pytest.approx(0.0)
+
+
+def test_actuators_become_motors() -> None:
+    push, servo, speed, general = load_scene(ARM).motors
+    assert (push.kind, push.scale) == (MotorKind.FORCE, 3)
+    assert (servo.kind, servo.stiffness, servo.damping, servo.force_limit, servo.scale) == (
+        MotorKind.POSITION,
+        20,
+        2,
+        5,
+        1,
+    )
+    assert (speed.kind, speed.damping) == (MotorKind.VELOCITY, 4)
+    assert (general.kind, general.stiffness, general.scale, general.offset) == (
+        MotorKind.POSITION,
+        8,
+        0.25,
+        0.125,
+    )
+
+
+def test_inertia_is_principal_and_the_frame_is_kept() -> None:
+    inertial = '<inertial pos="0.1 0 0" mass="2" fullinertia="2 3 4 0.5 0.2 -0.1"/>'
+    body = f'<body name="b" pos="1 0 0"><freejoint/>{inertial}</body>'
+    model = load_scene(library.scene(body))
+    full = np.array([[2, 0.5, 0.2], [0.5, 3, -0.1], [0.2, -0.1, 4]])
+    assert sorted(model.inertia[0]) == pytest.approx(np.linalg.eigvalsh(full))
+    assert model.position[0] == pytest.approx([1.1, 0, 0])
+
+
+def test_what_is_ignored_is_reported() -> None:
+    text = ARM.replace('damping="0.3"', 'damping="0.3" armature="0.1"')
+    report = load_scene(text).report
+    assert any("armature" in element for element, _ in report.ignored)
+    assert "rotor inertia" in str(report)
+    assert str(load_scene(library.box_on_plane()).report) == "nothing was ignored"
+
+
+def test_scenes_that_cannot_be_simulated() -> None:
+    joints = "".join(f'<joint axis="{axis}"/>' for axis in ("1 0 0", "0 1 0", "0 0 1"))
+    three = f'<body name="x">{joints}<geom size="0.1"/></body>'
+    with pytest.raises(SceneError, match="combination of 3 joints"):
+        load_scene(library.scene(three))
+
+
+def test_model_is_returned_as_it_is() -> None:
+    model = load_scene(library.box_on_plane())
+    assert load_scene(model) is model

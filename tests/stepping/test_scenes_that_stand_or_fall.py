@@ -1,0 +1,142 @@
+"""The masonry arch, the rover over a step, friction that depends on direction."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import perp
+from perp.scenes import library, load_scene
+
+G = library.GRAVITY
+
+
+def arch_stands(stones: int, thickness: float, friction: float) -> bool:
+    """Limit analysis (Heyman).
+
+    Is there a field of compressive forces in equilibrium? By linear programming.
+    """
+    edges = [math.pi * i / stones for i in range(stones + 1)]
+    # per joint: normal and tangential force at intrados and extrados, acting on the stone after it
+    rows, weight = np.zeros((3 * stones, 4 * (stones + 1))), np.zeros(3 * stones)
+    for j, angle in enumerate(edges):
+        normal, tangent = (
+            np.array([-math.sin(angle), math.cos(angle)]),
+            np.array([math.cos(angle), math.sin(angle)]),
+        )
+        for k, radius in enumerate((1 - thickness / 2, 1 + thickness / 2)):
+            point = radius * tangent
+            for stone, sign in ((j, 1.0), (j - 1, -1.0)):
+                if 0 <= stone < stones:
+                    for m, direction in enumerate((normal, tangent)):
+                        force = sign * direction
+                        moment = point[0] * force[1] - point[1] * force[0]
+                        rows[3 * stone : 3 * stone + 3, 4 * j + 2 * k + m] = [*force, moment]
+    inner, outer = 1 - thickness / 2, 1 + thickness / 2
+    half = math.pi / stones / 2
+    for stone in range(stones):
+        middle = math.pi * (stone + 0.5) / stones
+        # stones have flat faces: trapezoids, with their centroid where a wedge polygon has it
+        area = 0.5 * math.sin(2 * half) * (outer**2 - inner**2)
+        centroid = 2 / 3 * math.cos(half) * (outer**3 - inner**3) / (outer**2 - inner**2)
+        weight[3 * stone : 3 * stone + 3] = [0, -area, -area * centroid * math.cos(middle)]
+    limits, zero = [], np.zeros(4 * (stones + 1))
+    for i in range(0, zero.size, 2):
+        for sign in (1, -1):
+            line = zero.copy()
+            line[i], line[i + 1] = -friction, sign
+            limits.append(line)
+    bounds = [(0, None) if i % 2 == 0 else (None, None) for i in range(zero.size)]
+    found = linprog(
+        zero, A_ub=np.array(limits), b_ub=np.zeros(len(limits)), A_eq=rows, b_eq=-weight, bounds=bounds
+    )
+    return found.status == 0
+
+
+def least_thickness(stones: int, friction: float) -> float:
+    low, high = 0.02, 0.3
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if arch_stands(stones, middle, friction) else (middle, high)
+    return high
+
+
+def test_arch_least_thickness_heyman() -> None:
+    """With many stones the least thickness is 10.75 % of the radius (Milankovitch).
+
+    Nine need a little less.
+    """
+    assert least_thickness(61, 1.0) == pytest.approx(0.1075, abs=2e-3)
+    assert 0.08 < least_thickness(9, 1.0) < 0.1075
+
+
+@pytest.mark.parametrize(("factor", "stands"), [(1.03, True), (0.97, False)])
+def test_a_nine_stone_arch_stands_at_the_right_thickness(factor: float, stands: bool) -> None:
+    thickness = factor * least_thickness(9, 1.0)
+    sim = perp.Simulation(library.arch(9, thickness), step=0.01)
+    start = sim.state.position.copy()
+    sim.run(0.1)
+    moved = np.abs(sim.state.position - start).max()
+    assert (moved < 1e-6) == stands
+    if not stands:
+        assert sim.state.position[4, 2] < start[4, 2] - 1e-4
+
+
+def test_a_rover_climbs_a_step_with_h_of_200_ms() -> None:
+    sim = perp.Simulation(library.rover(step_height=0.03, step_at=0.6), step=0.2)
+    wheels = ("fl", "fr", "rl", "rr")
+    lifted, energy, work = [], [], 0.0
+    for _ in range(40):
+        before = sim.state.velocity.copy()
+        record = sim.step([1.5] * 4)
+        # work of the wheel motors: torque times relative spin at the end of the step
+        torque = record.joint_impulse[-4:]
+        for k in range(4):
+            spin = sim.state.velocity[1 + k, 4] - sim.state.velocity[0, 4]
+            work += abs(torque[k] * spin)
+        energy.append(record.energy - work)
+        lifted.append([sim.body(w).position[2] - 0.15 for w in wheels])
+        assert np.isfinite(before).all()
+    assert sim.body("chassis").position[0] > 1.2
+    assert sim.body("chassis").position[2] == pytest.approx(0.18, abs=1e-6)
+    # no wheel rises above the step by more than the step itself, and none sinks into anything
+    assert np.max(lifted) < 2 * 0.03
+    assert np.min(lifted) > -1e-6
+    assert max(np.diff(energy)) < 1e-6
+
+
+def turntable(mu1: float, mu2: float) -> str:
+    table = (
+        '<body name="table"><joint name="axis" type="hinge" axis="0 0 1"/>'
+        '<geom name="plate" type="box" size="2 2 0.1" pos="0 0 -0.1" mass="50"/></body>'
+    )
+    block = library.box("block", (0.1, 0.1, 0.05), (0.0, 0.0, 0.05))
+    pair = f'<contact><pair geom1="plate" geom2="block" condim="3" friction="{mu1} {mu2} 0 0 0"/></contact>'
+    return library.scene(table + block, extra=pair + '<actuator><velocity joint="axis" kv="1e9"/></actuator>')
+
+
+@pytest.mark.parametrize("degrees", [0.0, 30.0, 90.0])
+@pytest.mark.parametrize("route", ["sequence", "newton"])
+def test_anisotropic_friction_on_a_turntable(degrees: float, route: str) -> None:
+    """f = −N (μ₁² d₁, μ₂² d₂) / ‖(μ₁ d₁, μ₂ d₂)‖ along axes that turn with the table (Elliptic)."""
+    mu = np.array([0.6, 0.2])
+    model = load_scene(turntable(*mu))
+    axes = np.zeros((len(model.geom_names), 3))
+    axes[model.geom_index("plate")] = (1, 0, 0)
+    sim = perp.Simulation(replace(model, friction_axis=axes), step=1e-3, route=route)
+    angle = math.radians(degrees)
+    sim.body("table").set_pose((0, 0, 0), (math.cos(angle / 2), 0, 0, math.sin(angle / 2)))
+    sim.body("block").set_velocity((2.0, 1.0, 0))
+    sim.step([0.0])
+    turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+    d = turn.T @ sim.body("block").velocity[:2]
+    d /= np.linalg.norm(d)
+    expected = turn @ (-G * mu**2 * d / np.linalg.norm(mu * d))
+    plate_first = sim.model.geom_names[sim.last.contacts.geom[0, 0]] == "plate"
+    force = sim.last.contact_forces().sum(axis=0) * (1 if plate_first else -1)
+    assert force[2] == pytest.approx(G, rel=1e-8)
+    assert force[:2] == pytest.approx(expected, rel=1e-5)

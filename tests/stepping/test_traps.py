@@ -1,0 +1,116 @@
+"""The traps found in published code, by number; 1, 2, 3, 5, 6 and 8 have physics tests.
+
+1 and 2: test_boxes_at_rest, a_resting_box_weighs_what_it_weighs. 3: a_box_holds_at_half_the_friction_angle.
+5: test_spheres, a_pushed_sphere_rolls. 6: test_motors, position_servo_is_the_implicit_damped_oscillator.
+8: a_warm_resting_step_takes_one_iteration.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import perp
+from perp.collision.mujoco_finder import CollisionError
+from perp.scenes import library
+from perp.stepping.ncp_rows import FISCHER_BURMEISTER, linearise
+from perp.stepping.outcome import Blocks
+
+G = library.GRAVITY
+
+
+def test_trap_1_fischer_burmeister_has_no_smoothing_length() -> None:
+    """φ(0, b) = 0 exactly for every b ≥ 0, however small: no length hides in it."""
+    kind, start = np.array([1]), np.array([0, 1])
+    none = np.zeros(1)
+    for b in (1e-12, 1e-3, 1.0):
+        compliance, residual = np.empty(1), np.empty(1)
+        linearise(
+            FISCHER_BURMEISTER,
+            kind,
+            start,
+            none,
+            none,
+            np.ones(1),
+            np.zeros(1),
+            np.array([b]),
+            compliance,
+            residual,
+        )
+        assert residual[0] == 0.0
+        assert compliance[0] == 0.0
+
+
+@pytest.mark.parametrize("route", ["sequence", "newton"])
+@pytest.mark.parametrize("h", [1e-3, 1e-2])
+def test_trap_4_overlap_is_recovered_at_a_capped_speed(h: float, route: str) -> None:
+    depth, cap = 0.01, 0.1
+    bodies = library.plane(0.5) + library.box("box", (0.05, 0.05, 0.05), (0, 0, 0.05 - depth))
+    sim = perp.Simulation(library.scene(bodies), step=h, route=route, recovery_speed=cap)
+    recording = sim.run(0.3)
+    speed = recording.velocity("box")[:, 2]
+    assert speed.max() <= cap + 1e-9
+    assert speed.max() == pytest.approx(cap, rel=1e-6)  # without the cap it would be depth / h
+    assert recording.position("box")[-1, 2] == pytest.approx(0.05, abs=1e-9)
+
+
+def test_trap_7_each_block_is_held_against_its_own_scale() -> None:
+    small = {"joint": 1e-12, "contact": 1e-12, "friction": 1e-12, "momentum": 1e-12}
+    assert Blocks(**small, length=0.1, speed=1.0).met(1e-9)
+    for name in small:
+        assert not Blocks(**{**small, name: 1e-3}, length=0.1, speed=1.0).met(1e-9)
+    assert not Blocks(**{**small, "contact": 1e-9}, length=0.1, speed=1e6).met(1e-9)
+    assert not Blocks(**{**small, "friction": 1e-9}, length=1e6, speed=0.1).met(1e-9)
+    assert not Blocks(**{**small, "joint": float("nan")}, length=1.0, speed=1.0).met(1e-9)
+
+
+@pytest.mark.parametrize("mass", [1e-6, 1.0, 1e6])
+def test_trap_7_iterations_do_not_depend_on_the_unit_of_mass(mass: float) -> None:
+    counts = []
+    for route in ("sequence", "newton"):
+        sim = perp.Simulation(library.box_on_plane(mass=mass, slope=0.3), step=0.01, route=route)
+        records = sim.run(0.05).records
+        counts.append([record.iterations for record in records])
+        force = records[-1].contact_forces().sum(axis=0)
+        assert force[2] == pytest.approx(mass * G * np.cos(0.3), rel=1e-7)
+        assert not any(record.retries for record in records)
+    assert counts[0][-1] <= 1
+    assert counts[1][-1] <= 1
+
+
+def test_trap_9_contacts_beyond_the_buffer_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mujoco: Any = pytest.importorskip("mujoco")
+    monkeypatch.chdir(tmp_path)  # mujoco writes a log where it is
+    boxes = "".join(library.box(f"b{i}", (0.05, 0.05, 0.05), (0.2 * i, 0, 0.05)) for i in range(60))
+    text = library.scene(library.plane(0.5) + boxes).replace('memory="64M"', 'memory="60K"')
+    sim = perp.Simulation(mujoco.MjModel.from_xml_string(text), step=0.01)
+    with pytest.raises(CollisionError, match="memory"):
+        sim.step()
+    roomy = perp.Simulation(library.scene(library.plane(0.5) + boxes), step=0.01)
+    assert roomy.step().contact_count == 240
+
+
+def test_a_step_that_cannot_be_solved_is_never_used() -> None:
+    sim = perp.Simulation(
+        library.stack(6), step=0.01, solver="block-gauss-seidel", solver_iterations=1, max_iterations=1,
+        largest_division=2,
+    )  # fmt: skip
+    before = sim.state.position.copy()
+    with pytest.raises(perp.PerpError, match="did not meet its tolerance"):
+        sim.run(0.05)
+    assert sim.time <= 0.05
+    assert np.isfinite(sim.state.position).all()
+    assert np.abs(sim.state.position - before).max() < 1e-6
+
+
+def test_a_retried_step_says_so() -> None:
+    sim = perp.Simulation(library.stack(6), step=0.01, solver="block-gauss-seidel", solver_iterations=1)
+    record = sim.step()
+    assert record.route == "newton"
+    assert "sequence" in record.retries[0]
+    assert record.substeps == 1
