@@ -165,7 +165,9 @@ def growth() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("problems", type=Path)
     parser.add_argument("--siconos", metavar="INTERPRETER", help="a Python that can import siconos")
     parser.add_argument("--family", default="fc3d")
@@ -184,7 +186,10 @@ def main() -> None:
     ratios = np.array([row["ratio"] for row in rows if row["ratio"]])
     print(f"{sum(row['solved'] for row in rows)} of {len(rows)} solved", end="")
     if ratios.size:
-        print(f"; geometric mean of ratios {np.exp(np.log(ratios).mean()):.3f}, largest {ratios.max():.2f}", end="")
+        print(
+            f"; geometric mean of ratios {np.exp(np.log(ratios).mean()):.3f}, largest {ratios.max():.2f}",
+            end="",
+        )
     print()
     if options.out:
         options.out.write_text(json.dumps(rows, indent=1))

@@ -153,7 +153,9 @@ class Dart:
         self.world.setTimeStep(h)
         self.world.setGravity(list(scene.gravity))
         side = 2 * HALF
-        ground = self._cube(dart, "ground", (20.0, 20.0, 1.0), (0.0, 0.0, -0.5), scene.friction, movable=False)
+        ground = self._cube(
+            dart, "ground", (20.0, 20.0, 1.0), (0.0, 0.0, -0.5), scene.friction, movable=False
+        )
         self.world.addSkeleton(ground)
         self.cubes = []
         for i, place in enumerate(scene.places):
@@ -232,9 +234,7 @@ def time_per_step(make: Maker, scene: Boxes, h: float, steps: int) -> tuple[floa
 
 def wall(columns: int, layers: int) -> Boxes:
     """Stacks side by side."""
-    places = tuple(
-        (3 * HALF * c, 0.0, HALF * (2 * k + 1)) for c in range(columns) for k in range(layers)
-    )
+    places = tuple((3 * HALF * c, 0.0, HALF * (2 * k + 1)) for c in range(columns) for k in range(layers))
     return Boxes(f"{columns} x {layers}", places)
 
 

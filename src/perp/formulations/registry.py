@@ -152,7 +152,9 @@ def _chain(first: Formulation, second: Formulation) -> Formulation:
     def build(problem: Any) -> Reformulated:
         turned = first.build(problem)
         if isinstance(turned.problem, ConeProgram):
-            raise SolverMismatch(f"formulation {second.name} cannot follow {first.name}: that is a cone program")
+            raise SolverMismatch(
+                f"formulation {second.name} cannot follow {first.name}: that is a cone program"
+            )
         objection = second.objection(turned.problem)
         if objection is not None:
             raise SolverMismatch(f"formulation {second.name} cannot follow {first.name}: {objection}")

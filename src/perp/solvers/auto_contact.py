@@ -160,7 +160,9 @@ class _Stages:
         stop = False
         while not stop and self.sweeps < min(SWEEPS, self.limit):
             count = min(2 * LOOK, self.limit - self.sweeps)
-            value, taken = sweep_while_it_pays(self.blocks, self.swept, self.tol, 2 * LOOK - self.sweeps, count)
+            value, taken = sweep_while_it_pays(
+                self.blocks, self.swept, self.tol, 2 * LOOK - self.sweeps, count
+            )
             self.sweeps += taken
             self.best = self.swept.copy()
             stop = self.check()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,6 +19,34 @@ from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import SolverInfo
 
 
+@overload
+def solve(
+    problem: ContactProblem,
+    solver: str = "auto",
+    *,
+    formulation: str | None = None,
+    tol: float = 1e-8,
+    max_iterations: int | None = None,
+    time_limit: float | None = None,
+    start: Any = None,
+    history: bool = False,
+    throw: bool = True,
+    options: Any = None,
+) -> ContactSolution: ...
+@overload
+def solve(
+    problem: Problem,
+    solver: str = "auto",
+    *,
+    formulation: str | None = None,
+    tol: float = 1e-8,
+    max_iterations: int | None = None,
+    time_limit: float | None = None,
+    start: Any = None,
+    history: bool = False,
+    throw: bool = True,
+    options: Any = None,
+) -> Solution: ...
 def solve(
     problem: Problem,
     solver: str = "auto",

@@ -34,7 +34,9 @@ def test_every_installed_vendor_finds_the_forces_of_the_sticking_block(cell) -> 
     )  # fmt: skip
     assert solution.message.startswith(f"{cell.solver} said: ")
     if "licen" in solution.message.lower():
-        pytest.skip(solution.message)  # the demo licence ends with the release of gamspy_base that it came with
+        pytest.skip(
+            solution.message
+        )  # the demo licence ends with the release of gamspy_base that it came with
     if cell.solver in STALL_AT_THE_APEX and solution.status not in (Status.SOLVED, Status.INACCURATE):
         return
     assert solution.residual < 1e-5

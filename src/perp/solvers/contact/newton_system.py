@@ -174,7 +174,9 @@ def newton_step(blocks, factors, rho, sigma, x, u, dx):
             change[1], change[2] = max(blocks.t1[c], TINY), max(blocks.t2[c], TINY)
             state = linearise_relaxed(size, mu[c], mu_r[c], change, rho[c], x, u, i, F, B[c], C[c], point)
         else:
-            state = linearise(size, mu[c], mu_r[c], blocks.t1[c], blocks.t2[c], rho[c], x, u, i, F, B[c], C[c])
+            state = linearise(
+                size, mu[c], mu_r[c], blocks.t1[c], blocks.t2[c], rho[c], x, u, i, F, B[c], C[c]
+            )
         closed[c] = state == CLOSED
         if not closed[c]:
             for r in range(size):
@@ -199,7 +201,9 @@ def newton_step(blocks, factors, rho, sigma, x, u, dx):
             v = lower_index[k]
             if closed[v]:
                 height = start[v + 1] - start[v]
-                _eliminate(c, size, v, height, stride, row, inverse, values, upper, filled, list_, start, y, rhs, L)
+                _eliminate(
+                    c, size, v, height, stride, row, inverse, values, upper, filled, list_, start, y, rhs, L
+                )
                 for r in range(stride):
                     row[v * stride + r] = 0.0
         base = c * stride

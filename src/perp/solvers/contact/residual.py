@@ -35,7 +35,11 @@ def residual_parts(blocks, x, u, work):
             else:
                 for r in range(size):
                     work[r] = s * x[i + r] - u[i + r]
-                tangent = math.hypot(blocks.t1[c] * u[i + 1], blocks.t2[c] * u[i + 2]) if size > 2 else abs(u[i + 1])
+                tangent = (
+                    math.hypot(blocks.t1[c] * u[i + 1], blocks.t2[c] * u[i + 2])
+                    if size > 2
+                    else abs(u[i + 1])
+                )
                 rolling = math.hypot(u[i + 3], u[i + 4]) if size == 5 else 0.0
                 if not blocks.relaxed:
                     work[0] -= mu[c] * tangent + max(mu_r[c], 0.0) * rolling
