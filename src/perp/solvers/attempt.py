@@ -8,6 +8,7 @@ measures the shared residual of the *original* problem, records the history, and
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -99,6 +100,13 @@ class Control:
     def begin(self, size: int) -> Vector:
         """A fresh array to iterate on: the start, or zeros."""
         return np.zeros(size) if self.start is None else np.array(self.start, dtype=np.float64)
+
+    def through(self, back: Callable[[Vector], Vector], start: Vector | None) -> Control:
+        """The same limits and history for another problem, whose answers `back` turns into this one's."""
+        inner, measure = copy(self), self._measure
+        inner._measure = lambda z: measure(back(z))
+        inner.start, inner.best, inner._best_z = start, np.inf, None
+        return inner
 
     def limit(self, default: int) -> int:
         """The iteration limit: the user's, or the algorithm's default."""

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from perp.problems import LCP, BoxedLCP, ContactProblem, Problem, Status
+from perp.problems import LCP, BoxedLCP, ContactProblem, Status
+from perp.problems.infeasibility import proves_infeasible
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.auto_contact import solve_contact
+from perp.solvers.solve import find_route
 
 # Pivoting keeps dense factors of 8 to 24 n² bytes: beyond this size sweeps come first.
 LARGEST_DENSE = 2000
+# 2ⁿ bases: a last resort for small problems that no other method solves.
+LARGEST_ENUMERATION = 12
 
 
 def candidates(problem: LCP | BoxedLCP) -> list[str]:
     """Solvers to try in order: block pivoting where M is symmetric, Lemke where not, sweeps for large ones."""
     from perp.solvers.pivoting.rows import dense, has_moving_bounds, is_symmetric
 
-    if isinstance(problem, BoxedLCP):
-        pivoting = ["dantzig"] if has_moving_bounds(problem) else ["principal", "dantzig"]
+    if isinstance(problem, BoxedLCP) and has_moving_bounds(problem):
+        pivoting = ["dantzig"]
     elif problem.size <= LARGEST_DENSE and is_symmetric(dense(problem.M)):
         pivoting = ["principal", "lemke"]
     else:
         pivoting = ["lemke", "principal"]
+    if isinstance(problem, BoxedLCP):
+        pivoting = [*pivoting, "boxed-newton", "dantzig"]
+    elif problem.size <= LARGEST_ENUMERATION:
+        pivoting = [*pivoting, "direct"]
     return [*pivoting, "pgs"] if problem.size <= LARGEST_DENSE else ["pgs", *pivoting]
 
 
 @registry.register(
     "auto", takes=(LCP, BoxedLCP, ContactProblem), summary="chooses among the others and says which it used"
 )
-def auto(problem: Problem, control: Control, options: object) -> Attempt:
+def auto(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: object) -> Attempt:
     """Try the candidates in order until the shared residual is met."""
     if isinstance(problem, ContactProblem):
         return solve_contact(problem, control)
@@ -35,20 +43,42 @@ def auto(problem: Problem, control: Control, options: object) -> Attempt:
     best: tuple[float, Attempt, str] | None = None
     iterations = 0
     for name in candidates(problem):
-        info = registry.find(name)
-        if not info.available or info.objection(problem) is not None:
+        attempt = _try(name, problem, control)
+        if attempt is None:
             continue
         tried.append(name)
-        attempt = info.run(problem, control, info.options())
         iterations += attempt.iterations
         value = control.measure(attempt.z)
-        if best is None or value < best[0] or attempt.reason is Status.INFEASIBLE:
+        proved = attempt.reason is Status.INFEASIBLE and proves_infeasible(
+            problem, attempt.info.get("certificate")
+        )
+        if best is None or value < best[0] or proved:
             best = (value, attempt, name)
-        if value <= control.tol or attempt.reason is Status.INFEASIBLE or control.out_of_time():
+        if value <= control.tol or proved or control.out_of_time():
             break
     if best is None:
         raise registry.SolverError(f"no solver for {type(problem).__name__} can be used")
     _, attempt, name = best
     attempt.iterations = iterations
     attempt.info.update(solver=name, chosen_by="auto", tried=tried)
+    return attempt
+
+
+def _try(name: str, problem: LCP | BoxedLCP, control: Control) -> Attempt | None:
+    """One solver's attempt, through a formulation where it needs one; None where it does not apply."""
+    info = registry.find(name)
+    try:
+        route = find_route(problem, info)
+    except registry.SolverMismatch:
+        return None
+    if route is None:
+        return info.run(problem, control, info.options())
+    turned = route.build(problem)
+    start = None if control.start is None or turned.start is None else turned.start(control.start)
+    attempt = info.run(turned.problem, control.through(turned.back, start), info.options())
+    attempt.z = turned.back(attempt.z)
+    attempt.info["formulation"] = route.name
+    # a certificate of the other form proves nothing about this one as it stands
+    if attempt.reason is Status.INFEASIBLE:
+        attempt.reason = Status.RAY
     return attempt

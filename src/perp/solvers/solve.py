@@ -89,7 +89,7 @@ def solve(
     info = registry.find(solver)
     settings = registry.read_options(info, options)
     first = _start(problem, start)
-    route = _route(problem, info, formulation)
+    route = find_route(problem, info, formulation)
     if info.needs is not None:
         registry.require_available(info)
     turned = None if route is None else route.build(problem)
@@ -190,8 +190,12 @@ def _start(problem: Problem, start: Any) -> Vector | None:
     return first
 
 
-def _route(problem: Problem, info: SolverInfo, name: str | None) -> Formulation | None:
-    """The formulation to go through, or None when the solver takes the problem as it is."""
+def find_route(problem: Problem, info: SolverInfo, name: str | None = None) -> Formulation | None:
+    """The formulation to go through, or None when the solver takes the problem as it is.
+
+    Raises:
+        SolverMismatch: There is no way from this problem to this solver.
+    """
     if name is None:
         objection = info.objection(problem)
         if objection is None:
@@ -283,7 +287,7 @@ def solvers(problem: Problem | None = None) -> list[SolverInfo]:
 
 def _can_take(info: SolverInfo, problem: Problem) -> bool:
     try:
-        _route(problem, info, None)
+        find_route(problem, info)
     except registry.SolverMismatch:
         return False
     return True
