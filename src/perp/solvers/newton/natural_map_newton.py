@@ -15,7 +15,7 @@ import numpy as np
 from perp.problems import Status
 from perp.problems.boxed_kernels import boxed_natural_map
 from perp.problems.validation import Vector
-from perp.solvers.active_set import classify, minimise_on_face, solve_piece
+from perp.solvers.active_set import classify, descend_to_face_minimum, minimise_on_face, solve_piece
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.boxed_rows import Rows
 from perp.solvers.line_search import backtrack
@@ -81,6 +81,10 @@ def newton_on_natural_map(
             reduced = minimise_on_face(rows, classify(rows, z, w, rho), z, merit, REDUCTIONS)
             if reduced is not None and reduced[1] < value:
                 z, value = reduced
+            elif rows.symmetric and not rows.follows:
+                merit(z)
+                z = descend_to_face_minimum(rows, classify(rows, z, w, rho), z, rows.size)
+                value = merit(z)
             recent.clear()
         recent.append(value)
         done += 1
