@@ -26,9 +26,11 @@ from numba import njit
 from scipy.sparse import csr_array, diags_array
 
 import perp
+from perp.problems.validation import freeze
 from perp.solvers import solvers as available
 from perp.solvers.newton.boxed_newton import COMPILED_STEPS, FIRST_SWEEPS, LARGEST_COMPILED
 from perp.solvers.newton.boxed_newton import newton as newton_kernel
+from perp.solvers.projection.sweep_kernels import dense_sweeps
 from perp.solvers.projection.sweeps import Sweeper
 
 SIZES = (8, 32, 64, 128, 256, 512, 1024)
@@ -85,12 +87,14 @@ def sweeps() -> None:
     for n, peer in PEER_SWEEPS.items():
         row = []
         for build in (motors, standard):
-            sweeper = Sweeper(perp.BoxedLCP(*build(n)))
-            start, z = np.zeros(n), np.zeros(n)
+            M, q, lo, hi = (freeze(np.asarray(part)) for part in build(n))
+            fixed = (M, lo, hi, freeze(np.full(n, -1)), freeze(1.0 / M.diagonal()), freeze(np.arange(n)))
+            z, w = np.zeros(n), np.zeros(n)
 
-            def run(sweeper: Sweeper = sweeper, z: np.ndarray = z, start: np.ndarray = start) -> None:
-                z[:] = start
-                sweeper.sweep(z, 30)
+            def run(fixed: Any = fixed, q: Any = q, z: Any = z, w: Any = w) -> None:
+                z[:] = 0.0
+                w[:] = q
+                dense_sweeps(*fixed, z, w, 30)
 
             row.append(1e6 * best_time(run))
         print(f"{n:6d} {row[0]:9.1f} {row[1]:9.1f} {peer:9.0f} {peer / row[0]:6.1f} {peer / row[1]:6.1f}")

@@ -98,3 +98,36 @@ def minimise_on_face(
             break
         side = np.where(side == 0, hit, side)
     return best
+
+
+def descend_to_face_minimum(rows: Rows, side: np.ndarray, z: Vector, pieces: int) -> Vector:
+    """Walk towards the solution of the piece, stop at the first bound, keep that row there, and repeat.
+
+    For a symmetric positive semidefinite M and bounds that stay where they are ½ zᵀMz + qᵀz falls with every
+    step, however far along a nearly flat direction the piece's solution lies.
+
+    Args:
+        rows: The problem, without bounds that follow another row.
+        side: The first guess, as from `classify`.
+        z: A point of the box.
+        pieces: Pieces solved at most.
+    """
+    side = side.copy()
+    z = np.where(side > 0, rows.hi, np.where(side < 0, rows.lo, z))
+    for _ in range(pieces):
+        solved = solve_piece(rows, side, z)
+        if solved is None:
+            break
+        change = solved - z
+        moving = np.flatnonzero((side == 0) & (change != 0.0))
+        if not moving.size:
+            break
+        bound = np.where(change > 0, rows.hi, rows.lo)[moving]
+        length = (bound - z[moving]) / change[moving]
+        first = int(np.argmin(length))
+        if length[first] >= 1.0:
+            return rows.clip(solved)
+        z = rows.clip(z + max(length[first], 0.0) * change)
+        row = moving[first]
+        z[row], side[row] = bound[first], 1 if change[row] > 0 else -1
+    return z

@@ -15,7 +15,7 @@ import numpy as np
 from perp.problems import Status
 from perp.problems.boxed_kernels import boxed_natural_map
 from perp.problems.validation import Vector
-from perp.solvers.active_set import classify, minimise_on_face, solve_piece
+from perp.solvers.active_set import classify, descend_to_face_minimum, minimise_on_face, solve_piece
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.boxed_rows import Rows
 from perp.solvers.line_search import backtrack
@@ -27,6 +27,8 @@ MEMORY = 5
 HALVINGS = 4
 # Sweeps after a failed line search, doubled at each failure in a row.
 FIRST_SWEEPS, LARGEST_SWEEPS = 8, 1024
+# Sweeps that raise the merit by this factor are diverging: M is neither symmetric nor dominant.
+RUNAWAY = 1e6
 # Pieces solved one inside the other after those sweeps.
 REDUCTIONS = 5
 # Failures in a row that did not lower the best residual by this factor end the solve as stalled.
@@ -50,7 +52,8 @@ def newton_on_natural_map(
     def merit(point: Vector) -> float:
         rows.slack(point, w)
         boxed_natural_map(rows.lo, rows.hi, rows.limiting_row, rho, point, w, F)
-        return float(np.linalg.norm(F))
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite is worse than anything: as it should be
+            return float(np.linalg.norm(F))
 
     recent: deque[float] = deque([merit(z)], maxlen=MEMORY)
     sweeps, failures, swept, done = FIRST_SWEEPS, 0, 0, 0
@@ -78,9 +81,16 @@ def newton_on_natural_map(
             swept += sweeps
             sweeps = min(2 * sweeps, LARGEST_SWEEPS)
             value = merit(z)
+            if not value <= RUNAWAY * max(recent):
+                control.reason = Status.STALLED  # sweeps fly apart here, and they were the last resort
+                break
             reduced = minimise_on_face(rows, classify(rows, z, w, rho), z, merit, REDUCTIONS)
             if reduced is not None and reduced[1] < value:
                 z, value = reduced
+            elif rows.symmetric and not rows.follows:
+                merit(z)
+                z = descend_to_face_minimum(rows, classify(rows, z, w, rho), z, rows.size)
+                value = merit(z)
             recent.clear()
         recent.append(value)
         done += 1

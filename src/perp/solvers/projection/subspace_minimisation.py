@@ -59,7 +59,8 @@ def subspace_minimisation(
     last = np.full(rows.size, np.nan)  # the point of the last round: to return to it would be a cycle
 
     def error(z: Vector) -> float:
-        return float(np.linalg.norm(rows.natural_map(z, rows.slack(z, w), F)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.linalg.norm(rows.natural_map(z, rows.slack(z, w), F)))
 
     def advance(z: Vector, count: int) -> None:
         nonlocal sweeps

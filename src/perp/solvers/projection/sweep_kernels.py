@@ -42,13 +42,24 @@ def dense_sweeps(columns, lo, hi, limiting_row, step, order, z, w, count):
                 w[k] += change * column[k]
 
 
+@njit(cache=True)
+def first_not_below(indices, indptr, out):
+    """For each row of a CSR matrix the place of its first entry on or above the diagonal."""
+    for i in range(out.size):
+        k = indptr[i]
+        while k < indptr[i + 1] and indices[k] < i:
+            k += 1
+        out[i] = k
+
+
 @njit(cache=True, fastmath={"contract"})
-def sparse_sweeps(data, indices, indptr, q, lo, hi, limiting_row, step, order, z, count):
+def sparse_sweeps(data, indices, indptr, middle, q, lo, hi, limiting_row, step, order, z, count):
     """Sweeps that read row i of M (CSR, unsigned indices) when they reach it.
 
-    Unsigned counters spare the check for negative ones at every entry, two sums hide the latency of one, and
-    the clip without branches does not depend on guessing which rows are at a bound. An empty `order` means
-    forward, an empty `limiting_row` none: what need not be read takes no bandwidth.
+    Entries below the diagonal come last (`middle` from `first_not_below`): the unknown just computed, on
+    which a forward sweep waits, is then used at the very end. Unsigned counters spare the check for negative
+    ones, and the clip without branches does not depend on guessing which rows are at a bound. An empty
+    `order` means forward, an empty `limiting_row` none: what need not be read takes no bandwidth.
     """
     one = np.uint64(1)
     ordered, limited = order.size > 0, limiting_row.size > 0
@@ -56,7 +67,8 @@ def sparse_sweeps(data, indices, indptr, q, lo, hi, limiting_row, step, order, z
     for _ in range(count):
         for place in range(steps):
             i = order[place] if ordered else place
-            k, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+            k, last, below = np.uint64(middle[i]), np.uint64(indptr[i + 1]), np.uint64(indptr[i])
+            diagonal = k
             w, other = q[i], 0.0
             while k + one < last:
                 w += data[k] * z[indices[k]]
@@ -65,13 +77,17 @@ def sparse_sweeps(data, indices, indptr, q, lo, hi, limiting_row, step, order, z
                 k += one
             if k < last:
                 w += data[k] * z[indices[k]]
+            w += other
+            while below < diagonal:
+                w += data[below] * z[indices[below]]
+                below += one
             low, high = lo[i], hi[i]
             j = limiting_row[i] if limited else -1
             if j >= 0:
                 factor = max(z[j], 0.0)
                 low *= factor
                 high *= factor
-            new = z[i] - step[i] * (w + other)
+            new = z[i] - step[i] * w
             new = low if new < low else new
             z[i] = high if new > high else new
 

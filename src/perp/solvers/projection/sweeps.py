@@ -12,7 +12,12 @@ from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.mass import InverseMass
 from perp.problems.validation import Vector, freeze, is_sparse
 from perp.solvers.boxed_rows import Rows, rows_of_problem
-from perp.solvers.projection.sweep_kernels import body_sweeps, dense_sweeps, sparse_sweeps
+from perp.solvers.projection.sweep_kernels import (
+    body_sweeps,
+    dense_sweeps,
+    first_not_below,
+    sparse_sweeps,
+)
 
 # The kept slack (or velocity) collects one rounding error a sweep: it is computed afresh after this many.
 SWEEPS_BETWEEN_REFRESHES = 32
@@ -45,10 +50,13 @@ class Sweeper:
         if is_sparse(M):
             indices = M.indices.view(np.uint32 if M.indices.itemsize == 4 else np.uint64)
             nobody = freeze(np.empty(0, dtype=np.int64))
+            middle = np.empty(self.size, dtype=M.indptr.dtype)
+            first_not_below(M.indices, M.indptr, middle)
+            places = freeze(middle)
             limits = (rows.lo, rows.hi, rows.limiting_row if rows.follows else nobody, bounds[-1])
             self.forward = nobody
             self._run = lambda order, z, count: sparse_sweeps(
-                M.data, indices, M.indptr, rows.q, *limits, order, z, count
+                M.data, indices, M.indptr, places, rows.q, *limits, order, z, count
             )
             self._refresh = None
         else:
