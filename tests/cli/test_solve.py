@@ -15,7 +15,7 @@ def test_solved_lcp_prints_a_table(run, lcp: Path) -> None:
     outcome = run("solve", lcp)
     assert outcome.code == 0
     assert outcome.err == ""
-    for words in ("SOLVED", "LCP, 2 rows", "residual", "literature", "iterations", "lemke", "to solve"):
+    for words in ("SOLVED", "LCP, 2 rows", "residual", "literature", "iterations", "principal", "to solve"):
         assert words in outcome.out
 
 
@@ -30,7 +30,7 @@ def test_json_holds_the_answer(run, lcp: Path) -> None:
     answer = run("solve", lcp, "--json").json()
     assert answer["solved"] is True
     assert answer["status"] == "SOLVED"
-    assert answer["solver"] == "lemke"
+    assert answer["solver"] == "principal"
     assert answer["problem"] == {"file": str(lcp), "kind": "LCP", "size": 2}
     assert answer["residual"] <= answer["tolerance"] == 1e-8
     assert answer["residuals"]["value"] == answer["residual"]

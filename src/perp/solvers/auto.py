@@ -74,6 +74,8 @@ def _try(name: str, problem: LCP | BoxedLCP, control: Control) -> Attempt | None
     if route is None:
         return info.run(problem, control, info.options())
     turned = route.build(problem)
+    if info.objection(turned.problem) is not None:
+        return None
     start = None if control.start is None or turned.start is None else turned.start(control.start)
     attempt = info.run(turned.problem, control.through(turned.back, start), info.options())
     attempt.z = turned.back(attempt.z)

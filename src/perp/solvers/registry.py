@@ -81,7 +81,7 @@ class SolverInfo:
         """Whether it can be used on this machine."""
         return self.reason is None
 
-    def objection(self, problem: Problem) -> str | None:
+    def objection(self, problem: Any) -> str | None:
         """Why this solver does not take `problem` as it is, or None when it does."""
         if not isinstance(problem, self.takes):
             names = " and ".join(kind.__name__ for kind in self.takes)

@@ -287,10 +287,10 @@ def solvers(problem: Problem | None = None) -> list[SolverInfo]:
 
 def _can_take(info: SolverInfo, problem: Problem) -> bool:
     try:
-        find_route(problem, info)
+        route = find_route(problem, info)
     except registry.SolverMismatch:
         return False
-    return True
+    return route is None or info.objection(route.build(problem).problem) is None
 
 
 __all__ = ["solve", "solvers"]
