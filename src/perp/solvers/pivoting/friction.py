@@ -31,6 +31,8 @@ SHIFTS = (1e-6, 1e-8, 1e-10, 0.0)
 # the harder its pivots; another vector takes another path.
 GOLDEN, SILVER = 0.5 * (5.0**0.5 - 1.0), 2.0**0.5 - 1.0
 PATHS = ((1e-6, GOLDEN), (1e-5, SILVER), (1e-6, SILVER), (1e-4, GOLDEN), (1e-5, GOLDEN), (1e-3, SILVER))
+# Of these, how many are followed again towards the best answer so far, which leaves only its distance of the shift.
+PROXIMAL_PATHS = 3
 # Exchanges in a row that may fail to halve the residual, and in all, for one shift.
 PATIENCE, EXCHANGES = 5, 30
 # Proximal steps with adapted shifts: exchanges in one, exchanges in all, the shift's change and largest.
@@ -95,6 +97,7 @@ class MovingBounds:
         self.steps = 0
         self.limit = control.limit(200 * max(problem.size, 10))
         self.stopped = False
+        self.best = np.zeros(problem.size)
 
     def look(self, z: Vector) -> float:
         """Measure z, and note when the control wants to stop for any reason but success."""
@@ -204,7 +207,7 @@ class MovingBounds:
         self.steps += 1
         return z
 
-    def with_multipliers(self, shift: float) -> tuple[LCP, np.ndarray, Vector] | None:
+    def with_multipliers(self, shift: float, center: Vector) -> tuple[LCP, np.ndarray, Vector] | None:
         """The LCP in (y, s) with z = E y + c, y the distance from the lower bound, s the upper multiplier.
 
         Returns the LCP, E and c; None where a lower bound is missing or a limiting row may be negative.
@@ -219,7 +222,8 @@ class MovingBounds:
         upper = np.flatnonzero(np.isfinite(self.hi))
         m = upper.size
         matrix = np.zeros((n + m, n + m))
-        shifted = self.M + np.diag(shift * self.scale)
+        weight = shift * self.scale
+        shifted = self.M + np.diag(weight)
         matrix[:n, :n] = shifted @ E
         matrix[upper, n + np.arange(m)] = 1.0
         matrix[n + np.arange(m), upper] = -1.0
@@ -227,12 +231,12 @@ class MovingBounds:
         moving = limited[upper]
         matrix[n + np.flatnonzero(moving), index[upper[moving]]] = width[moving]
         room = np.where(moving, width * self.lo[index[upper]], width)
-        q = np.concatenate([shifted @ c + self.q, room])
+        q = np.concatenate([shifted @ c + self.q - weight * center, room])
         return LCP(freeze(matrix), freeze(q), copy=False), E, c
 
-    def follow_path(self, shift: float, pattern: float) -> Vector | None:
-        """Lemke's answer of the shifted problem, or None."""
-        form = self.with_multipliers(shift)
+    def follow_path(self, shift: float, pattern: float, center: Vector) -> Vector | None:
+        """Lemke's answer of the problem shifted towards a center, or None."""
+        form = self.with_multipliers(shift, center)
         if form is None:
             return None
         problem, E, c = form
@@ -253,9 +257,11 @@ def solve_moving_bounds(problem: BoxedLCP, control: Control) -> Attempt:
     """Solve a boxed LCP with a friction index: exchanges, then Lemke's paths, then sweeps, until solved."""
     rows = MovingBounds(problem, control)
     z = rows.project(control.begin(problem.size))
-    stages = _stages(rows, z)
-    for z in stages:
+    least = np.inf
+    for z in _stages(rows, z):
         z, value = rows.settle_all(z)
+        if value < least:
+            rows.best, least = z, value
         if value <= control.tol or rows.stopped:
             break
     else:
@@ -274,7 +280,11 @@ def _stages(rows: MovingBounds, z: Vector):
     z = rows.sweep(z, FIRST_SWEEPS)
     yield z
     for shift, pattern in PATHS:
-        found = rows.follow_path(shift, pattern)
+        found = rows.follow_path(shift, pattern, np.zeros(z.size))
+        if found is not None:
+            yield found
+    for shift, pattern in PATHS[:PROXIMAL_PATHS]:
+        found = rows.follow_path(shift, pattern, rows.best)
         if found is not None:
             yield found
     count = FIRST_SWEEPS
