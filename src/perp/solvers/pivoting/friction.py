@@ -31,7 +31,7 @@ SHIFTS = (1e-6, 1e-8, 1e-10, 0.0)
 # the harder its pivots; another vector takes another path.
 GOLDEN, SILVER = 0.5 * (5.0**0.5 - 1.0), 2.0**0.5 - 1.0
 PATHS = ((1e-6, GOLDEN), (1e-5, SILVER), (1e-6, SILVER), (1e-4, GOLDEN), (1e-5, GOLDEN), (1e-3, SILVER))
-# Of these, how many are followed again towards the best answer so far, which leaves only its distance of the shift.
+# Of these, how many are followed again towards the best answer so far.
 PROXIMAL_PATHS = 3
 # Exchanges in a row that may fail to halve the residual, and in all, for one shift.
 PATIENCE, EXCHANGES = 5, 30
@@ -256,10 +256,10 @@ class MovingBounds:
 def solve_moving_bounds(problem: BoxedLCP, control: Control) -> Attempt:
     """Solve a boxed LCP with a friction index: exchanges, then Lemke's paths, then sweeps, until solved."""
     rows = MovingBounds(problem, control)
-    z = rows.project(control.begin(problem.size))
+    first = rows.project(control.begin(problem.size))
     least = np.inf
-    for z in _stages(rows, z):
-        z, value = rows.settle_all(z)
+    for point in _stages(rows, first):
+        z, value = rows.settle_all(point)
         if value < least:
             rows.best, least = z, value
         if value <= control.tol or rows.stopped:
@@ -268,7 +268,7 @@ def solve_moving_bounds(problem: BoxedLCP, control: Control) -> Attempt:
         control.reason = Status.STALLED
     if rows.steps >= rows.limit and control.best > control.tol:
         control.reason = Status.ITERATION_LIMIT
-    attempt = control.attempt(z, rows.steps)
+    attempt = control.attempt(rows.best, rows.steps)
     attempt.info.update(describe(rows.choose_sides(attempt.z), rows.steps))
     return attempt
 

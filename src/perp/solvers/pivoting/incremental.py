@@ -361,7 +361,7 @@ def drive(problem: LCP | BoxedLCP, control: Control, options: PivotOptions, *, w
     limit = control.limit(PIVOTS_PER_ROW * max(n, 4))
     every = options.check_every or (n if control.watched else 0)
     outcome, pivots = pivot(advance, z.copy, control, limit=limit, every=every)
-    attempt = Attempt(z.copy(), pivots, info=describe(sides, pivots))
+    attempt = Attempt(z.copy(), pivots, info=describe(sides, pivots, bounded=isinstance(problem, BoxedLCP)))
     if outcome == RAY:
         ray = work[n : 2 * n].copy()
         attempt.reason = Status.INFEASIBLE
