@@ -13,9 +13,9 @@ from perp.solvers.pivoting.factors import add_multiple, add_rows, dot, kernel, l
 from perp.solvers.pivoting.inverse import (
     PAD,
     border,
-    counting,
     padded,
     product,
+    product_from_left,
     replace_column,
     replace_row,
     shrink,
@@ -328,6 +328,7 @@ def lemke_pivots(T, q, integers, work, begin, limit):
             return DONE, 0
         work[-1] = max(x[0], 0.0)
     m, entering = integers[SIZE], integers[ENTERING]
+    rest, rest_of_dx = columns[1:], dx[1:]
     fresh = False
     while pivots < limit:
         if integers[AGE] > n + FRESH_FOR or fresh:
@@ -355,7 +356,7 @@ def lemke_pivots(T, q, integers, work, begin, limit):
             for i in range(n):
                 dw[i] = 0.0
         add_multiple(dw, dx[0], d)
-        add_rows(dw, T, columns[1:], dx[1:], m - 1)
+        add_rows(dw, T, rest, rest_of_dx, m - 1)
         out = _leaving(T, d, columns, rows, m, inverse, x, w, dx, dw, spare, vectors)
         # a ray and a small pivot are believed only of a fresh inverse
         if integers[AGE] > 0 and _doubtful(out, m, dx, dw):
@@ -365,7 +366,8 @@ def lemke_pivots(T, q, integers, work, begin, limit):
             return RAY, pivots
         fresh = False
         step = max(-x[out] / dx[out] if out < m else -w[out - m] / dw[out - m], 0.0)
-        add_multiple(x[:m], step, dx[:m])
+        for a in range(m):
+            x[a] += step * dx[a]
         add_multiple(w, step, dw)
         pivots += 1
         integers[AGE] += 1
@@ -373,10 +375,7 @@ def lemke_pivots(T, q, integers, work, begin, limit):
         if out >= m:
             i = out - m
             _row_of_block(T, d, columns, m, i, b)
-            width = padded(m)
-            for a in range(width):
-                g[a] = 0.0
-            add_rows(g[:width], inverse, counting(spare, m), b, m)
+            product_from_left(inverse, m, b, g)
             leaving = i
             w[i] = np.inf
             if entering >= n:

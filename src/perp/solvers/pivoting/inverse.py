@@ -86,14 +86,6 @@ def shrink(inverse, m, p, r):
 
 
 @kernel
-def counting(spare, m):
-    """The numbers 0 … m − 1 in a workspace."""
-    for a in range(m):
-        spare[a] = a
-    return spare
-
-
-@kernel
 def product(inverse, m, b, out):
     """Set out = inverse b; b is padded with zeros."""
     width = padded(m)
@@ -104,3 +96,24 @@ def product(inverse, m, b, out):
         for c in range(width):
             total += inverse[a, c] * b[c]
         out[a] = total
+
+
+@kernel
+def product_from_left(inverse, m, b, out):
+    """Set out = bᵀ inverse, four rows at a time, padded with zeros."""
+    width = padded(m)
+    for c in range(width):
+        out[c] = 0.0
+    a = 0
+    while a + 3 < m:
+        f0, f1, f2, f3 = b[a], b[a + 1], b[a + 2], b[a + 3]
+        for c in range(width):
+            out[c] += (f0 * inverse[a, c] + f1 * inverse[a + 1, c]) + (
+                f2 * inverse[a + 2, c] + f3 * inverse[a + 3, c]
+            )
+        a += 4
+    while a < m:
+        f0 = b[a]
+        for c in range(width):
+            out[c] += f0 * inverse[a, c]
+        a += 1
