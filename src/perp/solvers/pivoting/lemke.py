@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from perp.problems import LCP, ProblemError, Status
+from perp.problems.infeasibility import proves_infeasible
 from perp.problems.validation import Vector, freeze, vector
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.complementary_path import ENTERING, HEADER, SIZE, WRONG, lemke_pivots, workspace
 from perp.solvers.pivoting.inverse import PAD
+from perp.solvers.pivoting.principal import repair
 from perp.solvers.pivoting.rows import (
     DONE,
-    LIMIT,
     RAY,
     SINGULAR,
     STOPPED,
@@ -58,7 +59,8 @@ class _Path:
     def __init__(self, problem: LCP, control: Control, options: LemkeOptions) -> None:
         n = self.n = problem.size
         M = dense(problem.M)
-        self.transposed = M if is_symmetric(M) else freeze(np.ascontiguousarray(M.T))
+        self.symmetric = is_symmetric(M)
+        self.transposed = M if self.symmetric else freeze(np.ascontiguousarray(M.T))
         self.q = problem.q
         self.covering = _covering(options.covering, n)
         self.integers = np.empty(HEADER + 4 * n + 4, dtype=np.int64)
@@ -153,10 +155,17 @@ def lemke(problem: LCP, control: Control, options: LemkeOptions) -> Attempt:
         outcome = _run(path, none)
     info: dict[str, Any] = {"active_set": path.basis, "pivots": path.pivots}
     attempt = Attempt(path.iterate(), path.pivots, info=info)
+    if outcome == SINGULAR or (outcome == DONE and path.integers[WRONG]):
+        attempt.reason = Status.STALLED
+        return repair(problem, control, attempt)
     if outcome == RAY:
         ray = path.ray()
         info.update(ray=ray, certificate=np.maximum(ray["z"], 0.0))
         attempt.reason = Status.INFEASIBLE
+        # of a semidefinite matrix the ray is a proof, unless round-off has led astray
+        if path.symmetric and not proves_infeasible(problem, info["certificate"]):
+            other = repair(problem, control, attempt)
+            return attempt if other.reason is Status.ITERATION_LIMIT else other
     elif outcome != DONE:
-        attempt.reason = {LIMIT: Status.ITERATION_LIMIT, STOPPED: control.reason}.get(outcome, Status.STALLED)
+        attempt.reason = control.reason if outcome == STOPPED else Status.ITERATION_LIMIT
     return attempt

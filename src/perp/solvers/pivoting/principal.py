@@ -65,6 +65,8 @@ UPDATE_FACTOR = 6
 # large enough that a block of many dependent rows is still well within working precision.
 SHIFT = 1e-7
 PROXIMAL_STEPS = 60
+# Steps in which another solver's spoilt answer must be repaired; its sides are close.
+REPAIR_STEPS = 200
 # Pivoting can do better than the tolerance for the price of one or two solves, so it does.
 SHARP = 1e-13
 
@@ -351,3 +353,16 @@ def _proximal(problem: LCP | BoxedLCP, control: Control, steps: _Steps) -> Attem
     else:
         outcome = LIMIT if best > control.tol else DONE
     return _attempt(steps, best_z, outcome)
+
+
+def repair(problem: LCP | BoxedLCP, control: Control, attempt: Attempt) -> Attempt:
+    """Go on from the sides of an answer that round-off has spoilt, and keep what is better."""
+    left = max(0, control.limit(attempt.iterations + REPAIR_STEPS) - attempt.iterations)
+    inner = Control(
+        control.measure, tol=control.tol, max_iterations=left, time_limit=control.remaining(), start=attempt.z
+    )
+    other = principal(problem, inner, PivotOptions())
+    other.iterations += attempt.iterations
+    other.info.update(pivots=other.iterations, repaired_by="principal")
+    proved = other.reason is Status.INFEASIBLE
+    return other if proved or control.measure(other.z) <= control.measure(attempt.z) else attempt
