@@ -326,7 +326,7 @@ def plot(path: Path, sizes: list[int], table: dict[str, list[float | None]]) -> 
     import matplotlib as mpl
 
     mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "perp"
+    mpl.rcParams |= {"svg.hashsalt": "perp", "svg.fonttype": "none"}
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")

@@ -14,6 +14,8 @@ Programming 73 (1996).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from perp.problems import LCP, BoxedLCP, Status
@@ -273,16 +275,18 @@ def solve_moving_bounds(problem: BoxedLCP, control: Control) -> Attempt:
     return attempt
 
 
-def _stages(rows: MovingBounds, z: Vector):
-    """Points to settle from, better and dearer ones later."""
+def _stages(rows: MovingBounds, z: Vector) -> Iterator[Vector]:
+    """Points to settle from: the start, Lemke's first answer, a few sweeps, then dearer ones."""
     if rows.control.start is not None:
         yield z
-    z = rows.sweep(z, FIRST_SWEEPS)
-    yield z
-    for shift, pattern in PATHS:
-        found = rows.follow_path(shift, pattern, np.zeros(z.size))
+    origin = np.zeros(z.size)
+    for place, (shift, pattern) in enumerate(PATHS):
+        found = rows.follow_path(shift, pattern, origin)
         if found is not None:
             yield found
+        if place == 0:
+            z = rows.sweep(z, FIRST_SWEEPS)
+            yield z
     for shift, pattern in PATHS[:PROXIMAL_PATHS]:
         found = rows.follow_path(shift, pattern, rows.best)
         if found is not None:
