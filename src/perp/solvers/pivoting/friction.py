@@ -14,6 +14,8 @@ Programming 73 (1996).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from perp.problems import LCP, BoxedLCP, Status
@@ -31,6 +33,8 @@ SHIFTS = (1e-6, 1e-8, 1e-10, 0.0)
 # the harder its pivots; another vector takes another path.
 GOLDEN, SILVER = 0.5 * (5.0**0.5 - 1.0), 2.0**0.5 - 1.0
 PATHS = ((1e-6, GOLDEN), (1e-5, SILVER), (1e-6, SILVER), (1e-4, GOLDEN), (1e-5, GOLDEN), (1e-3, SILVER))
+# Of these, how many are followed again towards the best answer so far.
+PROXIMAL_PATHS = 3
 # Exchanges in a row that may fail to halve the residual, and in all, for one shift.
 PATIENCE, EXCHANGES = 5, 30
 # Proximal steps with adapted shifts: exchanges in one, exchanges in all, the shift's change and largest.
@@ -95,6 +99,7 @@ class MovingBounds:
         self.steps = 0
         self.limit = control.limit(200 * max(problem.size, 10))
         self.stopped = False
+        self.best = np.zeros(problem.size)
 
     def look(self, z: Vector) -> float:
         """Measure z, and note when the control wants to stop for any reason but success."""
@@ -204,7 +209,7 @@ class MovingBounds:
         self.steps += 1
         return z
 
-    def with_multipliers(self, shift: float) -> tuple[LCP, np.ndarray, Vector] | None:
+    def with_multipliers(self, shift: float, center: Vector) -> tuple[LCP, np.ndarray, Vector] | None:
         """The LCP in (y, s) with z = E y + c, y the distance from the lower bound, s the upper multiplier.
 
         Returns the LCP, E and c; None where a lower bound is missing or a limiting row may be negative.
@@ -219,7 +224,8 @@ class MovingBounds:
         upper = np.flatnonzero(np.isfinite(self.hi))
         m = upper.size
         matrix = np.zeros((n + m, n + m))
-        shifted = self.M + np.diag(shift * self.scale)
+        weight = shift * self.scale
+        shifted = self.M + np.diag(weight)
         matrix[:n, :n] = shifted @ E
         matrix[upper, n + np.arange(m)] = 1.0
         matrix[n + np.arange(m), upper] = -1.0
@@ -227,12 +233,12 @@ class MovingBounds:
         moving = limited[upper]
         matrix[n + np.flatnonzero(moving), index[upper[moving]]] = width[moving]
         room = np.where(moving, width * self.lo[index[upper]], width)
-        q = np.concatenate([shifted @ c + self.q, room])
+        q = np.concatenate([shifted @ c + self.q - weight * center, room])
         return LCP(freeze(matrix), freeze(q), copy=False), E, c
 
-    def follow_path(self, shift: float, pattern: float) -> Vector | None:
-        """Lemke's answer of the shifted problem, or None."""
-        form = self.with_multipliers(shift)
+    def follow_path(self, shift: float, pattern: float, center: Vector) -> Vector | None:
+        """Lemke's answer of the problem shifted towards a center, or None."""
+        form = self.with_multipliers(shift, center)
         if form is None:
             return None
         problem, E, c = form
@@ -252,29 +258,37 @@ class MovingBounds:
 def solve_moving_bounds(problem: BoxedLCP, control: Control) -> Attempt:
     """Solve a boxed LCP with a friction index: exchanges, then Lemke's paths, then sweeps, until solved."""
     rows = MovingBounds(problem, control)
-    z = rows.project(control.begin(problem.size))
-    stages = _stages(rows, z)
-    for z in stages:
-        z, value = rows.settle_all(z)
+    first = rows.project(control.begin(problem.size))
+    least = np.inf
+    for point in _stages(rows, first):
+        z, value = rows.settle_all(point)
+        if value < least:
+            rows.best, least = z, value
         if value <= control.tol or rows.stopped:
             break
     else:
         control.reason = Status.STALLED
     if rows.steps >= rows.limit and control.best > control.tol:
         control.reason = Status.ITERATION_LIMIT
-    attempt = control.attempt(z, rows.steps)
+    attempt = control.attempt(rows.best, rows.steps)
     attempt.info.update(describe(rows.choose_sides(attempt.z), rows.steps))
     return attempt
 
 
-def _stages(rows: MovingBounds, z: Vector):
-    """Points to settle from, better and dearer ones later."""
+def _stages(rows: MovingBounds, z: Vector) -> Iterator[Vector]:
+    """Points to settle from: the start, Lemke's first answer, a few sweeps, then dearer ones."""
     if rows.control.start is not None:
         yield z
-    z = rows.sweep(z, FIRST_SWEEPS)
-    yield z
-    for shift, pattern in PATHS:
-        found = rows.follow_path(shift, pattern)
+    origin = np.zeros(z.size)
+    for place, (shift, pattern) in enumerate(PATHS):
+        found = rows.follow_path(shift, pattern, origin)
+        if found is not None:
+            yield found
+        if place == 0:
+            z = rows.sweep(z, FIRST_SWEEPS)
+            yield z
+    for shift, pattern in PATHS[:PROXIMAL_PATHS]:
+        found = rows.follow_path(shift, pattern, rows.best)
         if found is not None:
             yield found
     count = FIRST_SWEEPS

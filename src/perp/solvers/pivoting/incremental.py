@@ -12,6 +12,7 @@ import numpy as np
 
 from perp.problems import LCP, BoxedLCP, Status
 from perp.problems.boxed_kernels import clip
+from perp.problems.infeasibility import proves_infeasible
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.factors import (
     add_multiple,
@@ -23,6 +24,7 @@ from perp.solvers.pivoting.factors import (
     solve_transposed,
     solve_upper,
 )
+from perp.solvers.pivoting.principal import repair
 from perp.solvers.pivoting.rows import (
     AT_HI,
     AT_LO,
@@ -30,6 +32,7 @@ from perp.solvers.pivoting.rows import (
     FREE,
     LIMIT,
     RAY,
+    SINGULAR,
     STOPPED,
     UNSEEN,
     PivotOptions,
@@ -256,8 +259,10 @@ def drive_rows(M, q, lo, hi, integers, work, warm, worst_first, limit):
             integers[_PLACE], integers[_FREE_COUNT], integers[_TOP] = 0, k, n
             top = n
             integers[_REPAIRS_DONE] += 1
-            if not wrong or integers[_REPAIRS_DONE] > REPAIRS:
+            if not wrong:
                 return DONE, pivots
+            if integers[_REPAIRS_DONE] > REPAIRS:
+                return SINGULAR, pivots
             continue
         top = max(top, j + 1)
         integers[_TOP] = top
@@ -361,11 +366,14 @@ def drive(problem: LCP | BoxedLCP, control: Control, options: PivotOptions, *, w
     limit = control.limit(PIVOTS_PER_ROW * max(n, 4))
     every = options.check_every or (n if control.watched else 0)
     outcome, pivots = pivot(advance, z.copy, control, limit=limit, every=every)
-    attempt = Attempt(z.copy(), pivots, info=describe(sides, pivots))
+    attempt = Attempt(z.copy(), pivots, info=describe(sides, pivots, bounded=isinstance(problem, BoxedLCP)))
     if outcome == RAY:
         ray = work[n : 2 * n].copy()
         attempt.reason = Status.INFEASIBLE
         attempt.info.update(ray=ray, certificate=ray)
-    elif outcome != DONE:
+        return attempt if proves_infeasible(problem, ray) else repair(problem, control, attempt)
+    if outcome == SINGULAR:
+        return repair(problem, control, attempt)
+    if outcome != DONE:
         attempt.reason = control.reason if outcome == STOPPED else Status.ITERATION_LIMIT
     return attempt

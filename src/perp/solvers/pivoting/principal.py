@@ -65,6 +65,8 @@ UPDATE_FACTOR = 6
 # large enough that a block of many dependent rows is still well within working precision.
 SHIFT = 1e-7
 PROXIMAL_STEPS = 60
+# Steps in which another solver's spoilt answer must be repaired; its sides are close.
+REPAIR_STEPS = 200
 # Pivoting can do better than the tolerance for the price of one or two solves, so it does.
 SHARP = 1e-13
 
@@ -249,11 +251,12 @@ def principal_steps(M, q, lo, hi, integers, work, shift, symmetric, limit):
             return LIMIT, steps
 
 
-def _first_sides(problem: LCP | BoxedLCP, M: np.ndarray, lo: Vector, hi: Vector) -> np.ndarray:
+@kernel
+def first_sides(M, q, lo, hi, scale, sides):
     """Sides of a cold start: those of every row solved by itself, with all others at zero."""
-    diagonal = M.diagonal()
-    alone = -problem.q / np.where(diagonal > 0, diagonal, problem.column_scale)
-    return sides_of(alone, lo, hi)
+    for i in range(q.size):
+        z = -q[i] / (M[i, i] if M[i, i] > 0.0 else scale[i])
+        sides[i] = AT_HI if z >= hi[i] else (AT_LO if z <= lo[i] else FREE)
 
 
 class _Steps:
@@ -263,6 +266,7 @@ class _Steps:
         n = problem.size
         self.M = dense(problem.M)
         self.q = problem.q
+        self.bounded = isinstance(problem, BoxedLCP)
         self.lo, self.hi = bounds_of(problem)
         self.symmetric = is_symmetric(self.M)
         self.integers = np.empty(2 + 5 * n, dtype=np.int64)
@@ -275,7 +279,7 @@ class _Steps:
         self.limit = control.limit(STEPS_PER_ROW * max(n, 4))
         self.steps = 0
         if control.start is None:
-            self.sides[:] = _first_sides(problem, self.M, self.lo, self.hi)
+            first_sides(self.M, self.q, self.lo, self.hi, problem.column_scale, self.sides)
         else:
             self.sides[:] = sides_of(control.start, self.lo, self.hi)
 
@@ -312,14 +316,14 @@ def principal(problem: LCP | BoxedLCP, control: Control, options: PivotOptions) 
     outcome = steps.run(0.0)
     if outcome == SINGULAR:
         return _proximal(problem, control, steps)
-    return _attempt(steps, steps.iterate(), outcome)
+    return _attempt(steps, steps.z.copy() if outcome == DONE else steps.iterate(), outcome)
 
 
 def _attempt(steps: _Steps, z: Vector, outcome: int) -> Attempt:
-    reason = {LIMIT: Status.ITERATION_LIMIT, STOPPED: steps.control.reason, SINGULAR: Status.STALLED}.get(
-        outcome
-    )
-    return Attempt(z, steps.steps, reason, describe(steps.sides, steps.steps))
+    reasons = {LIMIT: Status.ITERATION_LIMIT, STOPPED: steps.control.reason, SINGULAR: Status.STALLED}
+    reason = reasons.get(outcome)
+    info = describe(steps.sides, steps.steps, bounded=steps.bounded)
+    return Attempt(z, steps.steps, reason, info)
 
 
 def _proximal(problem: LCP | BoxedLCP, control: Control, steps: _Steps) -> Attempt:
@@ -349,3 +353,16 @@ def _proximal(problem: LCP | BoxedLCP, control: Control, steps: _Steps) -> Attem
     else:
         outcome = LIMIT if best > control.tol else DONE
     return _attempt(steps, best_z, outcome)
+
+
+def repair(problem: LCP | BoxedLCP, control: Control, attempt: Attempt) -> Attempt:
+    """Go on from the sides of an answer that round-off has spoilt, and keep what is better."""
+    left = max(0, control.limit(attempt.iterations + REPAIR_STEPS) - attempt.iterations)
+    inner = Control(
+        control.measure, tol=control.tol, max_iterations=left, time_limit=control.remaining(), start=attempt.z
+    )
+    other = principal(problem, inner, PivotOptions())
+    other.iterations += attempt.iterations
+    other.info.update(pivots=other.iterations, repaired_by="principal")
+    proved = other.reason is Status.INFEASIBLE
+    return other if proved or control.measure(other.z) <= control.measure(attempt.z) else attempt

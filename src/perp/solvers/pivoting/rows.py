@@ -129,14 +129,13 @@ def sides_of(start: Vector, lo: Vector, hi: Vector) -> np.ndarray:
     return sides
 
 
-def describe(sides: np.ndarray, pivots: int) -> dict[str, Any]:
+def describe(sides: np.ndarray, pivots: int, *, bounded: bool = True) -> dict[str, Any]:
     """What every active-set solver tells the user.
 
     `active_set` lists the rows whose w is zero by construction, `at_upper` those that rest at their upper
-    bound.
+    bound where there are any.
     """
-    return {
-        "active_set": np.flatnonzero(sides == FREE),
-        "at_upper": np.flatnonzero(sides == AT_HI),
-        "pivots": pivots,
-    }
+    info: dict[str, Any] = {"active_set": np.flatnonzero(sides == FREE), "pivots": pivots}
+    if bounded:
+        info["at_upper"] = np.flatnonzero(sides == AT_HI)
+    return info
