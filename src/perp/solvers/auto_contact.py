@@ -7,7 +7,7 @@ Newton steps refine what is nearly solved. What was done is in `Solution.info`: 
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -84,13 +84,20 @@ def _warm(problem: ContactProblem, control: Control) -> Attempt | None:
     return stages.finish(True) if stages.check() or stages.refine() else None
 
 
-def _one_call(problem: ContactProblem, control: Control) -> Attempt:
-    """The sweeps of a small problem in one compiled call; the other stages only where they are needed."""
+@cache
+def _kernels() -> tuple[Any, Any]:
+    """The compiled first stage for dense and for sparse W; an import statement would cost a microsecond a call."""
     from perp.solvers.contact.staged import sweep_dense, sweep_sparse
 
+    return sweep_dense, sweep_sparse
+
+
+def _one_call(problem: ContactProblem, control: Control) -> Attempt:
+    """The sweeps of a small problem in one compiled call; the other stages only where they are needed."""
+    sweep_dense, sweep_sparse = _kernels()
     W: Any = problem.W
     sets = problem.sets
-    first = freeze(np.zeros(problem.size)) if control.start is None else freeze(control.start)
+    first = control.begin(problem.size)
     rest = (
         problem.q, sets.kind, sets.start, sets.a, sets.b, problem.rolling_length, problem.relaxed,
         first, control.tol,
