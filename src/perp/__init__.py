@@ -42,7 +42,7 @@ from perp.problems import (
 
 if TYPE_CHECKING:
     from perp.files import load, load_guess
-    from perp.solvers import SolverInfo, register, solve, solvers
+    from perp.solvers import SolverInfo, register, solve, solve_many, solvers
 
 __version__ = "0.1.0"
 
@@ -52,6 +52,7 @@ _LAZY = {
     "load_guess": "perp.files",
     "register": "perp.solvers",
     "solve": "perp.solvers",
+    "solve_many": "perp.solvers",
     "solvers": "perp.solvers",
     "SolverInfo": "perp.solvers",
 }
@@ -88,6 +89,7 @@ __all__ = [
     "residual",
     "residuals",
     "solve",
+    "solve_many",
     "solvers",
 ]
 

@@ -190,6 +190,8 @@ class _Stages:
 
     def newton(self) -> bool:
         """The proximal Newton stage from each start in turn. Returns whether to stop."""
+        if self.problem.size <= ONE_CALL and self._plunge():
+            return True
         factors, rho = self.factors, self.rho
         relaxation: Vector | None = None
         for start in STARTS:
@@ -207,6 +209,30 @@ class _Stages:
             if self.exhausted():
                 return False
         return self.problem.relaxed and self._descend()
+
+    def _plunge(self) -> bool:
+        """Unregularised Newton steps from the sweeps as long as each halves the residual: often all that is needed."""
+        from perp.solvers.contact.canonical import velocity
+        from perp.solvers.contact.newton_system import newton_step
+        from perp.solvers.contact.residual import norm, residual_at
+        from perp.solvers.contact.sweep import WORKSPACE, sweeps
+
+        n, size = self.problem.size, norm(self.blocks.q)
+        x, u, dx, work = self.swept.copy(), np.empty(n), np.zeros(n), np.zeros(WORKSPACE)
+        value = residual_at(self.blocks, x, u, size, work)
+        for _ in range(REFINEMENTS):
+            newton_step(self.blocks, self.factors, self.rho, 1e-10, x, u, dx)
+            x += dx
+            self.steps += 1
+            sweeps(self.blocks, x, 2)
+            new = residual_at(self.blocks, x, u, size, work)
+            if not new < 0.5 * value:
+                return False
+            value = new
+            self.best = x.copy()
+            if value <= self.tol:
+                return self.check()
+        return False
 
     def _proximal(self, start: Start, factors: Any, rho: Vector, x: Vector) -> bool:
         from perp.solvers.contact.proximal import proximal_point

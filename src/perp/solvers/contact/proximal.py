@@ -75,7 +75,7 @@ def smooth(blocks, rho, x, u, count, size, value, trial, work):
 
 @njit(cache=True, nogil=True)
 def newton_iterations(blocks, factors, rho, size, x, target, limit, sweep_count):
-    """Newton steps with sweeps and a halving line search on the merit, in place.
+    """Newton steps with sweeps and a short line search on the merit, in place.
 
     Returns:
         The merit reached and the number of steps.
@@ -89,17 +89,18 @@ def newton_iterations(blocks, factors, rho, size, x, target, limit, sweep_count)
         newton_step(blocks, factors, rho, 0.0, x, u, dx)
         steps += 1
         t, accepted, new = 1.0, False, value
-        for _ in range(4):
+        for _ in range(3):
             for i in range(n):
                 point[i] = x[i] + t * dx[i]
             new = merit(blocks, rho, point, u, size, work)
             if new < 1e300:
-                if new > target:
+                # a step that did well needs no repair
+                if new > target and new > 0.3 * value:
                     new = smooth(blocks, rho, point, u, sweep_count, size, new, trial, work)
                 if new < (1.0 - 0.01 * t) * value:
                     accepted = True
                     break
-            t *= 0.5
+            t *= 0.4
         if accepted:
             x[:] = point
             value = new
