@@ -16,7 +16,9 @@ GRAVITY, STEP, MASS = 9.81, 0.01, 2.0
 
 
 def _families():
-    spec = importlib.util.spec_from_file_location("contact_families", ROOT / "benchmarks" / "contact_families.py")
+    spec = importlib.util.spec_from_file_location(
+        "contact_families", ROOT / "benchmarks" / "contact_families.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -34,7 +36,9 @@ def block_on_slope(angle: float, mu: float) -> perp.ContactProblem:
 def test_block_on_slope_sticks_below_the_friction_angle():
     solution = perp.solve(block_on_slope(0.4, 0.6))
     weight = MASS * GRAVITY * STEP
-    np.testing.assert_allclose(solution.impulse, weight * np.array([np.cos(0.4), -np.sin(0.4), 0.0]), atol=1e-12)
+    np.testing.assert_allclose(
+        solution.impulse, weight * np.array([np.cos(0.4), -np.sin(0.4), 0.0]), atol=1e-12
+    )
     np.testing.assert_allclose(solution.velocity, 0.0, atol=1e-12)
 
 
@@ -52,7 +56,9 @@ def test_elliptic_friction_slides_against_the_ellipse_and_not_against_the_veloci
     normal, friction = solution.impulse[0], solution.impulse[1:]
     scaled = np.array([0.2, 0.6]) ** 2 * solution.velocity[1:]
     assert np.hypot(friction[0] / 0.2, friction[1] / 0.6) == pytest.approx(normal, rel=1e-9)
-    np.testing.assert_allclose(friction / np.linalg.norm(friction), -scaled / np.linalg.norm(scaled), atol=1e-8)
+    np.testing.assert_allclose(
+        friction / np.linalg.norm(friction), -scaled / np.linalg.norm(scaled), atol=1e-8
+    )
 
 
 def test_relaxation_lifts_a_sliding_block_by_its_known_speed():

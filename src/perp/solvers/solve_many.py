@@ -1,7 +1,7 @@
 """`solve_many`: independent problems on all cores, with the same answers as one after another.
 
-Compiled kernels release Python's lock, so threads share the work without copying a problem; each problem is solved by one
-thread with the same code as `solve`, so that the bits do not depend on their number.
+Compiled kernels release Python's lock, so threads share the work without copying a problem; each problem is
+solved by one thread with the same code as `solve`, so that the bits do not depend on their number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from perp.solvers.solve import solve
 
 
 def solve_many(
-    problems: Iterable[Problem], solver: str = "auto", *, threads: int | None = None, throw: bool = True, **options: Any
+    problems: Iterable[Problem],
+    solver: str = "auto",
+    *,
+    threads: int | None = None,
+    throw: bool = True,
+    **options: Any,
 ) -> list[Solution]:
     """Solve independent problems at once.
 
@@ -35,7 +40,8 @@ def solve_many(
     """
     listed = list(problems)
     count = max(1, min(_cores() if threads is None else threads, len(listed)))
-    # neighbours in the list go to one thread in turn: a chunk is long enough for its own bookkeeping not to matter
+    # neighbours in the list go to one thread in turn: a chunk is long enough for its own bookkeeping not to
+    # matter
     chunk = max(1, len(listed) // (8 * count))
     chunks = [listed[k : k + chunk] for k in range(0, len(listed), chunk)]
 
