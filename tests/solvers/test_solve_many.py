@@ -33,6 +33,6 @@ def test_nothing_to_solve_gives_nothing():
 
 
 def test_first_failure_is_raised():
-    squeezed = perp.LCP([[0.0]], [-1.0])
+    squeezed = perp.LCP(np.zeros((1, 1)), -np.ones(1))
     with pytest.raises(perp.NotSolved):
-        perp.solve_many([perp.LCP([[1.0]], [-1.0]), squeezed], "pgs", max_iterations=5)
+        perp.solve_many([perp.LCP(np.eye(1), -np.ones(1)), squeezed], "pgs", max_iterations=5)
