@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,11 @@ LARGEST_NEWTON = 30_000
 MORE_SWEEPS = 20_000
 # Below this residual plain Newton steps without a line search are worth a try.
 NEARLY = 1e-3
-REFINEMENTS = 8
+REFINEMENTS = 6
+# Scales by which the last refinement tells open, stick and slip apart: near-ties fall differently with each.
+REFINEMENT_SCALES, REFINEMENT_WEIGHTS = (1.0, 10.0, 0.1, 100.0, 0.01), (1e-12, 1e-6)
+# A refinement whose residual is so many times larger is kept from the shared test, which would end the solve.
+DIVERGED = 1e6
 
 
 class Start(NamedTuple):
@@ -154,6 +159,8 @@ class Stages:
                 return True
             if self.exhausted():
                 return False
+        if self.refine(REFINEMENT_SCALES, REFINEMENT_WEIGHTS):
+            return True
         return self.problem.relaxed and self._descend()
 
     def _plunge(self) -> bool:
@@ -216,29 +223,31 @@ class Stages:
 
         return newton_scale(self.blocks)
 
-    def refine(self) -> bool:
+    def refine(self, scales: tuple[float, ...] = (1.0,), weights: tuple[float, ...] = (1e-12,)) -> bool:
         """Plain Newton steps from the best point: they reach round-off where a line search is blind."""
         from perp.solvers.contact.canonical import velocity
         from perp.solvers.contact.newton_system import newton_step
 
         if not self.control.best < NEARLY:
             return False
-        x, u, dx = self.best.copy(), np.empty(self.best.size), np.zeros(self.best.size)
-        for _ in range(REFINEMENTS):
-            if self.exhausted():
-                return False
-            velocity(self.blocks, x, u)
-            newton_step(self.blocks, self.factors, self.rho, 1e-12, x, u, dx)
-            x += dx
-            self.steps += 1
-            if not np.isfinite(x).all():
-                return False
-            before, kept = self.control.best, self.best
-            self.best = x.copy()
-            if self.check():
-                return True
-            if not self.control.best < before:
-                self.best = kept
+        u, dx = np.empty(self.best.size), np.zeros(self.best.size)
+        for scale, weight in product(scales, weights):
+            x = self.best.copy()
+            for _ in range(REFINEMENTS):
+                if self.exhausted():
+                    return False
+                velocity(self.blocks, x, u)
+                newton_step(self.blocks, self.factors, scale * self.rho, weight, x, u, dx)
+                x += dx
+                self.steps += 1
+                if not np.isfinite(x).all():
+                    break
+                before, kept = self.control.best, self.best
+                self.best = x.copy()
+                if self.control.measure(self.blocks.scale * x) <= DIVERGED * before and self.check():
+                    return True
+                if not self.control.best < before:
+                    self.best = kept
         return False
 
     def _relaxation(self, factors: Any, rho: Vector) -> Vector:
