@@ -20,6 +20,9 @@ ONE_CALL = 400
 # The order of elimination needs count² / 8 bytes: beyond this many constraints sweeps go on instead.
 LARGEST_NEWTON = 30_000
 MORE_SWEEPS = 20_000
+# From this many constraints on, contacts in space fill the factors so much that sweeps come first, as long as
+# they promise the tolerance within so many more.
+SWEEPS_FIRST, PATIENCE = 3000, 400
 # Below this residual plain Newton steps without a line search are worth a try.
 NEARLY = 1e-3
 REFINEMENTS = 6
@@ -89,9 +92,10 @@ class Stages:
         """All stages from the control's start."""
         self.begin(self.control.begin(self.problem.size))
         stop = self.check() or self.sweep()
-        if not stop and self.problem.contact_count > LARGEST_NEWTON:
+        in_space = self.problem.size > 2.5 * self.problem.contact_count
+        if not stop and in_space and self.problem.contact_count > SWEEPS_FIRST:
             stop = self.sweep_on()
-        elif not stop:
+        if not stop and not self.exhausted() and self.problem.contact_count <= LARGEST_NEWTON:
             stop = self.newton()
         return self.finish(stop)
 
@@ -127,16 +131,22 @@ class Stages:
         return stop
 
     def sweep_on(self) -> bool:
-        """Sweeps without end: for problems that are too large for Newton's order of elimination."""
+        """Many sweeps, for problems whose elimination fills in: until their rate promises too little."""
         from perp.solvers.contact.sweep import sweeps
 
         stop = False
+        large = self.problem.contact_count > LARGEST_NEWTON
         while not stop and self.sweeps < min(MORE_SWEEPS, self.limit):
-            count = max(10, self.sweeps // 8)
+            count = max(20, self.sweeps // 4)
+            before = self.control.best
             sweeps(self.blocks, self.swept, count)
             self.sweeps += count
-            self.best = self.swept
+            self.best = self.swept.copy()
             stop = self.check()
+            fall = np.log(before / self.control.best)
+            needed = np.log(self.control.best / self.control.tol)
+            if not large and self.sweeps > PATIENCE and needed * count > PATIENCE * fall:
+                break
         return stop
 
     def newton(self) -> bool:
