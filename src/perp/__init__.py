@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from perp.certify import Certificate, certify
     from perp.files import load, load_guess
     from perp.simulation import Simulation
-    from perp.solvers import SolverInfo, register, solve, solvers
+    from perp.solvers import SolverInfo, register, solve, solve_many, solvers
 
 __version__ = "0.1.0"
 
@@ -56,6 +56,7 @@ _LAZY = {
     "load_guess": "perp.files",
     "register": "perp.solvers",
     "solve": "perp.solvers",
+    "solve_many": "perp.solvers",
     "solvers": "perp.solvers",
     "SolverInfo": "perp.solvers",
     "Simulation": "perp.simulation",
@@ -96,6 +97,7 @@ __all__ = [
     "residual",
     "residuals",
     "solve",
+    "solve_many",
     "solvers",
 ]
 

@@ -109,6 +109,8 @@ def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
     """The residual at z and the w that belongs to it; infinite where z or w is not finite."""
     from perp.problems.boxed_kernels import relative_norm
 
+    if isinstance(problem, ContactProblem) and problem.dynamics is None:
+        return _judge_contact(problem, z)
     if not np.isfinite(z).all():
         return np.inf, np.full(problem.size, np.nan)
     w = slack(problem, z)
@@ -116,6 +118,20 @@ def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
         return np.inf, w
     value = relative_norm(natural_map(problem, z, w), data_size(problem))
     return (value, w) if np.isfinite(value) else (np.inf, w)
+
+
+def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vector]:
+    """The same in one compiled call: small contact problems are solved in microseconds."""
+    from perp.problems.set_kernels import judge_dense, judge_sparse
+
+    W, sets = problem.W, problem.sets
+    rest = (
+        problem.q, problem.row_scale, sets.kind, sets.start, sets.a, sets.b,
+        problem.column_scale, problem.rolling_length, problem.relaxed, freeze(impulse),
+    )  # fmt: skip
+    if is_sparse(W):
+        return judge_sparse(W.data, W.indices, W.indptr, *rest)
+    return judge_dense(W, *rest)
 
 
 def residual(problem: Problem, z: Any) -> float:

@@ -20,7 +20,7 @@ SETS = {
     "box": lambda mu, r: perp.Box(-mu, r),
     "coulomb": lambda mu, r: perp.Coulomb(mu),
     "planar": lambda mu, r: perp.Coulomb(mu, dimension=2),
-    "elliptic": lambda mu, r: perp.Elliptic(mu, r),
+    "elliptic": perp.Elliptic,
     "flat elliptic": lambda mu, r: perp.Elliptic(0.0, mu),
     "rolling": lambda mu, r: perp.Rolling(mu, 0.1 * r),
 }

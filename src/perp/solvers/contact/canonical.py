@@ -1,9 +1,10 @@
 """Contact problems in the one form that the compiled solvers work on.
 
-Two kinds of constraint are left: a scalar row with bounds (Free, Nonnegative, Box), and a contact with a normal row and
-one or two discs of friction. An elliptic disc is a circular one of radius μ after the change λ_T = t λ̃_T, ũ_T = t u_T with
-t ≤ 1 per tangent, since normal cones follow a linear map; kernels make that change on the spot. Rolling rows are scaled
-to velocities once: W̃ = T W T is kept in blocks, one per pair of constraints that act on each other.
+Two kinds of constraint are left: a scalar row with bounds (Free, Nonnegative, Box), and a contact with a
+normal row and one or two discs of friction. An elliptic disc is a circular one of radius μ after the change
+λ_T = t λ̃_T, ũ_T = t u_T with t ≤ 1 per tangent, since normal cones follow a linear map; kernels make that
+change on the spot. Rolling rows are scaled to velocities once: W̃ = T W T is kept in blocks, one per pair of
+constraints that act on each other.
 """
 
 from __future__ import annotations
@@ -22,19 +23,14 @@ class Blocks(NamedTuple):
     """A contact problem in canonical form; constraint c has rows start[c] … start[c+1]−1.
 
     Attributes:
-        start: Row offsets, shape (count + 1,).
-        low, high: Bounds of scalar rows; zero for contacts.
-        mu, mu_r: Friction coefficients; `mu` is −1 for scalar rows, `mu_r` −1 without a second disc.
-        t1, t2: The change that makes an elliptic disc circular; 1 for the other sets.
-        scale: T, shape (rows,).
-        q: T q, shape (rows,).
-        first: Offsets of the blocks of a constraint in `column`, shape (count + 1,).
-        column: Which constraint a block belongs to; ascending in each row of blocks, the diagonal always there.
-        at: Where a block begins in `data`, shape (blocks,).
-        diagonal: Which block is the diagonal one, shape (count,).
-        data: The entries of all blocks, each in rows.
-        d: Largest velocity that a unit impulse of each constraint causes, shape (count,).
-        relaxed: Whether Γ is left out.
+        start: Row offsets, shape (count + 1,). low, high: Bounds of scalar rows; zero for contacts. mu, mu_r:
+        Friction coefficients; `mu` is −1 for scalar rows, `mu_r` −1 without a second disc. t1, t2: The change
+        that makes an elliptic disc circular; 1 for the other sets. scale: T, shape (rows,). q: T q, shape
+        (rows,). first: Offsets of the blocks of a constraint in `column`, shape (count + 1,). column: Which
+        constraint a block belongs to; ascending in each row of blocks, the diagonal always there. at: Where a
+        block begins in `data`, shape (blocks,). diagonal: Which block is the diagonal one, shape (count,).
+        data: The entries of all blocks, each in rows. d: Largest velocity that a unit impulse of each
+        constraint causes, shape (count,). relaxed: Whether Γ is left out.
     """
 
     start: np.ndarray

@@ -1,9 +1,9 @@
 """One Newton step of a contact problem in canonical form.
 
-The derivative of constraint c is B_c dx_c + C_c Σ_c' W_cc' dx_c', with B and C from `linearise` and σ d added to the
-diagonal of W so that a singular W is no obstacle. Open constraints know their dx at once and drop out; the others are
-eliminated block by block along the order of `elimination`, row by row, with the forward substitution on the way.
-Pivoting happens inside the diagonal blocks only.
+The derivative of constraint c is B_c dx_c + C_c Σ_c' W_cc' dx_c', with B and C from `linearise` and σ d added
+to the diagonal of W so that a singular W is no obstacle. Open constraints know their dx at once and drop out;
+the others are eliminated block by block along the order of `elimination`, row by row, with the forward
+substitution on the way. Pivoting happens inside the diagonal blocks only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from perp.solvers.contact.sweep import TINY
 
 @njit(cache=True, nogil=True)
 def _invert(block, size, floor, out, work):
-    """The inverse of a block of up to five rows by Gauss–Jordan with row pivoting; False when it had to be perturbed."""
+    """The inverse of a block of up to five rows by Gauss–Jordan with row pivoting.
+
+    False when it had to be perturbed.
+    """
     healthy = True
     for r in range(size):
         for s in range(size):
@@ -52,7 +55,7 @@ def _invert(block, size, floor, out, work):
 @njit(cache=True, nogil=True)
 def _assemble_row(c, start, sigma, d, first, column, at, diagonal, data, closed, B, C, dx, row, stride, rhs):
     """Row c of the Newton matrix into the blocks of `row`, and its right-hand side (−F is there already)."""
-    i, size = start[c], start[c + 1] - start[c]
+    _i, size = start[c], start[c + 1] - start[c]
     for k in range(first[c], first[c + 1]):
         o, p = column[k], at[k]
         j = start[o]
@@ -148,7 +151,8 @@ def newton_step(blocks, factors, rho, sigma, x, u, dx):
         factors: What `elimination.eliminate` returned.
         rho: Scale of each constraint for choosing between open, stick and slip.
         sigma: Weight of the proximal term, relative to rho.
-        x, u: Impulses and velocities.
+        x: Impulses.
+        u: Velocities.
         dx: The answer.
 
     Returns:

@@ -1,4 +1,7 @@
-"""The residual of a contact problem in canonical form, for stopping compiled loops; `solve` measures its own."""
+"""The residual of a contact problem in canonical form, for stopping compiled loops.
+
+`solve` measures its own.
+"""
 
 from __future__ import annotations
 

@@ -58,7 +58,10 @@ def _rest(i, c, start, q, first, column, at, diagonal, data, x):
 
 @njit(cache=True, nogil=True)
 def _rolling(c, start, mu, mu_r, data, p, b, x):
-    """A rolling contact: normal and sliding with rolling fixed, then rolling, each exact; half steps if they fight."""
+    """A rolling contact: normal and sliding with rolling fixed, then rolling, each exact.
+
+    Half steps if they fight.
+    """
     i = start[c]
     r1, r2 = x[i + 3], x[i + 4]
     weight, last = 1.0, math.inf
