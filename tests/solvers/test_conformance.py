@@ -35,9 +35,11 @@ PROBLEMS: dict[str, perp.problems.Problem] = {
     "contact scalar sets": generators.contact(9, 6, kinds=(0, 1, 2)),
     "contact relaxed": generators.contact(6, 7, kinds=(3, 4, 5)).as_relaxed(),
 }
+# Vendors answer as well as they can: tests/solvers/external asks that they are judged, not that they are right.
+OURS = [info for info in perp.solvers() if info.family != "external"]
 CASES = [
     pytest.param(info.name, name, id=f"{info.name}: {name}")
-    for info in perp.solvers()
+    for info in OURS
     for name, problem in PROBLEMS.items()
     if info.available and info in perp.solvers(problem)
 ]
@@ -53,4 +55,4 @@ def test_solver_solves_what_it_claims(solver, name):
 
 def test_every_solver_is_exercised():
     tested = {case.values[0] for case in CASES}
-    assert {info.name for info in perp.solvers() if info.available} <= tested
+    assert {info.name for info in OURS if info.available} <= tested
