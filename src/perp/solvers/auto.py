@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perp.problems import LCP, BoxedLCP, ContactProblem, Problem, Status
+from perp.problems import LCP, MCP, BoxedLCP, ContactProblem, Problem, Status
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
 
@@ -14,13 +14,23 @@ def candidates(problem: Problem) -> list[str]:
     """Names of solvers to try, in order."""
     if isinstance(problem, ContactProblem):
         return ["block-gauss-seidel"]
+    if isinstance(problem, MCP):
+        return ["mcp-newton"]
     if isinstance(problem, BoxedLCP):
         return ["pgs"]
     return ["lemke", "pgs"] if problem.size <= LARGEST_TABLEAU else ["pgs", "lemke"]
 
 
+def _refuses(problem: Problem) -> str | None:
+    affine = isinstance(problem, MCP) and problem.M is not None
+    return "an affine MCP is better solved as a boxed LCP" if affine else None
+
+
 @registry.register(
-    "auto", takes=(LCP, BoxedLCP, ContactProblem), summary="chooses among the others and says which it used"
+    "auto",
+    takes=(LCP, BoxedLCP, MCP, ContactProblem),
+    summary="chooses among the others and says which it used",
+    refuses=_refuses,
 )
 def auto(problem: Problem, control: Control, options: object) -> Attempt:
     """Try the candidates in order until the shared residual is met."""
