@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perp.formulations.affine_as_boxed import affine_as_boxed
 from perp.problems import LCP, MCP, BoxedLCP, ContactProblem, Problem, Status
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
@@ -21,19 +22,17 @@ def candidates(problem: Problem) -> list[str]:
     return ["lemke", "pgs"] if problem.size <= LARGEST_TABLEAU else ["pgs", "lemke"]
 
 
-def _refuses(problem: Problem) -> str | None:
-    affine = isinstance(problem, MCP) and problem.M is not None
-    return "an affine MCP is better solved as a boxed LCP" if affine else None
-
-
 @registry.register(
     "auto",
     takes=(LCP, BoxedLCP, MCP, ContactProblem),
     summary="chooses among the others and says which it used",
-    refuses=_refuses,
 )
 def auto(problem: Problem, control: Control, options: object) -> Attempt:
     """Try the candidates in order until the shared residual is met."""
+    if isinstance(problem, MCP) and problem.M is not None:
+        attempt = auto(affine_as_boxed(problem).problem, control, options)  # type: ignore[arg-type]
+        attempt.info["formulation"] = "affine"
+        return attempt
     tried: list[str] = []
     best: tuple[float, Attempt, str] | None = None
     iterations = 0
