@@ -72,7 +72,7 @@ def test_a_cone_solver_takes_an_exact_problem_through_the_exact_formulation() ->
     assert solution.info["outer_iterations"] >= 1
 
 
-@pytest.mark.parametrize("name", ["sphere-on-slope", "stack", "wedge", "slider-crank", "chain"])
+@pytest.mark.parametrize("name", ["sphere-on-slope", "stack", "wedge", "slider-crank", "chain", "pile"])
 @pytest.mark.parametrize("formulation", ["primal", "dual_fixed_point", "equations_of_motion"])
 def test_exact_formulations_solve_every_model(name: str, formulation: str) -> None:
     problem = build(name).problem
