@@ -80,10 +80,13 @@ def whole_numbers(words: list[bytes], name: str, *, least: int = 0) -> np.ndarra
 
 def numbers(words: list[bytes], name: str) -> np.ndarray:
     """Words as real numbers."""
-    for word in words:
-        if not is_number(word):
-            raise ProblemError(f"{name}: {show(word)} is not a number")
-    return np.fromiter(map(float, words), dtype=np.float64, count=len(words))
+    try:
+        if b"_" not in b"".join(words):
+            return np.fromiter(map(float, words), dtype=np.float64, count=len(words))
+    except ValueError:
+        pass
+    wrong = next(word for word in words if not is_number(word))
+    raise ProblemError(f"{name}: {show(wrong)} is not a number")
 
 
 def is_number(word: bytes) -> bool:

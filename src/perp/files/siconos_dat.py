@@ -36,7 +36,7 @@ def parse_problem(text: bytes) -> Problem:
     """The problem that a file's text holds.
 
     Raises:
-        ProblemError: The text is not a Siconos problem, or its numbers make no sense; the message is that of
+        ProblemError: The text is not a Siconos problem, or its numbers make no sense; the message comes from
             the kind of problem that got furthest.
     """
     words = split(text)
@@ -49,7 +49,7 @@ def parse_problem(text: bytes) -> Problem:
             _check_rest(cursor.rest(), kind)
         except ProblemError as error:
             if cursor.taken > furthest:
-                furthest, failure = cursor.taken, f"as a {kind} problem: {error}"
+                furthest, failure = cursor.taken, f"as {kind}: {error}"
         else:
             return problem
     raise ProblemError(failure)
