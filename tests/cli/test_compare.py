@@ -89,3 +89,17 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture, words: list[str], 
     assert out == ""
     assert complaint in err
     assert err.count("\n") == 1
+
+
+def test_the_commands_of_the_page_run(
+    capsys: pytest.CaptureFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).parents[2] / "docs" / "three-formulations.md"
+    monkeypatch.chdir(tmp_path)
+    lines = [line.split("#")[0].split() for line in page.read_text(encoding="utf-8").splitlines()]
+    commands = [words[2:] for words in lines if words[:2] == ["perp", "compare"]]
+    assert len(commands) == 5
+    for words in commands:
+        code, out, err = run(capsys, *words, *([] if "--solver" in words else ["--solver", "perp"]))
+        assert code == 0, (words, err)
+        assert "exact" in out

@@ -72,7 +72,7 @@ def test_a_cone_solver_takes_an_exact_problem_through_the_exact_formulation() ->
     assert solution.info["outer_iterations"] >= 1
 
 
-@pytest.mark.parametrize("name", ["sphere-on-slope", "stack", "wedge", "slider-crank", "chain"])
+@pytest.mark.parametrize("name", ["sphere-on-slope", "stack", "wedge", "slider-crank", "chain", "pile"])
 @pytest.mark.parametrize("formulation", ["primal", "dual_fixed_point", "equations_of_motion"])
 def test_exact_formulations_solve_every_model(name: str, formulation: str) -> None:
     problem = build(name).problem
@@ -145,3 +145,12 @@ def test_an_open_contact_carries_nothing() -> None:
         )
         assert solution.z[3:] == pytest.approx(0.0, abs=1e-8)
         assert solution.z[:3] == pytest.approx([1.0, -0.2, 0.0], abs=1e-8)
+
+
+@pytest.mark.parametrize("formulation", ["dual", "primal", "dual_fixed_point", "equations_of_motion"])
+def test_a_problem_without_solution_is_not_called_solved_and_an_empty_one_is(formulation: str) -> None:
+    solver = COLUMNS.get(formulation, "cone-interior")
+    torn = perp.ContactProblem(np.zeros((1, 1)), [1.0], [perp.Free()])
+    assert perp.solve(torn, solver, formulation=formulation, throw=False).status is Status.STALLED
+    empty = perp.ContactProblem(np.zeros((0, 0)), np.zeros(0), [])
+    assert perp.solve(empty, solver, formulation=formulation).solved

@@ -35,10 +35,11 @@ PROBLEMS: dict[str, perp.problems.Problem] = {
     "contact scalar sets": generators.contact(9, 6, kinds=(0, 1, 2)),
     "contact relaxed": generators.contact(6, 7, kinds=(3, 4, 5)).as_relaxed(),
 }
-VENDORS = {info.name for info in perp.solvers() if info.family == "external"}
+# Vendors answer as well as they can: tests/solvers/external asks that they are judged, not that they are right.
+OURS = [info for info in perp.solvers() if info.family != "external"]
 CASES = [
     pytest.param(info.name, name, id=f"{info.name}: {name}")
-    for info in perp.solvers()
+    for info in OURS
     for name, problem in PROBLEMS.items()
     if info.available and info in perp.solvers(problem)
 ]
@@ -46,14 +47,12 @@ CASES = [
 
 @pytest.mark.parametrize(("solver", "name"), CASES)
 def test_solver_solves_what_it_claims(solver, name):
-    # what a vendor's interior point leaves over, our residual shows; its own limits are not ours to tighten
-    tol = 1e-5 if solver in VENDORS else 1e-8
-    solution = perp.solve(PROBLEMS[name], solver, tol=tol)
-    assert solution.residual <= tol
+    solution = perp.solve(PROBLEMS[name], solver)
+    assert solution.residual <= 1e-8
     if name.startswith("LCP known"):
         np.testing.assert_allclose(solution.z, [1, 2, 0], atol=1e-7)
 
 
 def test_every_solver_is_exercised():
     tested = {case.values[0] for case in CASES}
-    assert {info.name for info in perp.solvers() if info.available} <= tested
+    assert {info.name for info in OURS if info.available} <= tested

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from perp.problems import LCP, BoxedLCP, ContactProblem, Status
+from perp.formulations.affine_as_boxed import affine_as_boxed
+from perp.problems import LCP, MCP, BoxedLCP, ContactProblem, Status
 from perp.problems.infeasibility import proves_infeasible
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
@@ -15,8 +16,10 @@ LARGEST_DENSE = 2000
 LARGEST_ENUMERATION = 12
 
 
-def candidates(problem: LCP | BoxedLCP) -> list[str]:
-    """Solvers to try in order: block pivoting where M is symmetric, Lemke where not, sweeps for large ones."""
+def candidates(problem: LCP | BoxedLCP | MCP) -> list[str]:
+    """Solvers to try in order: block pivoting where M is symmetric, Lemke where not, sweeps if large."""
+    if isinstance(problem, MCP):
+        return ["mcp-newton"]
     from perp.solvers.pivoting.rows import dense, has_moving_bounds, is_symmetric
 
     if isinstance(problem, BoxedLCP) and has_moving_bounds(problem):
@@ -33,12 +36,18 @@ def candidates(problem: LCP | BoxedLCP) -> list[str]:
 
 
 @registry.register(
-    "auto", takes=(LCP, BoxedLCP, ContactProblem), summary="chooses among the others and says which it used"
+    "auto",
+    takes=(LCP, BoxedLCP, MCP, ContactProblem),
+    summary="chooses among the others and says which it used",
 )
-def auto(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: object) -> Attempt:
+def auto(problem: LCP | BoxedLCP | MCP | ContactProblem, control: Control, options: object) -> Attempt:
     """Try the candidates in order until the shared residual is met."""
     if isinstance(problem, ContactProblem):
         return solve_contact(problem, control)
+    if isinstance(problem, MCP) and problem.M is not None:
+        attempt = auto(affine_as_boxed(problem).problem, control, options)  # type: ignore[arg-type]
+        attempt.info["formulation"] = "affine"
+        return attempt
     tried: list[str] = []
     best: tuple[float, Attempt, str] | None = None
     iterations = 0
@@ -64,7 +73,7 @@ def auto(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: ob
     return attempt
 
 
-def _try(name: str, problem: LCP | BoxedLCP, control: Control) -> Attempt | None:
+def _try(name: str, problem: LCP | BoxedLCP | MCP, control: Control) -> Attempt | None:
     """One solver's attempt, through a formulation where it needs one; None where it does not apply."""
     info = registry.find(name)
     try:

@@ -109,7 +109,7 @@ def test_one_tolerance_is_mapped_and_floored() -> None:
 
 def test_lindo_is_listed_with_the_reason() -> None:
     info = registry.find("gams-lindo")
-    assert not info.available
+    assert info.reason == "Lindo has no add-on package for GAMSPy, and its own needs a licence"
     with pytest.raises(perp.SolverMissing):
         perp.solve(box_on_slope().problem, "gams-lindo", formulation="dual")
 
@@ -155,3 +155,11 @@ def test_published_digits_of_2014_are_reproduced(solver: str, published: float) 
     )
     assert solution.z[::3].sum() / model.step == pytest.approx(published, abs=6e-9)
     assert solution.residual > 1e-6
+
+
+@pytest.mark.parametrize("solver", ["gams-path", "gams-miles"])
+def test_a_problem_of_joints_alone_has_no_friction_in_its_gams_model(solver: str) -> None:
+    if not registry.find(solver).available:
+        pytest.skip(f"{solver}: GAMS is not installed")
+    problem = perp.ContactProblem(np.diag([2.0, 3.0]), [1.0, 2.0], [perp.Free(), perp.Free()])
+    assert perp.solve(problem, solver, formulation="equations_of_motion").z == pytest.approx([-1 / 2, -2 / 3])

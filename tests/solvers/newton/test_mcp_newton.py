@@ -118,3 +118,9 @@ def test_it_is_deterministic_and_honest_about_a_problem_without_solution() -> No
     assert not first.solved
     again = perp.solve(problem, "mcp-newton", throw=False)
     assert first.z.tobytes() == again.z.tobytes()
+
+
+def test_the_default_solver_takes_a_nonlinear_mcp() -> None:
+    problem = nonlinear(kojima_shindo, np.zeros(4), np.full(4, np.inf), np.zeros(4))
+    assert perp.solve(problem).solver == "mcp-newton"
+    assert perp.solve(perp.MCP.affine([[2.0]], [-1.0], [0.0], [np.inf])).formulation == "affine"

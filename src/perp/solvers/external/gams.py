@@ -225,7 +225,7 @@ def reshop(request: Request) -> Reply:
 
 @vendor(
     "gams-lindo", takes=ConeProgram,
-    needs=Package("gamspy_base", "make setup-gams", lambda: NO_LINDO), finest=1e-9,
+    needs=Package("perp", "nothing", lambda: NO_LINDO), finest=1e-9,
     summary="Lindo, one of the ten solvers of the published table",
 )  # fmt: skip
 def lindo(request: Request) -> Reply:

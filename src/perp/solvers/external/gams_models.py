@@ -38,7 +38,7 @@ def cone_program_model(program: ConeProgram, start: Vector, kind: str, ending: s
         "conic(k).. sum(r$tail(k,r), sqr(s(r))) =l= sum(r$head(k,r), sqr(s(r)));",
         *(f"s.fx('{row + 1}') = 0;" for row in fixed),
         *(f"s.lo('{row + 1}') = 0;" for row in [*signed, *(row for _, row in heads)]),
-        *_levels("x", start), *_levels("s", program.slack(start)),
+        *_levels("x", "i", start), *_levels("s", "r", program.slack(start)),
         "model contact / all /;",
         ending,
         f"solve contact using {kind} minimizing cost;",
@@ -58,7 +58,8 @@ def motion_model(problem: MotionMCP, start: Vector, ending: str, *, proximal: bo
         f"scalar epsilon / {PROXIMAL if proximal else 0.0!r} /;",
         "parameter centre(r);",
         "variables v(i), x(r), sigma(k);",
-        *_bounds(problem, range(n, n + rows), "x"), "sigma.lo(k) = 0;",
+        *_bounds(problem, range(n, n + rows), "x"),
+        "sigma.lo(k) = 0;" if problem.balls else "sigma.fx(k) = 0;",
         "equations motion(i), law(r), cone(k);",
         "motion(i).. sum(j$M(i,j), M(i,j)*v(j)) - p(i) - sum(r$D(r,i), D(r,i)*x(r)) =e= 0;",
         f"law(r).. ({_U('r')}{_relaxation(problem, 'r')})$(not tangent(r))",
@@ -66,7 +67,8 @@ def motion_model(problem: MotionMCP, start: Vector, ending: str, *, proximal: bo
         "  + sum(k$tail(k,r), sigma(k))*x(r))$tangent(r)",
         "  + epsilon*(x(r) - centre(r)) =n= 0;",
         f"cone(k).. sum(q$head(k,q), x(q)) - sqrt(sum(q$tail(k,q), sqr(x(q))) + {ROOT_FLOOR!r}) =g= 0;",
-        *_levels("v", start[:n]), *_levels("x", start[n : n + rows]), *_levels("sigma", start[n + rows :]),
+        *_levels("v", "i", start[:n]), *_levels("x", "r", start[n : n + rows]),
+        *_levels("sigma", "k", start[n + rows :]),
         "model contact / motion.v, law.x, cone.sigma /;",
         ending,
         f"set pass / 1*{centrings} /;",
@@ -92,7 +94,8 @@ def equilibrium_model(problem: MotionMCP, start: Vector, ending: str) -> str:
         f"gap(r)$plain(r).. {_U('r')}{_relaxation(problem, 'r')} =g= 0;",
         f"work(k).. energy(k) =e= sum(q$tail(k,q), ({_U('q')})*f(q));",
         "conic(k).. sum(q$tail(k,q), sqr(f(q))) =l= sum(q$head(k,q), sqr(x(q)));",
-        *_levels("v", start[:n]), *_levels("x", start[n : n + rows]), *_levels("f", start[n : n + rows]),
+        *_levels("v", "i", start[:n]), *_levels("x", "r", start[n : n + rows]),
+        *_levels("f", "r", start[n : n + rows]),
         "model contact / all /;",
         ending,
         "file empinfo / '%emp.info%' /;",
@@ -179,8 +182,10 @@ def _matrix(name: str, over: str, matrix: Any) -> str:
     )
 
 
-def _levels(name: str, values: Vector) -> list[str]:
-    return [f"{name}.l('{i + 1}') = {float(value)!r};" for i, value in enumerate(values) if value]
+def _levels(name: str, over: str, values: Vector) -> list[str]:
+    return [f"{name}.l({over}) = 0;"] + [
+        f"{name}.l('{i + 1}') = {float(value)!r};" for i, value in enumerate(values) if value
+    ]
 
 
 def _report(values: list[tuple[str, str]]) -> str:

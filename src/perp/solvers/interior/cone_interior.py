@@ -24,6 +24,8 @@ from perp.solvers.registry import register
 ITERATIONS = 100
 # Below this the error is round-off of data of size 1; iterations go on while they halve the error.
 ROUND_OFF = 1e-15
+# Above this the iterations have ended without an optimum: most often there is no feasible point.
+CONVERGED = 1e-4
 # Iterations without improvement after which round-off has been reached.
 PATIENCE = 5
 # Static regularisation: keeps the factorisation away from exact zeros, undone by refinement.
@@ -89,6 +91,8 @@ def minimise(
         dx, ds, dy = step
         x, s, y = x + length * dx, s + length * ds, y + length * dy
         done += 1
+    if reason is None and best_error > CONVERGED:
+        reason = Status.STALLED
     x, y = polish(program, *best) if best_error < np.inf else best
     return x, y, done, reason
 
@@ -112,7 +116,8 @@ class _System:
         self.n = n
         # LAPACK itself: a singular matrix late on the path is expected and shows in the error, not in a
         # warning
-        self.lu, self.pivots, _ = _lapack().dgetrf(regular, overwrite_a=True)
+        if regular.size:
+            self.lu, self.pivots, _ = _lapack().dgetrf(regular, overwrite_a=True)
 
     def solve(self, top: Vector, bottom: Vector) -> tuple[Vector, Vector]:
         """dx, dy with P dx − Gᵀ dy = top and G dx + W² dy = bottom."""

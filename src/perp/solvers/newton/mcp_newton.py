@@ -19,7 +19,7 @@ from perp.problems import MCP, Status
 from perp.problems.validation import Vector, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.least_norm import least_norm
-from perp.solvers.newton.path_search import path_search
+from perp.solvers.newton.path_search import path_search, path_step
 from perp.solvers.registry import register
 
 ITERATIONS = 500
@@ -33,6 +33,8 @@ ENOUGH, HALVINGS = 1e-4, 12
 MEMORY = 4
 # Iterations in which the merit does not fall to this fraction of its best: time for a path search.
 SLOW, PATIENCE = 0.8, 10
+# Whole path steps from a start: they converge within a dozen, or not at all.
+WHOLE_STEPS = 25
 # ‖Φ‖² relative to the scale of the unknowns at which only round-off is left.
 CONVERGED = 1e-30
 DAMPINGS = (1e-6, 1e-4, 1e-2, 1.0, 1e2)
@@ -93,6 +95,7 @@ class _Run:
         equations = _Equations(problem, z)
         value = equations.value(z)
         merits, best, slow = [float(value @ value)], np.inf, 0
+        start, walked = z, False
         while True:
             clipped = np.clip(z, problem.lo, problem.hi)
             if control.check(self.done, clipped):
@@ -108,7 +111,10 @@ class _Run:
             step = _descend(equations, z, value, max(merits[-MEMORY:])) if slow < PATIENCE else None
             if step is None:
                 best, slow = np.inf, 0
-                step = self._search(equations, z)
+                step = self._walk(equations, start, float(np.linalg.norm(value))) if not walked else None
+                walked = True
+                if step is None:
+                    step = self._search(equations, z)
                 if step is None:
                     step = _descend(equations, z, value, max(merits[-MEMORY:]))
             if step is None or np.array_equal(step, z):
@@ -118,6 +124,22 @@ class _Run:
             value = equations.value(z)
             merits.append(float(value @ value))
             self.done += 1
+
+    def _walk(self, equations: _Equations, z: Vector, size: float) -> Vector | None:
+        """Whole path steps from a start, uphill or not: the best point met, if below `size` there."""
+        best = None
+        for _ in range(WHOLE_STEPS if self.options.path_search else 0):
+            following, here = path_step(
+                self.problem, z, equations.derivative(z), equations.d, self.control.out_of_time
+            )
+            if here < size:
+                best, size = z, here
+            if not np.isfinite(following).all() or np.array_equal(following, z) or self.control.out_of_time():
+                break
+            z = following
+            self.done += 1
+        self.searches += best is not None
+        return best
 
     def _search(self, equations: _Equations, z: Vector) -> Vector | None:
         if not self.options.path_search:

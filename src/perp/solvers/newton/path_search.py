@@ -20,9 +20,10 @@ from perp.problems import MCP
 from perp.problems.validation import Vector
 
 # A path through a nondegenerate problem visits each unknown a few times.
-CELLS_PER_UNKNOWN = 3
-# Proximal perturbation of a singular linearisation, relative to the scale of each unknown.
-PERTURBATION = 1e-8
+CELLS_PER_UNKNOWN = 6
+# Proximal term that makes the linearisation regular; it vanishes with the normal map, so that the last steps
+# are Newton's.
+PROXIMAL = 0.1
 # Fraction of the predicted decrease that a point of the path must keep (Armijo).
 ENOUGH = 1e-4
 HALVINGS = 30
@@ -42,19 +43,38 @@ def path_search(
         d: Scale of each unknown (change of f per unit of it), shape (n,).
         out_of_time: Whether to give up.
     """
+    path, size = _path(problem, z, matrix, d, out_of_time)
+    for t, point in _backwards(path):
+        clipped = np.clip(point, problem.lo, problem.hi)
+        new = problem.evaluate(clipped) + d * (point - clipped)
+        if np.isfinite(new).all() and np.linalg.norm(new) <= (1.0 - ENOUGH * t) * size:
+            return clipped
+    return None
+
+
+def path_step(
+    problem: MCP, z: Vector, matrix: np.ndarray, d: Vector, out_of_time: Callable[[], bool]
+) -> tuple[Vector, float]:
+    """The end of the path, whatever the normal map is there, and the norm of the normal map at z.
+
+    From far away such steps often lead to where Newton's method converges although they first lead uphill.
+    """
+    path, size = _path(problem, z, matrix, d, out_of_time)
+    return np.clip(path[-1][1], problem.lo, problem.hi), size
+
+
+def _path(
+    problem: MCP, z: Vector, matrix: np.ndarray, d: Vector, out_of_time: Callable[[], bool]
+) -> tuple[list[tuple[float, Vector]], float]:
+    """Corners of the path that begins at z, and the norm of the normal map there."""
     lo, hi = problem.lo, problem.hi
     z = np.clip(z, lo, hi)
     f = problem.evaluate(z)
     x = np.where((z <= lo) & (f > 0), z - f / d, np.where((z >= hi) & (f < 0), z - f / d, z))
     value = f + d * (x - z)
-    path = _follow(matrix + PERTURBATION * np.diag(d), d, lo, hi, x, value, out_of_time)
     size = float(np.linalg.norm(value))
-    for t, point in _backwards(path):
-        clipped = np.clip(point, lo, hi)
-        new = problem.evaluate(clipped) + d * (point - clipped)
-        if np.isfinite(new).all() and np.linalg.norm(new) <= (1.0 - ENOUGH * t) * size:
-            return clipped
-    return None
+    proximal = PROXIMAL * min(1.0, size / float(np.linalg.norm(d)))
+    return _follow(matrix + proximal * np.diag(d), d, lo, hi, x, value, out_of_time), size
 
 
 def _follow(
