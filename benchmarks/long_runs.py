@@ -93,7 +93,9 @@ def four_bar() -> Model:
     across = math.sqrt(0.45**2 - along**2)
     d = np.array([0.5, -0.15]) / 0.2725**0.5
     x, z = (np.array([0.0, 0.15]) + along * d + across * np.array([-d[1], d[0]])).tolist()
-    text = bar("crank", (0, 0), (0, 0.15)) + bar("coupler", (0, 0.15), (x, z)) + bar("rocker", (x, z), (0.5, 0))
+    text = (
+        bar("crank", (0, 0), (0, 0.15)) + bar("coupler", (0, 0.15), (x, z)) + bar("rocker", (x, z), (0.5, 0))
+    )
     places = ("crank", None, (0, 0)), ("coupler", "crank", (0, 0.15)), ("rocker", "coupler", (x, z))
     return hinges(load_scene(library.scene(text)), *places, ("rocker", None, (0.5, 0)))
 

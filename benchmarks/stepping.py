@@ -2,10 +2,11 @@
 
 Usage: python benchmarks/stepping.py [--steps 30] [--quick]
 
-Every simulator gets the same boxes, friction, gravity and step. Times are CPU seconds of one process, the best of
-three runs, after a warm-up; collision, assembly and solve are perp's own split. Beside the time stand the figures
-that say what it bought: creep on a slope at half the friction angle, lift-off of a sliding cube, and the largest
-overlap at rest. Peers keep their default contact parameters apart from the solver that is named.
+Every simulator gets the same boxes, friction, gravity and step. Times are CPU seconds of one process, the
+best of three runs, after a warm-up; collision, assembly and solve are perp's own split. Beside the time stand
+the figures that say what it bought: creep on a slope at half the friction angle, lift-off of a sliding cube,
+and the largest overlap at rest. Peers keep their default contact parameters apart from the solver that is
+named.
 """
 
 from __future__ import annotations
@@ -153,7 +154,9 @@ class Dart:
         self.world.setTimeStep(h)
         self.world.setGravity(list(scene.gravity))
         side = 2 * HALF
-        ground = self._cube(dart, "ground", (20.0, 20.0, 1.0), (0.0, 0.0, -0.5), scene.friction, movable=False)
+        ground = self._cube(
+            dart, "ground", (20.0, 20.0, 1.0), (0.0, 0.0, -0.5), scene.friction, movable=False
+        )
         self.world.addSkeleton(ground)
         self.cubes = []
         for i, place in enumerate(scene.places):
@@ -232,9 +235,7 @@ def time_per_step(make: Maker, scene: Boxes, h: float, steps: int) -> tuple[floa
 
 def wall(columns: int, layers: int) -> Boxes:
     """Stacks side by side."""
-    places = tuple(
-        (3 * HALF * c, 0.0, HALF * (2 * k + 1)) for c in range(columns) for k in range(layers)
-    )
+    places = tuple((3 * HALF * c, 0.0, HALF * (2 * k + 1)) for c in range(columns) for k in range(layers))
     return Boxes(f"{columns} x {layers}", places)
 
 
