@@ -263,8 +263,9 @@ class StepSystem:
         joint_terms(self.table.law, self.table.parameters, joint, correction, h, out[:m], *scratch)
         rest_speed = 2.0 * h * float(np.linalg.norm(self.model.gravity))
         contact_terms(
-            self.first, self.contacts.gap, gap, self.contacts.restitution, self._approach,
-            self.free_velocity[self.first], correction, settings.recovery_speed, rest_speed, h, out,
+            self.first, self.contacts.gap, gap, self.contacts.accuracy, self.contacts.restitution,
+            self._approach, self.free_velocity[self.first], correction, settings.recovery_speed, rest_speed, h,
+            out,
         )  # fmt: skip
         return out
 
