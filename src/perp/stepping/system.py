@@ -264,8 +264,8 @@ class StepSystem:
         rest_speed = 2.0 * h * float(np.linalg.norm(self.model.gravity))
         contact_terms(
             self.first, self.contacts.gap, gap, self.contacts.accuracy, self.contacts.restitution,
-            self._approach, self.free_velocity[self.first], correction, settings.recovery_speed, rest_speed, h,
-            out,
+            self._approach, self.free_velocity[self.first], correction, settings.recovery_speed,
+            rest_speed, h, out,
         )  # fmt: skip
         return out
 
