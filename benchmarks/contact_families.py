@@ -1,8 +1,9 @@
 """Random contact problems over all mixtures of sets, from rigid bodies with random contacts.
 
-Every problem has a solution: velocities at rest satisfy all constraints, since the bias is zero. The mixtures are meant to be
-nasty: more contacts than degrees of freedom, duplicated contacts, opposing contacts that jam, contacts without approach,
-friction coefficients from 0 to 2 and a few of 1e-6 and 1e6, mass ratios up to 1e6, units of any size.
+Every problem has a solution: velocities at rest satisfy all constraints, since the bias is zero. The mixtures
+are meant to be nasty: more contacts than degrees of freedom, duplicated contacts, opposing contacts that jam,
+contacts without approach, friction coefficients from 0 to 2 and a few of 1e-6 and 1e6, mass ratios up to 1e6,
+units of any size.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
     python benchmarks/friction.py PROBLEMS [--siconos INTERPRETER] [--out OUT.json] [--clarabel] [--growth]
 
-PROBLEMS is a folder with fc3d__*.npz files. Both sides run in this one call, one thread, CPU time, zero start, best of a few
-repeats, and must reach 1e-8 in the literature's measure. The time of a solve is the whole Python call on both sides.
+PROBLEMS is a folder with fc3d__*.npz files. Both sides run in this one call, one thread, CPU time, zero
+start, best of a few repeats, and must reach 1e-8 in the literature's measure. The time of a solve is the
+whole Python call on both sides.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from pathlib import Path
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[name] = "1"
 
-import numpy as np
+import numpy as np  # noqa: E402
 
-import perp
+import perp  # noqa: E402
 
 TOLERANCE = 1e-8
 # Repeats go on for this many CPU seconds per problem.
@@ -85,10 +86,12 @@ def compare(files: list[Path], interpreter: str | None) -> list[dict]:
 
 
 def describe(row: dict) -> str:
+    """One line of the table."""
     best = f"{1e3 * row['best']:10.4f}" if row["best"] else "         –"
     ratio = f"{row['ratio']:7.2f}" if row["ratio"] else "      –"
     state = "solved" if row["solved"] else f"NOT SOLVED ({row['residual']:.1e}, {row['literature']:.1e})"
-    return f"{row['problem']:44s} {row['rows']:6d} rows {1e3 * row['perp']:10.4f} ms  best {best} ms {ratio}  {state}"
+    name = f"{row['problem']:44s} {row['rows']:6d} rows"
+    return f"{name} {1e3 * row['perp']:10.4f} ms  best {best} ms {ratio}  {state}"
 
 
 def clarabel_ratios(files: list[Path]) -> None:
@@ -107,7 +110,7 @@ def clarabel_ratios(files: list[Path]) -> None:
 
 
 def pile(contacts: int) -> perp.ContactProblem:
-    """A pile of spheres on a plane, as mass and Jacobian: about `contacts` contacts between neighbours of a grid."""
+    """A pile of unit spheres on a plane with about `contacts` contacts between neighbours of a grid."""
     from scipy.sparse import coo_array
 
     side = max(2, round((contacts / 3.0) ** (1 / 3)))
@@ -158,14 +161,18 @@ def growth() -> None:
         spent = time.process_time() - before
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
-            f"{problem.contact_count:7d} contacts {spent:8.3f} s  {1e6 * spent / problem.contact_count:7.2f} µs/contact  "
+            f"{problem.contact_count:7d} contacts {spent:8.3f} s  "
+            f"{1e6 * spent / problem.contact_count:7.2f} µs/contact  "
             f"peak {peak:7.0f} MiB  {solution.status.name} {solution.residual:.1e} {solution.info}",
             flush=True,
         )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Run what the arguments ask for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("problems", type=Path)
     parser.add_argument("--siconos", metavar="INTERPRETER", help="a Python that can import siconos")
     parser.add_argument("--family", default="fc3d")
@@ -184,7 +191,10 @@ def main() -> None:
     ratios = np.array([row["ratio"] for row in rows if row["ratio"]])
     print(f"{sum(row['solved'] for row in rows)} of {len(rows)} solved", end="")
     if ratios.size:
-        print(f"; geometric mean of ratios {np.exp(np.log(ratios).mean()):.3f}, largest {ratios.max():.2f}", end="")
+        print(
+            f"; geometric mean of ratios {np.exp(np.log(ratios).mean()):.3f}, largest {ratios.max():.2f}",
+            end="",
+        )
     print()
     if options.out:
         options.out.write_text(json.dumps(rows, indent=1))

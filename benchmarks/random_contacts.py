@@ -1,4 +1,4 @@
-"""Random contact problems over all mixtures of sets: how many does the default solver solve, and is every answer true?
+"""Random contact problems over all mixtures of sets: how many are solved, and is every answer true?
 
     python benchmarks/random_contacts.py [COUNT] [FIRST]
 
@@ -16,6 +16,7 @@ import perp
 
 
 def main(count: int = 10_000, first: int = 0) -> None:
+    """Solve `count` problems from number `first` on."""
     unsolved, false, begun = [], [], time.process_time()
     for seed in range(first, first + count):
         problem = random_problem(seed)

@@ -1,7 +1,8 @@
 """Times the solvers of Siconos on npz contact problems; run by the interpreter that has Siconos.
 
-Called by `friction.py` as `python siconos_peer.py OUT.json FILE.npz …`: one process, one thread, CPU seconds, zero
-start, tolerance 1e-8 in Siconos's own error measure. Writes {problem: {solver: [CPU seconds or null, error]}}.
+Called by `friction.py` as `python siconos_peer.py OUT.json FILE.npz …`: one process, one thread, CPU seconds,
+zero start, tolerance 1e-8 in Siconos's own error measure. Writes {problem: {solver: [CPU seconds or null,
+error]}}.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ def run(path: Path, name: str) -> tuple[float | None, float]:
 
 
 def main(out: str, files: list[str]) -> None:
+    """Time every solver on every file."""
     table = {}
     for file in files:
         path = Path(file)

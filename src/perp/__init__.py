@@ -43,7 +43,7 @@ from perp.problems import (
 if TYPE_CHECKING:
     from perp.files import load, load_guess
     from perp.simulation import Simulation
-    from perp.solvers import SolverInfo, register, solve, solvers
+    from perp.solvers import SolverInfo, register, solve, solve_many, solvers
 
 __version__ = "0.1.0"
 
@@ -53,6 +53,7 @@ _LAZY = {
     "load_guess": "perp.files",
     "register": "perp.solvers",
     "solve": "perp.solvers",
+    "solve_many": "perp.solvers",
     "solvers": "perp.solvers",
     "SolverInfo": "perp.solvers",
     "Simulation": "perp.simulation",
@@ -91,6 +92,7 @@ __all__ = [
     "residual",
     "residuals",
     "solve",
+    "solve_many",
     "solvers",
 ]
 

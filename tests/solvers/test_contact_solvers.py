@@ -65,7 +65,7 @@ def test_solver_reaches_the_tolerance(solver, options, name):
 
 
 def test_exact_solvers_agree_where_the_answer_is_unique():
-    answers = [perp.solve(PROBLEMS["stack"], name, tol=1e-11).impulse for name, _ in CASES[:6:2]]
+    answers = [perp.solve(PROBLEMS["stack"], name, tol=1e-11).z for name, _ in CASES[:6:2]]
     for answer in answers[1:]:
         np.testing.assert_allclose(answer, answers[0], atol=1e-8)
 
@@ -73,13 +73,21 @@ def test_exact_solvers_agree_where_the_answer_is_unique():
 @pytest.mark.parametrize("solver", ["admm", "apgd"])
 def test_lcp_and_boxed_lcp_by_projection_solvers(solver):
     M = np.array([[2.0, 1.0], [1.0, 2.0]])
-    assert perp.solve(perp.LCP(M, [-5.0, -6.0]), solver).z == pytest.approx([4 / 3, 7 / 3], abs=1e-6)
-    boxed = perp.BoxedLCP(M, [-5.0, -6.0], [0.0, 0.0], [1.0, np.inf])
+    assert perp.solve(perp.LCP(M, np.array([-5.0, -6.0])), solver).z == pytest.approx(
+        [4 / 3, 7 / 3], abs=1e-6
+    )
+    boxed = perp.BoxedLCP(M, np.array([-5.0, -6.0]), np.zeros(2), np.array([1.0, np.inf]))
     assert perp.solve(boxed, solver).z == pytest.approx([1.0, 2.5], abs=1e-6)
 
 
 def test_friction_index_is_refused_by_projection_solvers():
-    boxed = perp.BoxedLCP(np.eye(2), [-1.0, 0.5], [0.0, -0.5], [np.inf, 0.5], friction_index=[-1, 0])
+    boxed = perp.BoxedLCP(
+        np.eye(2),
+        np.array([-1.0, 0.5]),
+        np.array([0.0, -0.5]),
+        np.array([np.inf, 0.5]),
+        friction_index=np.array([-1, 0]),
+    )
     with pytest.raises(perp.SolverMismatch, match="follow another row"):
         perp.solve(boxed, "admm")
 

@@ -24,7 +24,7 @@ from perp.problems.contact import ContactProblem
 from perp.problems.errors import ProblemError
 from perp.problems.lcp import LCP
 from perp.problems.mcp import MCP
-from perp.problems.validation import Vector, is_sparse, vector
+from perp.problems.validation import Vector, freeze, is_sparse, vector
 
 Problem = LCP | BoxedLCP | MCP | ContactProblem
 
@@ -108,6 +108,8 @@ def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
     """The residual at z and the w that belongs to it; infinite where z or w is not finite."""
     from perp.problems.boxed_kernels import relative_norm
 
+    if isinstance(problem, ContactProblem) and problem.dynamics is None:
+        return _judge_contact(problem, z)
     if not np.isfinite(z).all():
         return np.inf, np.full(problem.size, np.nan)
     w = slack(problem, z)
@@ -115,6 +117,20 @@ def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
         return np.inf, w
     value = relative_norm(natural_map(problem, z, w), data_size(problem))
     return (value, w) if np.isfinite(value) else (np.inf, w)
+
+
+def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vector]:
+    """The same in one compiled call: small contact problems are solved in microseconds."""
+    from perp.problems.set_kernels import judge_dense, judge_sparse
+
+    W, sets = problem.W, problem.sets
+    rest = (
+        problem.q, problem.row_scale, sets.kind, sets.start, sets.a, sets.b,
+        problem.column_scale, problem.rolling_length, problem.relaxed, freeze(impulse),
+    )  # fmt: skip
+    if is_sparse(W):
+        return judge_sparse(W.data, W.indices, W.indptr, *rest)
+    return judge_dense(W, *rest)
 
 
 def residual(problem: Problem, z: Any) -> float:

@@ -12,6 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
+from perp.problems.boxed_kernels import dense_slack, relative_norm, sparse_slack
+
 FREE, NONNEGATIVE, BOX, COULOMB, ELLIPTIC, ROLLING = 0, 1, 2, 3, 4, 5
 
 
@@ -181,6 +183,37 @@ def natural_map(kind, start, a, b, d, length, relaxed, impulse, u, x, out):
         project(kind[c], first_parameter, second_parameter, x, first, last, x)
         for i in range(first, last):
             out[i] -= x[i]
+
+
+@njit(cache=True)
+def _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u):
+    """‖F‖ / ‖q‖ with q in one unit; infinite where something is not finite."""
+    n = q.size
+    for i in range(n):
+        if not (math.isfinite(impulse[i]) and math.isfinite(u[i])):
+            return math.inf
+    values, reference = np.empty(n), np.empty(n)
+    natural_map(kind, start, a, b, d, length, relaxed, impulse, u, reference, values)
+    for i in range(n):
+        reference[i] = q[i] * row_scale[i]
+    value = relative_norm(values, reference)
+    return value if math.isfinite(value) else math.inf
+
+
+@njit(cache=True)
+def judge_dense(W, q, row_scale, kind, start, a, b, d, length, relaxed, impulse):
+    """Residual and velocities of a problem with a dense W in one call."""
+    u = np.empty(q.size)
+    dense_slack(W, q, impulse, u)
+    return _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u), u
+
+
+@njit(cache=True)
+def judge_sparse(data, indices, indptr, q, row_scale, kind, start, a, b, d, length, relaxed, impulse):
+    """Residual and velocities of a problem with W in compressed rows in one call."""
+    u = np.empty(q.size)
+    sparse_slack(data, indices, indptr, q, impulse, u)
+    return _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u), u
 
 
 @njit(cache=True)

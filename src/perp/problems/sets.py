@@ -230,7 +230,7 @@ class Sets:
         """Number of constraints."""
         return self.kind.size
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Number of rows over all constraints."""
         return int(self.start[-1])

@@ -3,6 +3,7 @@
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import NoOptions, Package, SolverInfo, register, unregister
 from perp.solvers.solve import solve, solvers
+from perp.solvers.solve_many import solve_many
 
 __all__ = [
     "Attempt",
@@ -12,6 +13,7 @@ __all__ = [
     "SolverInfo",
     "register",
     "solve",
+    "solve_many",
     "solvers",
     "unregister",
 ]

@@ -20,7 +20,7 @@ SETS = {
     "box": lambda mu, r: perp.Box(-mu, r),
     "coulomb": lambda mu, r: perp.Coulomb(mu),
     "planar": lambda mu, r: perp.Coulomb(mu, dimension=2),
-    "elliptic": lambda mu, r: perp.Elliptic(mu, r),
+    "elliptic": perp.Elliptic,
     "flat elliptic": lambda mu, r: perp.Elliptic(0.0, mu),
     "rolling": lambda mu, r: perp.Rolling(mu, 0.1 * r),
 }
@@ -102,7 +102,9 @@ def _dense_newton(problem, blocks, rho, sigma, x, u):
         elif problem.relaxed:
             change = np.ones(5)
             change[1:3] = max(blocks.t1[c], 1e-9), max(blocks.t2[c], 1e-9)
-            linearise_relaxed(size, blocks.mu[c], blocks.mu_r[c], change, rho[c], x, u, i, F, b, d, np.empty(5))
+            linearise_relaxed(
+                size, blocks.mu[c], blocks.mu_r[c], change, rho[c], x, u, i, F, b, d, np.empty(5)
+            )
         else:
             linearise(
                 size, blocks.mu[c], blocks.mu_r[c], blocks.t1[c], blocks.t2[c], rho[c], x, u, i, F, b, d

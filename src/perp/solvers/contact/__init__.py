@@ -1,1 +1,1 @@
-"""Compiled pieces that the contact solvers share: canonical form, local solves, linearisation, factorisation."""
+"""Compiled pieces that the contact solvers share: blocks, local solves, linearisation, factorisation."""

@@ -23,6 +23,10 @@ def as_contact(problem: LCP | BoxedLCP | ContactProblem) -> ContactProblem:
 
 def refuses_friction_index(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
     """Why a problem is not a fixed product of convex sets, or None."""
-    if isinstance(problem, BoxedLCP) and problem.friction_index is not None and (problem.friction_index >= 0).any():
+    if (
+        isinstance(problem, BoxedLCP)
+        and problem.friction_index is not None
+        and (problem.friction_index >= 0).any()
+    ):
         return "bounds that follow another row are not a fixed convex set"
     return None

@@ -1,9 +1,10 @@
 """Contact problems in the one form that the compiled solvers work on.
 
-Two kinds of constraint are left: a scalar row with bounds (Free, Nonnegative, Box), and a contact with a normal row and
-one or two discs of friction. An elliptic disc is a circular one of radius μ after the change λ_T = t λ̃_T, ũ_T = t u_T with
-t ≤ 1 per tangent, since normal cones follow a linear map; kernels make that change on the spot. Rolling rows are scaled
-to velocities once: W̃ = T W T is kept in blocks, one per pair of constraints that act on each other.
+Two kinds of constraint are left: a scalar row with bounds (Free, Nonnegative, Box), and a contact with a
+normal row and one or two discs of friction. An elliptic disc is a circular one of radius μ after the change
+λ_T = t λ̃_T, ũ_T = t u_T with t ≤ 1 per tangent, since normal cones follow a linear map; kernels make that
+change on the spot. Rolling rows are scaled to velocities once: W̃ = T W T is kept in blocks, one per pair of
+constraints that act on each other.
 """
 
 from __future__ import annotations
@@ -22,19 +23,14 @@ class Blocks(NamedTuple):
     """A contact problem in canonical form; constraint c has rows start[c] … start[c+1]−1.
 
     Attributes:
-        start: Row offsets, shape (count + 1,).
-        low, high: Bounds of scalar rows; zero for contacts.
-        mu, mu_r: Friction coefficients; `mu` is −1 for scalar rows, `mu_r` −1 without a second disc.
-        t1, t2: The change that makes an elliptic disc circular; 1 for the other sets.
-        scale: T, shape (rows,).
-        q: T q, shape (rows,).
-        first: Offsets of the blocks of a constraint in `column`, shape (count + 1,).
-        column: Which constraint a block belongs to; ascending in each row of blocks, the diagonal always there.
-        at: Where a block begins in `data`, shape (blocks,).
-        diagonal: Which block is the diagonal one, shape (count,).
-        data: The entries of all blocks, each in rows.
-        d: Largest velocity that a unit impulse of each constraint causes, shape (count,).
-        relaxed: Whether Γ is left out.
+        start: Row offsets, shape (count + 1,). low, high: Bounds of scalar rows; zero for contacts. mu, mu_r:
+        Friction coefficients; `mu` is −1 for scalar rows, `mu_r` −1 without a second disc. t1, t2: The change
+        that makes an elliptic disc circular; 1 for the other sets. scale: T, shape (rows,). q: T q, shape
+        (rows,). first: Offsets of the blocks of a constraint in `column`, shape (count + 1,). column: Which
+        constraint a block belongs to; ascending in each row of blocks, the diagonal always there. at: Where a
+        block begins in `data`, shape (blocks,). diagonal: Which block is the diagonal one, shape (count,).
+        data: The entries of all blocks, each in rows. d: Largest velocity that a unit impulse of each
+        constraint causes, shape (count,). relaxed: Whether Γ is left out.
     """
 
     start: np.ndarray
@@ -211,10 +207,11 @@ def velocity(blocks, x, u):
             for k in range(first[c], first[c + 1]):
                 p, j = at[k], start[column[k]]
                 if start[column[k] + 1] - j == 3:
-                    x0, x1, x2 = x[j], x[j + 1], x[j + 2]
-                    s0 += data[p] * x0 + data[p + 1] * x1 + data[p + 2] * x2
-                    s1 += data[p + 3] * x0 + data[p + 4] * x1 + data[p + 5] * x2
-                    s2 += data[p + 6] * x0 + data[p + 7] * x1 + data[p + 8] * x2
+                    # constant indices into short views: no test for negative ones is left
+                    B, X = data[p : p + 9], x[j : j + 3]
+                    s0 += B[0] * X[0] + B[1] * X[1] + B[2] * X[2]
+                    s1 += B[3] * X[0] + B[4] * X[1] + B[5] * X[2]
+                    s2 += B[6] * X[0] + B[7] * X[1] + B[8] * X[2]
                 else:
                     width = start[column[k] + 1] - j
                     for m in range(width):

@@ -1,8 +1,8 @@
 """The order in which constraints are eliminated, and where the factors will have entries.
 
-Exact minimum degree on the graph of constraints that act on each other, with rows of bits as the adjacency: the vertex
-with the fewest neighbours goes first, and its neighbours become neighbours of each other. Costs count² / 64 words for
-each neighbour of each constraint, and is done once per problem.
+Exact minimum degree on the graph of constraints that act on each other, with rows of bits as the adjacency:
+the vertex with the fewest neighbours goes first, and its neighbours become neighbours of each other. Costs
+count² / 64 words for each neighbour of each constraint, and is done once per problem.
 
 Reference: George and Liu, The Evolution of the Minimum Degree Ordering Algorithm (1989).
 """

@@ -1,11 +1,12 @@
 """The contact conditions as equations F(x, u) = 0 with their derivatives, one constraint at a time.
 
-Letters: x impulses and u velocities in canonical form, d the constraint's scale, y = d x − u. Alart and Curnier's
-form: an open contact (y_N ≤ 0) has F = d x; else F_N = u_N, and each disc of radius R = μ y_N has F = u when y_T is
-inside (it sticks) and F = d x_T − R y_T / ‖y_T‖ when it is outside (it slips), divided by max(1, μ). F is a velocity.
-An elliptic disc is circular in x / g and g u.
+Letters: x impulses and u velocities in canonical form, d the constraint's scale, y = d x − u. Alart and
+Curnier's form: an open contact (y_N ≤ 0) has F = d x; else F_N = u_N, and each disc of radius R = μ y_N has F
+= u when y_T is inside (it sticks) and F = d x_T − R y_T / ‖y_T‖ when it is outside (it slips), divided by
+max(1, μ). F is a velocity. An elliptic disc is circular in x / g and g u.
 
-Reference: Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like methods (1991).
+Reference: Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like methods
+(1991).
 """
 
 from __future__ import annotations

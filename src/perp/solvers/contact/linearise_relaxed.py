@@ -1,7 +1,7 @@
 """The relaxed contact conditions as equations with their derivatives: the natural map F = d x − P(d x − u).
 
-P is the projection onto the friction cone, P_N = t = κ (y_N + Σ μ_k ‖y_k‖) over the discs k that y leaves, and
-P_k = μ_k t y_k / ‖y_k‖ there.
+P is the projection onto the friction cone, P_N = t = κ (y_N + Σ μ_k ‖y_k‖) over the discs k that y leaves,
+and P_k = μ_k t y_k / ‖y_k‖ there.
 """
 
 from __future__ import annotations

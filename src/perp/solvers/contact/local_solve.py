@@ -1,9 +1,10 @@
 """One constraint solved for its impulse with all others fixed, exactly.
 
-With u = B λ + b for the constraint's own block B, a scalar row is a clipped division. A contact is open when b_N ≥ 0.
-Else u_N = 0 gives λ_N from the tangents, u_T = S λ_T + c with the Schur complement S, and maximal dissipation makes
-λ_T = −(S + β I)⁻¹ c with β ≥ 0: β = 0 sticks, and a slipping contact has the root of the scalar equation
-‖λ_T(β)‖ = μ λ_N(β), found by Newton's method inside a bracket. A rolling contact alternates between its two discs.
+With u = B λ + b for the constraint's own block B, a scalar row is a clipped division. A contact is open when
+b_N ≥ 0. Else u_N = 0 gives λ_N from the tangents, u_T = S λ_T + c with the Schur complement S, and maximal
+dissipation makes λ_T = −(S + β I)⁻¹ c with β ≥ 0: β = 0 sticks, and a slipping contact has the root of the
+scalar equation ‖λ_T(β)‖ = μ λ_N(β), found by Newton's method inside a bracket. A rolling contact alternates
+between its two discs.
 """
 
 from __future__ import annotations
@@ -129,12 +130,8 @@ def solve_planar(p, data, b0, b1, mu):
 def solve_coulomb(p, width, data, b0, b1, b2, mu, g1, g2, old1, old2):
     """A contact in space: block at data[p …] with rows of `width`; returns normal and two frictions.
 
-    Args:
-        p, width, data: Where the block is.
-        b0, b1, b2: Free velocity.
-        mu: Friction coefficient.
-        g1, g2: The change that makes an elliptic disc circular.
-        old1, old2: Friction before.
+    (b0, b1, b2) is the free velocity, (g1, g2) the change that makes an elliptic disc circular, and
+    (old1, old2) the friction before.
     """
     nn = data[p]
     if b0 >= 0.0 or nn <= 0.0:
@@ -149,8 +146,8 @@ def solve_coulomb(p, width, data, b0, b1, b2, mu, g1, g2, old1, old2):
     c1, c2 = b1 + t1 * normal, b2 + t2 * normal
     if g1 != 1.0 or g2 != 1.0:
         l1, l2 = _disc(
-            g1 * g1 * s11, g1 * g2 * s12, g1 * g2 * s21, g2 * g2 * s22, g1 * c1, g2 * c2, normal, g1 * n1, g2 * n2, mu,
-            old1 / g1 if g1 > 0.0 else 0.0, old2 / g2 if g2 > 0.0 else 0.0,
+            g1 * g1 * s11, g1 * g2 * s12, g1 * g2 * s21, g2 * g2 * s22, g1 * c1, g2 * c2, normal, g1 * n1, g2
+            * n2, mu, old1 / g1 if g1 > 0.0 else 0.0, old2 / g2 if g2 > 0.0 else 0.0,
         )  # fmt: skip
         l1, l2 = g1 * l1, g2 * l2
     else:

@@ -1,9 +1,9 @@
 """One Newton step of a contact problem in canonical form.
 
-The derivative of constraint c is B_c dx_c + C_c Σ_c' W_cc' dx_c', with B and C from `linearise` and σ d added to the
-diagonal of W so that a singular W is no obstacle. Open constraints know their dx at once and drop out; the others are
-eliminated block by block along the order of `elimination`, row by row, with the forward substitution on the way.
-Pivoting happens inside the diagonal blocks only.
+The derivative of constraint c is B_c dx_c + C_c Σ_c' W_cc' dx_c', with B and C from `linearise` and σ d added
+to the diagonal of W so that a singular W is no obstacle. Open constraints know their dx at once and drop out;
+the others are eliminated block by block along the order of `elimination`, row by row, with the forward
+substitution on the way. Pivoting happens inside the diagonal blocks only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from perp.solvers.contact.sweep import TINY
 
 @njit(cache=True, nogil=True)
 def _invert(block, size, floor, out, work):
-    """The inverse of a block of up to five rows by Gauss–Jordan with row pivoting; False when it had to be perturbed."""
+    """The inverse of a block of up to five rows by Gauss–Jordan with row pivoting.
+
+    False when it had to be perturbed.
+    """
     healthy = True
     for r in range(size):
         for s in range(size):
@@ -52,7 +55,7 @@ def _invert(block, size, floor, out, work):
 @njit(cache=True, nogil=True)
 def _assemble_row(c, start, sigma, d, first, column, at, diagonal, data, closed, B, C, dx, row, stride, rhs):
     """Row c of the Newton matrix into the blocks of `row`, and its right-hand side (−F is there already)."""
-    i, size = start[c], start[c + 1] - start[c]
+    _i, size = start[c], start[c + 1] - start[c]
     for k in range(first[c], first[c + 1]):
         o, p = column[k], at[k]
         j = start[o]
@@ -101,11 +104,20 @@ def _eliminate(c, size, v, height, stride, row, inverse, values, upper, filled, 
             w = list_[k]
             p, t = k * stride, w * stride
             if start[w + 1] - start[w] == 3:
-                for s in range(3):
-                    v0, v1, v2 = values[p + s], values[p + 3 + s], values[p + 6 + s]
-                    row[t + s] -= a * v0 + b * v1 + c_ * v2
-                    row[t + 3 + s] -= d * v0 + e * v1 + f * v2
-                    row[t + 6 + s] -= g * v0 + h * v1 + i * v2
+                # constant indices into short views: no test for negative ones is left in the inner loop
+                V, R = values[p : p + 9], row[t : t + 9]
+                v0, v1, v2 = V[0], V[3], V[6]
+                R[0] -= a * v0 + b * v1 + c_ * v2
+                R[3] -= d * v0 + e * v1 + f * v2
+                R[6] -= g * v0 + h * v1 + i * v2
+                v0, v1, v2 = V[1], V[4], V[7]
+                R[1] -= a * v0 + b * v1 + c_ * v2
+                R[4] -= d * v0 + e * v1 + f * v2
+                R[7] -= g * v0 + h * v1 + i * v2
+                v0, v1, v2 = V[2], V[5], V[8]
+                R[2] -= a * v0 + b * v1 + c_ * v2
+                R[5] -= d * v0 + e * v1 + f * v2
+                R[8] -= g * v0 + h * v1 + i * v2
             else:
                 width = start[w + 1] - start[w]
                 for s in range(width):
@@ -139,7 +151,8 @@ def newton_step(blocks, factors, rho, sigma, x, u, dx):
         factors: What `elimination.eliminate` returned.
         rho: Scale of each constraint for choosing between open, stick and slip.
         sigma: Weight of the proximal term, relative to rho.
-        x, u: Impulses and velocities.
+        x: Impulses.
+        u: Velocities.
         dx: The answer.
 
     Returns:
@@ -165,7 +178,9 @@ def newton_step(blocks, factors, rho, sigma, x, u, dx):
             change[1], change[2] = max(blocks.t1[c], TINY), max(blocks.t2[c], TINY)
             state = linearise_relaxed(size, mu[c], mu_r[c], change, rho[c], x, u, i, F, B[c], C[c], point)
         else:
-            state = linearise(size, mu[c], mu_r[c], blocks.t1[c], blocks.t2[c], rho[c], x, u, i, F, B[c], C[c])
+            state = linearise(
+                size, mu[c], mu_r[c], blocks.t1[c], blocks.t2[c], rho[c], x, u, i, F, B[c], C[c]
+            )
         closed[c] = state == CLOSED
         if not closed[c]:
             for r in range(size):
@@ -190,7 +205,9 @@ def newton_step(blocks, factors, rho, sigma, x, u, dx):
             v = lower_index[k]
             if closed[v]:
                 height = start[v + 1] - start[v]
-                _eliminate(c, size, v, height, stride, row, inverse, values, upper, filled, list_, start, y, rhs, L)
+                _eliminate(
+                    c, size, v, height, stride, row, inverse, values, upper, filled, list_, start, y, rhs, L
+                )
                 for r in range(stride):
                     row[v * stride + r] = 0.0
         base = c * stride

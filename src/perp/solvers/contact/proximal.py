@@ -1,9 +1,9 @@
 """Proximal point iterations around a semismooth Newton method with Gauss–Seidel sweeps, all compiled.
 
-Each outer iteration solves the problem with W + σ D and q − σ D x⁰ around the current x⁰, which has an invertible matrix
-whatever the rank of W, by Newton steps. A step is followed by a few sweeps, which cost little and repair contacts that
-the step put on the wrong side; the better of the two points counts. The weight σ falls by ten when the inner problem
-was solved and rises when it was not.
+Each outer iteration solves the problem with W + σ D and q − σ D x⁰ around the current x⁰, which has an
+invertible matrix whatever the rank of W, by Newton steps. A step is followed by a few sweeps, which cost
+little and repair contacts that the step put on the wrong side; the better of the two points counts. The
+weight σ falls by ten when the inner problem was solved and rises when it was not.
 
 Reference: Acary, Brémond and Huber, On solving contact problems with Coulomb friction (2018), section 6.
 """
@@ -22,7 +22,7 @@ from perp.solvers.contact.sweep import WORKSPACE, sweep
 
 @njit(cache=True, nogil=True)
 def newton_scale(blocks):
-    """The scale of each constraint for Newton's choices: the mean of its own diagonal, or d where that is zero."""
+    """The scale of each constraint for Newton: the mean of its own diagonal, or d where that is zero."""
     rho = np.empty(blocks.d.size)
     for c in range(rho.size):
         size = blocks.start[c + 1] - blocks.start[c]
@@ -46,8 +46,8 @@ def regularised(blocks, rho, sigma, x):
             data[p + r * (size + 1)] += sigma * rho[c]
             q[i + r] -= sigma * rho[c] * x[i + r]
     return Blocks(
-        blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r, blocks.t1, blocks.t2,
-        blocks.scale, q, blocks.first, blocks.column, blocks.at, blocks.diagonal, data, blocks.d, blocks.relaxed,
+        blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r, blocks.t1, blocks.t2, blocks.scale, q,
+        blocks.first, blocks.column, blocks.at, blocks.diagonal, data, blocks.d, blocks.relaxed,
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def smooth(blocks, rho, x, u, count, size, value, trial, work):
 
 @njit(cache=True, nogil=True)
 def newton_iterations(blocks, factors, rho, size, x, target, limit, sweep_count):
-    """Newton steps with sweeps and a halving line search on the merit, in place.
+    """Newton steps with sweeps and a short line search on the merit, in place.
 
     Returns:
         The merit reached and the number of steps.
@@ -89,17 +89,18 @@ def newton_iterations(blocks, factors, rho, size, x, target, limit, sweep_count)
         newton_step(blocks, factors, rho, 0.0, x, u, dx)
         steps += 1
         t, accepted, new = 1.0, False, value
-        for _ in range(4):
+        for _ in range(3):
             for i in range(n):
                 point[i] = x[i] + t * dx[i]
             new = merit(blocks, rho, point, u, size, work)
             if new < 1e300:
-                if new > target:
+                # a step that did well needs no repair
+                if new > target and new > 0.3 * value:
                     new = smooth(blocks, rho, point, u, sweep_count, size, new, trial, work)
                 if new < (1.0 - 0.01 * t) * value:
                     accepted = True
                     break
-            t *= 0.5
+            t *= 0.4
         if accepted:
             x[:] = point
             value = new
@@ -122,7 +123,9 @@ def proximal_point(blocks, factors, rho, x, best, tol, sigma, outer_limit, sweep
     """Outer iterations in place until the residual of the problem itself is at most `tol`.
 
     Args:
-        blocks, factors, rho: The problem, its order of elimination, and its scale for Newton.
+        blocks: The problem.
+        factors: Its order of elimination.
+        rho: Its scale for Newton.
         x: The point to go on from, changed in place.
         best: The point with the smallest residual, changed in place.
         tol: The residual to reach.

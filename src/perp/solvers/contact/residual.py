@@ -1,4 +1,7 @@
-"""The residual of a contact problem in canonical form, for stopping compiled loops; `solve` measures its own."""
+"""The residual of a contact problem in canonical form, for stopping compiled loops.
+
+`solve` measures its own.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,11 @@ def residual_parts(blocks, x, u, work):
             else:
                 for r in range(size):
                     work[r] = s * x[i + r] - u[i + r]
-                tangent = math.hypot(blocks.t1[c] * u[i + 1], blocks.t2[c] * u[i + 2]) if size > 2 else abs(u[i + 1])
+                tangent = (
+                    math.hypot(blocks.t1[c] * u[i + 1], blocks.t2[c] * u[i + 2])
+                    if size > 2
+                    else abs(u[i + 1])
+                )
                 rolling = math.hypot(u[i + 3], u[i + 4]) if size == 5 else 0.0
                 if not blocks.relaxed:
                     work[0] -= mu[c] * tangent + max(mu_r[c], 0.0) * rolling

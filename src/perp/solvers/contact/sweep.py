@@ -28,10 +28,11 @@ def _rest3(c, start, q, first, column, at, diagonal, data, x):
         p, j = at[k], start[column[k]]
         width = start[column[k] + 1] - j
         if width == 3:
-            x0, x1, x2 = x[j], x[j + 1], x[j + 2]
-            s0 += data[p] * x0 + data[p + 1] * x1 + data[p + 2] * x2
-            s1 += data[p + 3] * x0 + data[p + 4] * x1 + data[p + 5] * x2
-            s2 += data[p + 6] * x0 + data[p + 7] * x1 + data[p + 8] * x2
+            # constant indices into short views: no test for negative ones is left
+            B, X = data[p : p + 9], x[j : j + 3]
+            s0 += B[0] * X[0] + B[1] * X[1] + B[2] * X[2]
+            s1 += B[3] * X[0] + B[4] * X[1] + B[5] * X[2]
+            s2 += B[6] * X[0] + B[7] * X[1] + B[8] * X[2]
         else:
             for m in range(width):
                 s0 += data[p + m] * x[j + m]
@@ -57,7 +58,10 @@ def _rest(i, c, start, q, first, column, at, diagonal, data, x):
 
 @njit(cache=True, nogil=True)
 def _rolling(c, start, mu, mu_r, data, p, b, x):
-    """A rolling contact: normal and sliding with rolling fixed, then rolling, each exact; half steps if they fight."""
+    """A rolling contact: normal and sliding with rolling fixed, then rolling, each exact.
+
+    Half steps if they fight.
+    """
     i = start[c]
     r1, r2 = x[i + 3], x[i + 4]
     weight, last = 1.0, math.inf

@@ -1,8 +1,8 @@
 """Proximal point around semismooth Newton, for contact problems of any rank.
 
-Each outer iteration solves the problem with W + σ D and q − σ D x⁰ around the current x⁰, whose matrix is invertible, by a
-few Newton steps from the last answer; σ falls by ten after each success and rises after a failure (see
-`contact.proximal`). The limit solves the problem itself.
+Each outer iteration solves the problem with W + σ D and q − σ D x⁰ around the current x⁰, whose matrix is
+invertible, by a few Newton steps from the last answer; σ falls by ten after each success and rises after a
+failure (see `contact.proximal`). The limit solves the problem itself.
 
 Reference: Acary, Brémond and Huber, On solving contact problems with Coulomb friction (2018), section 6.
 """

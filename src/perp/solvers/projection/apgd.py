@@ -1,13 +1,14 @@
-"""Accelerated projected gradient descent (APGD) and Barzilai–Borwein steps for convex problems over products of sets.
+"""Accelerated projected gradients (APGD) and Barzilai–Borwein steps for convex problems over sets.
 
-min ½ λᵀ W λ + qᵀ λ over K is what the relaxed contact problem, an LCP and a boxed LCP with symmetric positive semidefinite
-matrices say. A step goes down the gradient and is projected; Nesterov's momentum is restarted whenever it points uphill, and
-the step length follows a backtracking estimate of ‖W‖. The Barzilai–Borwein variant takes spectral steps without momentum,
-safeguarded by a nonmonotone test. One product with W per iteration, so very large problems are within reach.
+min ½ λᵀ W λ + qᵀ λ over K is what the relaxed contact problem, an LCP and a boxed LCP with symmetric positive
+semidefinite matrices say. A step goes down the gradient and is projected; Nesterov's momentum is restarted
+whenever it points uphill, and the step length follows a backtracking estimate of ‖W‖. The Barzilai–Borwein
+variant takes spectral steps without momentum, safeguarded by a nonmonotone test. One or two products with W
+an iteration, so very large problems are within reach.
 
-Reference: Mazhar, Heyn, Negrut and Tasora, Using Nesterov's method to accelerate multibody dynamics with friction and
-contact (2015); Dai and Fletcher, Projected Barzilai–Borwein methods for large-scale box-constrained quadratic
-programming (2005).
+Reference: Mazhar, Heyn, Negrut and Tasora, Using Nesterov's method to accelerate multibody dynamics with
+friction and contact (2015); Dai and Fletcher, Projected Barzilai–Borwein methods for large-scale
+box-constrained quadratic programming (2005).
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Block Gauss–Seidel for contact problems with every set.
 
-Each sweep visits the constraints in order and solves constraint c for its impulse with all others fixed, exactly (see
-`contact.local_solve`); relaxation mixes the new impulse with the old one. With `anderson` the sweep is treated as a
-fixed-point map and extrapolated from its last few results whenever that lowers the residual. A sweep costs one pass over
-the blocks of W.
+Each sweep visits the constraints in order and solves constraint c for its impulse with all others fixed,
+exactly (see `contact.local_solve`); relaxation mixes the new impulse with the old one. With `anderson` the
+sweep is treated as a fixed-point map and extrapolated from its last few results whenever that lowers the
+residual. A sweep costs one pass over the blocks of W.
 
-Reference: Acary, Brémond and Huber, On solving contact problems with Coulomb friction (2018), section 4; Walker and Ni,
-Anderson acceleration for fixed-point iterations (2011).
+Reference: Acary, Brémond and Huber, On solving contact problems with Coulomb friction (2018), section 4;
+Walker and Ni, Anderson acceleration for fixed-point iterations (2011).
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """ADMM: a linear solve with W + ρ D and a projection onto the sets, in turn.
 
-The problem is split into x with the quadratic term and z in the sets, with x = z; De Saxcé's shift is taken from the last
-velocities. One factorisation serves all iterations; the penalty ρ is balanced from the primal and dual residuals a few
-times at most, since each change factorises anew. Linear convergence, insensitive to the rank of W.
+The problem is split into x with the quadratic term and z in the sets, with x = z; De Saxcé's shift is taken
+from the last velocities. One factorisation serves all iterations; the penalty ρ is balanced from the primal
+and dual residuals a few times at most, since each change factorises anew. Linear convergence, insensitive to
+the rank of W.
 
-Reference: Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning via the alternating
-direction method of multipliers (2011); Acary, Armand, Nguyen and Shpakovych, Second-order cone programming for frictional
-contact mechanics using interior point algorithm (2022) for the shift.
+Reference: Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning via the
+alternating direction method of multipliers (2011); Acary, Armand, Nguyen and Shpakovych, Second-order cone
+programming for frictional contact mechanics using interior point algorithm (2022) for the shift.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from perp.solvers.contact.as_contact import as_contact, refuses_friction_index
 from perp.solvers.registry import register
 
 ITERATIONS = 20_000
-# Penalties are compared at these iterations; a ratio of residuals below the threshold is not worth a factorisation.
+# Penalties are compared at these iterations; a ratio of residuals below the threshold is not worth a
+# factorisation.
 BALANCE_EVERY, BALANCE_RATIO, BALANCES = 20, 5.0, 12
 
 

@@ -50,9 +50,10 @@ def sweep_while_it_pays(blocks, x, tol, least, most):
             break
         if not new < 1e3 * least_value:
             break
-        if done >= least:
-            if not new < 0.9 * value or LOOK * math.log(tol / new) / math.log(new / value) > WORTH:
-                break
+        if done >= least and (
+            not new < 0.9 * value or LOOK * math.log(tol / new) / math.log(new / value) > WORTH
+        ):
+            break
         value = new
     x[:] = best
     return least_value, done

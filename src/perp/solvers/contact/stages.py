@@ -1,0 +1,277 @@
+"""The stages of the default contact solver, with the shared test in between."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perp.problems import ContactProblem, Status
+from perp.problems.validation import Vector, freeze
+from perp.solvers.attempt import Attempt, Control
+
+if TYPE_CHECKING:
+    from perp.solvers.contact.canonical import Blocks
+
+# Up to this many rows a compiled stage takes milliseconds: nothing is gained by looking in between.
+ONE_CALL = 400
+# The order of elimination needs count² / 8 bytes: beyond this many constraints sweeps go on instead.
+LARGEST_NEWTON = 30_000
+MORE_SWEEPS = 20_000
+# Below this residual plain Newton steps without a line search are worth a try.
+NEARLY = 1e-3
+REFINEMENTS = 6
+# Scales by which the last refinement tells open, stick and slip apart: near-ties fall differently with each.
+REFINEMENT_SCALES, REFINEMENT_WEIGHTS = (1.0, 10.0, 0.1, 100.0, 0.01), (1e-12, 1e-6)
+# A refinement whose residual is so many times larger is kept from the shared test, which would end the solve.
+DIVERGED = 1e6
+
+
+class Start(NamedTuple):
+    """One run of the proximal Newton stage.
+
+    Attributes:
+        origin: Where it begins: "sweeps", "zero" or "relaxation".
+        weight: First proximal weight, relative to the diagonal of W.
+        scale: Factor on the scales by which Newton tells open, stick and slip apart.
+        smoothing: Sweeps after each Newton step, at least.
+        outer: Outer iterations at most.
+    """
+
+    origin: str
+    weight: float
+    scale: float
+    smoothing: int
+    outer: int
+
+
+# The first solves nearly everything. The others differ in what makes Newton cycle: found on random problems.
+STARTS = (
+    Start("sweeps", 1e-2, 1.0, 10, 30),
+    Start("zero", 1e-2, 0.1, 3, 20),
+    Start("relaxation", 1e-2, 1.0, 10, 20),
+    Start("zero", 1e-2, 1.0, 10, 20),
+    Start("sweeps", 1.0, 0.001, 10, 20),
+    Start("sweeps", 1.0, 0.01, 10, 20),
+    Start("sweeps", 1e-2, 1.0, 50, 20),
+    Start("relaxation", 1.0, 0.1, 50, 20),
+    Start("sweeps", 1e-3, 10.0, 10, 20),
+    Start("zero", 1.0, 1.0, 2, 40),
+)
+
+
+class Stages:
+    """The stages with the shared test in between, and what was done so far."""
+
+    def __init__(self, problem: ContactProblem, control: Control) -> None:
+        from perp.solvers.contact.canonical import blocks_of
+        from perp.solvers.contact.first_stage import MARGIN
+
+        self.problem, self.control = problem, control
+        self.blocks: Blocks = blocks_of(problem)
+        self.tol = MARGIN * control.tol
+        self.limit = control.limit(10**9)
+        self.chunk = 1 if not control.plain or problem.size > ONE_CALL else 10**6
+        self.sweeps = self.steps = self.starts = 0
+        self.swept = self.best = np.zeros(problem.size)
+
+    def begin(self, impulse: Vector, sweeps: int = 0) -> None:
+        """Go on from these impulses, which `sweeps` sweeps have made."""
+        from perp.solvers.contact.canonical import to_canonical
+
+        x = np.empty(self.problem.size)
+        to_canonical(self.blocks.scale, freeze(impulse), x)
+        self.swept, self.best, self.sweeps = x, x.copy(), sweeps
+
+    def run(self) -> Attempt:
+        """All stages from the control's start."""
+        self.begin(self.control.begin(self.problem.size))
+        stop = self.check() or self.sweep()
+        if not stop and self.problem.contact_count > LARGEST_NEWTON:
+            stop = self.sweep_on()
+        elif not stop:
+            stop = self.newton()
+        return self.finish(stop)
+
+    def check(self) -> bool:
+        return self.control.check(self.sweeps + self.steps, self.blocks.scale * self.best)
+
+    def exhausted(self) -> bool:
+        return self.sweeps + self.steps >= self.limit
+
+    def finish(self, stop: bool) -> Attempt:
+        if not stop:
+            self.control.reason = Status.ITERATION_LIMIT if self.exhausted() else Status.STALLED
+        return self.control.attempt(
+            self.blocks.scale * self.best, self.sweeps + self.steps,
+            sweeps=self.sweeps, newton_steps=self.steps, starts=self.starts,
+        )  # fmt: skip
+
+    def sweep(self) -> bool:
+        """Sweeps while they pay. Returns whether to stop."""
+        from perp.solvers.contact.first_stage import LOOK, SWEEPS, sweep_while_it_pays
+
+        stop = False
+        while not stop and self.sweeps < min(SWEEPS, self.limit):
+            count = min(2 * LOOK, self.limit - self.sweeps)
+            value, taken = sweep_while_it_pays(
+                self.blocks, self.swept, self.tol, 2 * LOOK - self.sweeps, count
+            )
+            self.sweeps += taken
+            self.best = self.swept.copy()
+            stop = self.check()
+            if taken < count or value <= self.tol:
+                break
+        return stop
+
+    def sweep_on(self) -> bool:
+        """Sweeps without end: for problems that are too large for Newton's order of elimination."""
+        from perp.solvers.contact.sweep import sweeps
+
+        stop = False
+        while not stop and self.sweeps < min(MORE_SWEEPS, self.limit):
+            count = max(10, self.sweeps // 8)
+            sweeps(self.blocks, self.swept, count)
+            self.sweeps += count
+            self.best = self.swept
+            stop = self.check()
+        return stop
+
+    def newton(self) -> bool:
+        """The proximal Newton stage from each start in turn. Returns whether to stop."""
+        if self.problem.size <= ONE_CALL and self._plunge():
+            return True
+        factors, rho = self.factors, self.rho
+        relaxation: Vector | None = None
+        for start in STARTS:
+            self.starts += 1
+            if start.origin == "relaxation":
+                if self.problem.relaxed:
+                    continue
+                if relaxation is None:
+                    relaxation = self._relaxation(factors, rho)
+                x = relaxation.copy()
+            else:
+                x = self.swept.copy() if start.origin == "sweeps" else np.zeros(self.problem.size)
+            if self._proximal(start, factors, rho, x) or self.refine():
+                return True
+            if self.exhausted():
+                return False
+        if self.refine(REFINEMENT_SCALES, REFINEMENT_WEIGHTS):
+            return True
+        return self.problem.relaxed and self._descend()
+
+    def _plunge(self) -> bool:
+        """Unregularised Newton steps from the sweeps as long as each halves the residual."""
+        from perp.solvers.contact.newton_system import newton_step
+        from perp.solvers.contact.residual import norm, residual_at
+        from perp.solvers.contact.sweep import WORKSPACE, sweeps
+
+        n, size = self.problem.size, norm(self.blocks.q)
+        x, u, dx, work = self.swept.copy(), np.empty(n), np.zeros(n), np.zeros(WORKSPACE)
+        value = residual_at(self.blocks, x, u, size, work)
+        for _ in range(REFINEMENTS):
+            newton_step(self.blocks, self.factors, self.rho, 1e-10, x, u, dx)
+            x += dx
+            self.steps += 1
+            sweeps(self.blocks, x, 2)
+            new = residual_at(self.blocks, x, u, size, work)
+            if not new < 0.5 * value:
+                return False
+            value = new
+            self.best = x.copy()
+            if value <= self.tol:
+                return self.check()
+        return False
+
+    def _proximal(self, start: Start, factors: Any, rho: Vector, x: Vector) -> bool:
+        from perp.solvers.contact.proximal import proximal_point
+
+        sigma, done = start.weight, 0
+        smoothing = max(start.smoothing, self.affordable_sweeps)
+        while done < start.outer and not self.exhausted():
+            count = min(self.chunk, start.outer - done)
+            _, sigma, taken = proximal_point(
+                self.blocks, factors, start.scale * rho, x, self.best, self.tol, sigma, count, smoothing
+            )
+            self.steps += taken
+            done += count
+            if self.check():
+                return True
+        return False
+
+    @cached_property
+    def factors(self) -> Any:
+        """The order of elimination."""
+        from perp.solvers.contact.elimination import eliminate
+
+        return eliminate(self.blocks.first, self.blocks.column)
+
+    @cached_property
+    def affordable_sweeps(self) -> int:
+        """How many sweeps cost about a fifth of a Newton step, at most thirty."""
+        upper = self.factors[1]
+        updates = float(np.sum(np.diff(upper).astype(np.float64) ** 2))
+        return int(min(30.0, 0.6 * updates / self.blocks.column.size))
+
+    @cached_property
+    def rho(self) -> Vector:
+        """The scales by which Newton tells open, stick and slip apart."""
+        from perp.solvers.contact.proximal import newton_scale
+
+        return newton_scale(self.blocks)
+
+    def refine(self, scales: tuple[float, ...] = (1.0,), weights: tuple[float, ...] = (1e-12,)) -> bool:
+        """Plain Newton steps from the best point: they reach round-off where a line search is blind."""
+        from perp.solvers.contact.canonical import velocity
+        from perp.solvers.contact.newton_system import newton_step
+
+        if not self.control.best < NEARLY:
+            return False
+        u, dx = np.empty(self.best.size), np.zeros(self.best.size)
+        for scale, weight in product(scales, weights):
+            x = self.best.copy()
+            for _ in range(REFINEMENTS):
+                if self.exhausted():
+                    return False
+                velocity(self.blocks, x, u)
+                newton_step(self.blocks, self.factors, scale * self.rho, weight, x, u, dx)
+                x += dx
+                self.steps += 1
+                if not np.isfinite(x).all():
+                    break
+                before, kept = self.control.best, self.best
+                self.best = x.copy()
+                if self.control.measure(self.blocks.scale * x) <= DIVERGED * before and self.check():
+                    return True
+                if not self.control.best < before:
+                    self.best = kept
+        return False
+
+    def _relaxation(self, factors: Any, rho: Vector) -> Vector:
+        """The answer of the convex relaxation, or how near the proximal Newton stage comes to it."""
+        from perp.solvers.contact.canonical import blocks_of
+        from perp.solvers.contact.proximal import proximal_point
+        from perp.solvers.contact.sweep import sweeps
+
+        blocks = blocks_of(self.problem.as_relaxed())
+        x = np.zeros(self.problem.size)
+        sweeps(blocks, x, 20)
+        best = x.copy()
+        first = STARTS[0]
+        _, _, taken = proximal_point(blocks, factors, rho, x, best, 1e-6, first.weight, 20, first.smoothing)
+        self.steps += taken
+        return best
+
+    def _descend(self) -> bool:
+        """Accelerated projected gradients, which converge on the relaxation in the end."""
+        from perp.solvers import registry
+
+        info = registry.find("apgd")
+        if info.objection(self.problem) is not None:
+            return False
+        attempt = info.run(self.problem, self.control, info.options())
+        self.steps += attempt.iterations
+        return self.control.measure(attempt.z) <= self.control.tol

@@ -1,0 +1,68 @@
+"""`solve_many`: independent problems on all cores, with the same answers as one after another.
+
+Compiled kernels release Python's lock, so threads share the work without copying a problem; each problem is
+solved by one thread with the same code as `solve`, so that the bits do not depend on their number.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from perp.problems import NotSolved, Problem, Solution
+from perp.solvers.solve import solve
+
+
+def solve_many(
+    problems: Iterable[Problem],
+    solver: str = "auto",
+    *,
+    threads: int | None = None,
+    throw: bool = True,
+    **options: Any,
+) -> list[Solution]:
+    """Solve independent problems at once.
+
+    Args:
+        problems: Any problems of perp; they need not be alike.
+        solver: As in `solve`.
+        threads: How many to use; None for one per core that this process may use.
+        throw: Raise `NotSolved` for the first problem, in their order, that misses its tolerance.
+        options: The other arguments of `solve`, the same for all problems.
+
+    Returns:
+        One solution per problem, in their order, equal to what `solve` returns for each.
+
+    Raises:
+        NotSolved: As in `solve`, after all problems were tried.
+    """
+    listed = list(problems)
+    count = max(1, min(_cores() if threads is None else threads, len(listed)))
+    # neighbours in the list go to one thread in turn: a chunk is long enough for its own bookkeeping not to
+    # matter
+    chunk = max(1, len(listed) // (8 * count))
+    chunks = [listed[k : k + chunk] for k in range(0, len(listed), chunk)]
+
+    def run(part: list[Problem]) -> list[Solution]:
+        return [solve(problem, solver, throw=False, **options) for problem in part]
+
+    if count == 1:
+        solutions = run(listed)
+    else:
+        # the first solve compiles or loads kernels: threads would wait for each other there
+        first = run(chunks[:1][0][:1])
+        rest = [chunks[0][1:], *chunks[1:]]
+        with ThreadPoolExecutor(count) as pool:
+            solutions = first + [solution for part in pool.map(run, rest) for solution in part]
+    if throw:
+        for problem, solution in zip(listed, solutions, strict=True):
+            if not solution.solved:
+                raise NotSolved(problem, solution)
+    return solutions
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,65 @@
+"""Residual against time of every solver that takes a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from perp.problems import Problem, Solution
+from perp.solvers import solve, solvers
+
+
+def convergence_runs(
+    problem: Problem, names: Iterable[str] | None = None, *, tol: float = 1e-8, time_limit: float = 5.0
+) -> dict[str, Solution]:
+    """Solve a problem with each solver and keep the history.
+
+    Args:
+        problem: What to solve.
+        names: Solvers to run; None for all that are installed and take the problem.
+        tol: The residual to reach.
+        time_limit: Seconds for each.
+
+    Returns:
+        The solution of each solver by name, solved or not.
+    """
+    if names is None:
+        names = [info.name for info in solvers(problem) if info.available]
+    runs = {}
+    for name in names:
+        # the first call of a kernel loads or compiles it: that is not part of the solver's time
+        solve(problem, name, tol=tol, max_iterations=1, time_limit=time_limit, throw=False)
+        runs[name] = solve(problem, name, tol=tol, time_limit=time_limit, history=True, throw=False)
+    return runs
+
+
+def plot_convergence(runs: dict[str, Solution], path: str | Path, *, tol: float = 1e-8) -> None:
+    """Draw residual against time, one line per solver, into a picture file.
+
+    Args:
+        runs: What `convergence_runs` returned.
+        path: Where to write; the suffix decides the format.
+        tol: Drawn as a line.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot(
+        xscale="log", yscale="log", xlabel="time [ms]", ylabel="residual", title="Residual against time"
+    )
+    for name, solution in runs.items():
+        history = solution.history
+        if history is None or not history.times.size:
+            continue
+        label = name if solution.solved else f"{name} (not solved)"
+        axes.plot(
+            1e3 * history.times.clip(1e-6),
+            history.residuals.clip(1e-17),
+            marker=".",
+            markersize=3,
+            label=label,
+        )
+    axes.axhline(tol, color="black", linewidth=0.8, linestyle="--")
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(fontsize="small")
+    figure.savefig(path)
