@@ -2,10 +2,11 @@
 
 Usage: python benchmarks/stepping.py [--steps 30] [--quick]
 
-Every simulator gets the same boxes, friction, gravity and step. Times are CPU seconds of one process, the best of
-three runs, after a warm-up; collision, assembly and solve are perp's own split. Beside the time stand the figures
-that say what it bought: creep on a slope at half the friction angle, lift-off of a sliding cube, and the largest
-overlap at rest. Peers keep their default contact parameters apart from the solver that is named.
+Every simulator gets the same boxes, friction, gravity and step. Times are CPU seconds of one process, the
+best of three runs, after a warm-up; collision, assembly and solve are perp's own split. Beside the time stand
+the figures that say what it bought: creep on a slope at half the friction angle, lift-off of a sliding cube,
+and the largest overlap at rest. Peers keep their default contact parameters apart from the solver that is
+named.
 """
 
 from __future__ import annotations

@@ -55,7 +55,18 @@ def test_identity_survives_a_small_motion_and_a_change_of_order() -> None:
     a, b = local_points(old, x, R), local_points(new, x2, R)
     assert carry_over(new, b, old, a).tolist() == list(range(new.count))
     shuffled = np.arange(new.count)[::-1]
-    for name in ("geom", "body", "point", "frame", "gap", "rows", "friction", "restitution", "roundness"):
+    for name in (
+        "geom",
+        "body",
+        "point",
+        "frame",
+        "gap",
+        "rows",
+        "friction",
+        "restitution",
+        "roundness",
+        "accuracy",
+    ):
         setattr(new, name, getattr(new, name)[shuffled])
     assert carry_over(new, b[shuffled], old, a).tolist() == list(range(new.count))[::-1]
     assert (carry_over(new, b, None, None) == -1).all()

@@ -16,6 +16,7 @@ import pytest
 import perp
 from perp.collision.mujoco_finder import CollisionError
 from perp.scenes import library
+from perp.stepping import StepInaccurate
 from perp.stepping.ncp_rows import FISCHER_BURMEISTER, linearise
 from perp.stepping.outcome import Blocks
 
@@ -98,7 +99,7 @@ def test_trap_9_contacts_beyond_the_buffer_are_an_error(
 def test_a_step_that_cannot_be_solved_is_never_used() -> None:
     sim = perp.Simulation(
         library.stack(6), step=0.01, solver="block-gauss-seidel", solver_iterations=1, max_iterations=1,
-        largest_division=2,
+        largest_division=2, loosest_tolerance=1e-9,
     )  # fmt: skip
     before = sim.state.position.copy()
     with pytest.raises(perp.PerpError, match="did not meet its tolerance"):
@@ -109,8 +110,24 @@ def test_a_step_that_cannot_be_solved_is_never_used() -> None:
 
 
 def test_a_retried_step_says_so() -> None:
-    sim = perp.Simulation(library.stack(6), step=0.01, solver="block-gauss-seidel", solver_iterations=1)
+    sim = perp.Simulation(
+        library.stack(6), step=0.01, route="sequence", solver="block-gauss-seidel", solver_iterations=1
+    )
     record = sim.step()
     assert record.route == "newton"
     assert "sequence" in record.retries[0]
     assert record.substeps == 1
+
+
+def test_a_step_that_only_meets_the_loosest_tolerance_warns() -> None:
+    options: Any = {
+        "solver": "block-gauss-seidel",
+        "solver_iterations": 3,
+        "max_iterations": 1,
+        "largest_division": 1,
+    }
+    sim = perp.Simulation(library.stack(2), step=0.01, loosest_tolerance=10.0, **options)
+    with pytest.warns(StepInaccurate, match="accurate to"):
+        record = sim.step()
+    assert not record.met
+    assert record.retries

@@ -23,6 +23,7 @@ class Contacts:
         restitution: Shape (contacts,).
         roundness: Radius of each surface about the contact, shape (contacts, 2) [m]: the gap of a sphere is
             that of its centre, so that rolling does not change it.
+        accuracy: Error to expect of the gap, shape (contacts,) [m]: zero for formulas, more for iterations.
     """
 
     geom: np.ndarray
@@ -34,6 +35,7 @@ class Contacts:
     friction: np.ndarray
     restitution: np.ndarray
     roundness: np.ndarray
+    accuracy: np.ndarray
 
     @classmethod
     def none(cls) -> Contacts:
@@ -41,7 +43,9 @@ class Contacts:
         pair = np.zeros((0, 2), dtype=np.int64)
         line, number = np.zeros((0, 3)), np.zeros(0)
         rows = np.zeros(0, dtype=np.int64)
-        return cls(pair, pair, line, np.zeros((0, 3, 3)), number, rows, line, number, np.zeros((0, 2)))
+        return cls(
+            pair, pair, line, np.zeros((0, 3, 3)), number, rows, line, number, np.zeros((0, 2)), number
+        )
 
     @property
     def count(self) -> int:

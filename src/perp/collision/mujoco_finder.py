@@ -15,6 +15,8 @@ from perp.scenes.engine import engine
 # mujoco stops convex pairs at 1e-6 m; contact that is exact in everything else deserves better.
 _CONVEX_TOLERANCE = 1e-12
 _CONVEX_ITERATIONS = 200
+# Normals of convex pairs come out to about 1e-8; times the size of the shape that is an error of the gap.
+_CONVEX_ACCURACY = 1e-7
 # A cylinder counts as rolling on its side when its axis is this close to the contact plane.
 _ROLLING_COSINE = 1e-3
 
@@ -87,6 +89,9 @@ class MujocoFinder:
         self._radius = np.where(round_, size, 0.0)
         self._cylinder = np.where(type_ == int(kinds.mjGEOM_CYLINDER), size, 0.0)
         self._bound = _reach_of_shapes(self._shapes, model)
+        formulas = ("PLANE", "SPHERE", "CAPSULE", "BOX")
+        exact = np.isin(type_, [int(getattr(kinds, f"mjGEOM_{name}")) for name in formulas])
+        self._accuracy = np.where(exact, 0.0, _CONVEX_ACCURACY * self._shapes.geom_rbound)
         self._has_axes = bool(model.friction_axis.any())
 
     def _compile(self, shapes: Any) -> None:
@@ -159,6 +164,7 @@ class MujocoFinder:
             friction=np.ascontiguousarray(friction),
             restitution=model.geom_restitution[geom].max(axis=1) if geom.size else np.zeros(0),
             roundness=radius,
+            accuracy=self._accuracy[geom].max(axis=1) if geom.size else np.zeros(0),
         )
 
     def _align(self, geom: np.ndarray, frame: np.ndarray) -> None:

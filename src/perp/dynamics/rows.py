@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -185,7 +186,7 @@ class _Table:
         )  # fmt: skip
 
     def _coordinate(
-        self, j: int, joint: Joint, law: int, *, shift: float = 0.0, sign: float = 1.0, **parameters: float
+        self, j: int, joint: Joint, law: int, *, shift: float = 0.0, sign: float = 1.0, **parameters: Any
     ) -> None:
         """A row on the joint's coordinate, q = geometric value + reference, as sign · (q − shift)."""
         offset = shift - joint.reference

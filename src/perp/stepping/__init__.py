@@ -1,6 +1,6 @@
 """One time step: velocity level and position level, both producing problems for `solvers/`."""
 
-from perp.stepping.record import StepFailed, StepRecord
+from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
 from perp.stepping.stepper import Level, Route, Stepper, StepSettings
 
-__all__ = ["Level", "Route", "StepFailed", "StepRecord", "StepSettings", "Stepper"]
+__all__ = ["Level", "Route", "StepFailed", "StepInaccurate", "StepRecord", "StepSettings", "Stepper"]

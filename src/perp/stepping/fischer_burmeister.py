@@ -30,6 +30,8 @@ _REGULARISATION = 1e-12
 # When the symmetric matrix, with the Jacobian of the step's start, leaves more than this share of the error
 # after a few steps, the exact derivative takes its place: quadratic again, at the cost of symmetry.
 _SYMMETRIC_STEPS, _SLOW = 2, 0.1
+# Digits in hand: the error of reused impulses adds up from step to step.
+_POSITIONS, _VELOCITIES = 0.5, 0.1
 _SHORTEST, _GROWTH = 1 / 64, 2.0
 # Least-norm steps cost a singular value decomposition: beyond this many rows the compliance above has to do.
 _LEAST_NORM_ROWS, _RANK = 600, 1e-10
@@ -37,15 +39,17 @@ _INNER_TOLERANCE = 1e-12
 _INNER_LIMIT = 2000
 
 
-def solve_newton(system: StepSystem, start: np.ndarray, *, redundant: bool) -> Outcome:
+def solve_newton(system: StepSystem, start: np.ndarray, *, limit: int, redundant: bool) -> Outcome:
     """Solve a step at position level.
 
     Args:
         system: The step.
         start: Impulses to begin with, shape (rows,).
+        limit: Newton steps.
         redundant: Joints depend on each other (closed loops): Newton steps of least norm are taken.
     """
     settings = system.settings
+    within = _POSITIONS * settings.tolerance, _VELOCITIES * settings.tolerance
     form = _FORMS[settings.ncp]
     sets, rows = system.sets, system.rows
     impulse = start.copy()
@@ -53,8 +57,8 @@ def solve_newton(system: StepSystem, start: np.ndarray, *, redundant: bool) -> O
     exact, last, diagonal = redundant, np.inf, np.empty(0)
     outcome = _outcome(system, impulse, 0, 0)
     blocks = measure(system, outcome)
-    for k in range(1, settings.max_iterations + 1):
-        if blocks.met(settings.tolerance):
+    for k in range(1, limit + 1):
+        if blocks.met(*within):
             return outcome
         if k == 1:
             diagonal = np.maximum(system.delassus.diagonal(), 1e-300)
@@ -72,8 +76,8 @@ def solve_newton(system: StepSystem, start: np.ndarray, *, redundant: bool) -> O
             return outcome
         outcome, blocks = _advance(system, outcome, blocks, change, inner)
         impulse = outcome.impulse
-    if not blocks.met(settings.tolerance):
-        outcome.message = f"{settings.max_iterations} Newton steps did not reach the tolerance"
+    if not blocks.met(*within):
+        outcome.message = f"{limit} Newton steps did not reach the tolerance"
     return outcome
 
 

@@ -39,7 +39,7 @@ def joint_terms(law, parameters, linear, correction, h, bias, compliance, low, h
 
 @njit(cache=True)
 def contact_terms(
-    first, gap, linear, restitution, approach, predicted, correction, recovery, rest_speed, h, bias
+    first, gap, linear, accuracy, restitution, approach, predicted, correction, recovery, rest_speed, h, bias
 ):
     """Bias of the normal rows.
 
@@ -50,6 +50,7 @@ def contact_terms(
         first: Normal row of each contact.
         gap: At the start of the step [m].
         linear: Constant part of the gap over the step [m].
+        accuracy: Error to expect of the gap [m].
         restitution: e of each contact.
         approach: J u⁻ of each contact [m/s].
         predicted: J ũ of each contact [m/s].
@@ -67,6 +68,9 @@ def contact_terms(
             continue
         # what the gap at the end may be at least: overlap beyond the cap stays for later steps
         allowed = min(0.0, gap[c] + h * recovery)
+        if -accuracy[c] < gap[c] < 0.0:
+            # overlap that the collision detector cannot tell from none would only jam what rests
+            allowed = gap[c]
         bias[i] = (linear[c] - allowed) / h
         if gap[c] < 0.0 and correction < 1.0:
             bias[i] += (1.0 - correction) * (allowed - gap[c]) / h

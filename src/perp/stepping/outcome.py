@@ -50,6 +50,17 @@ class Blocks:
     length: float
     speed: float
 
+    @property
+    def worst(self) -> float:
+        """The largest block over its scale; infinite for NaN."""
+        ratio = max(
+            self.joint / self.length,
+            self.contact / self.length,
+            self.friction / self.speed,
+            self.momentum / self.speed,
+        )
+        return ratio if np.isfinite(ratio) else np.inf
+
     def met(self, tolerance: float, sliding: float | None = None) -> bool:
         """Whether every block is within `tolerance` of its scale, velocities within `sliding` if given."""
         speed = (tolerance if sliding is None else sliding) * self.speed

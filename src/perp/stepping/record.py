@@ -22,6 +22,10 @@ class StepFailed(PerpError, RuntimeError):
         self.record = record
 
 
+class StepInaccurate(UserWarning):
+    """A step was taken that misses its tolerance but meets the loosest one; its record says `met` = False."""
+
+
 @dataclass(slots=True)
 class StepRecord:
     """One step.
@@ -32,6 +36,7 @@ class StepRecord:
         route: Which route produced the answer.
         retries: What was tried before, in words; empty for a step that went well.
         substeps: Number of smaller steps it was divided into; 1 normally.
+        met: Whether the tolerance was met; False only together with a `StepInaccurate` warning.
         iterations: Outer iterations (contact problems or Newton steps).
         solver_iterations: Iterations of the contact solver, summed.
         joint_residual: Largest |c(q⁺) + Σλ| of joints and motors [m or rad].
@@ -55,6 +60,7 @@ class StepRecord:
     route: str
     retries: tuple[str, ...] = ()
     substeps: int = 1
+    met: bool = True
     iterations: int = 0
     solver_iterations: int = 0
     joint_residual: float = 0.0

@@ -17,6 +17,7 @@ class Level(StrEnum):
 class Route(StrEnum):
     """How the nonlinear system of the position level is solved."""
 
+    AUTO = "auto"
     SEQUENCE = "sequence"
     NEWTON = "newton"
 
@@ -27,7 +28,8 @@ class StepSettings:
 
     Attributes:
         level: Position level leaves no drift and no sinking.
-        route: A sequence of exact contact problems is the more robust of the two at position level.
+        route: "auto" tries a few Newton steps from the last step's impulses, which is all that most steps
+            need, then the sequence of exact contact problems, which is the more robust of the two.
         solver, formulation, solver_options: For `perp.solve`.
         tolerance: Of the nonlinear system, block by block: lengths relative to the size of the bodies,
             velocities to the largest velocity of the step. 1e-9 of a 0.1 m body is an atom's size.
@@ -41,11 +43,13 @@ class StepSettings:
         linear_solver: "factorisation" or "conjugate-residual", for the Newton route.
         preconditioner: "block" or "jacobi", for conjugate residual.
         largest_division: A step that fails is divided into up to this many smaller ones.
+        loosest_tolerance: What a step must meet at least when everything else failed; it is then taken with a
+            warning. Set it to `tolerance` to have an error instead.
         dense_rows: Up to this many rows W is a dense matrix.
     """
 
     level: Level = Level.POSITION
-    route: Route = Route.SEQUENCE
+    route: Route = Route.AUTO
     solver: str = "auto"
     formulation: str | None = None
     solver_options: Any = field(default=None)
@@ -58,5 +62,6 @@ class StepSettings:
     ncp: str = "fischer-burmeister"
     linear_solver: str = "factorisation"
     preconditioner: str = "block"
-    largest_division: int = 16
+    largest_division: int = 4
+    loosest_tolerance: float = 1e-6
     dense_rows: int = 96

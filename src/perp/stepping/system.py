@@ -167,9 +167,11 @@ class StepSystem:
         """
         size = self.model.size
         round_off = _ROUND_OFF * (size + float(np.abs(self.state.position).max(initial=0.0)))
-        wanted = _STEPS_PER_LENGTH * self.speed_scale * self.h
+        gained = self.h * float(np.linalg.norm(self.model.gravity))
+        wanted = _STEPS_PER_LENGTH * self.h * (gained or self.speed_scale)
         # the contact solver works relative to the free velocity: a fast scene may need more than one size
-        solvable = min(self.h * self.speed_scale, _SIZES * size)
+        share = 2.0 * self.settings.solver_tolerance / self.settings.tolerance
+        solvable = min(share * self.h * self.speed_scale, _SIZES * size)
         return max(min(size, wanted), solvable, round_off / self.settings.tolerance)
 
     @cached_property
@@ -261,8 +263,9 @@ class StepSystem:
         joint_terms(self.table.law, self.table.parameters, joint, correction, h, out[:m], *scratch)
         rest_speed = 2.0 * h * float(np.linalg.norm(self.model.gravity))
         contact_terms(
-            self.first, self.contacts.gap, gap, self.contacts.restitution, self._approach,
-            self.free_velocity[self.first], correction, settings.recovery_speed, rest_speed, h, out,
+            self.first, self.contacts.gap, gap, self.contacts.accuracy, self.contacts.restitution,
+            self._approach, self.free_velocity[self.first], correction, settings.recovery_speed,
+            rest_speed, h, out,
         )  # fmt: skip
         return out
 
