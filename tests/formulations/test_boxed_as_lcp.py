@@ -151,7 +151,7 @@ def test_sparse_stays_sparse(form: str) -> None:
     sparse = perp.solve(perp.BoxedLCP(sp.csr_array(A), q, lo, hi), "lemke", formulation=form)
     assert sparse.z == pytest.approx(dense.z, abs=1e-12)
     build = boxed_as_split_lcp if form == "split" else boxed_as_shifted_lcp
-    assert sp.issparse(build(perp.BoxedLCP(sp.csr_array(A), q, lo, hi)).problem.M)
+    assert sp.issparse(build(perp.BoxedLCP(sp.csr_array(A), q, lo, hi)).problem.M)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("form", ["split", "shifted"])
