@@ -30,9 +30,10 @@ def test_help_lists_the_commands_and_the_exit_codes(run) -> None:
         assert outcome.code == 0
         for word in ("solve", "solvers", "residual", "convert", "0 solved, 1 not solved, 2 bad input"):
             assert word in outcome.out
+        assert "Solve the problem in a file." in outcome.out  # not only names
 
 
-@pytest.mark.parametrize("command", ["solve", "solvers", "residual", "convert"])
+@pytest.mark.parametrize("command", ["solve", "solvers", "residual", "convert", "compare"])
 def test_every_command_has_help(run, command: str) -> None:
     outcome = run(command, "--help")
     assert outcome.code == 0

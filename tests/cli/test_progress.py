@@ -7,7 +7,7 @@ import threading
 
 from rich.console import Console
 
-from perp.cli.progress import THREAD_NAME, progress
+from perp.cli.progress import THREAD_NAME, counted, progress
 
 
 class Screen(io.StringIO):
@@ -52,3 +52,11 @@ def test_an_error_in_the_work_passes_through_and_the_display_ends() -> None:
         assert THREAD_NAME not in {thread.name for thread in threading.enumerate()}
     else:
         raise AssertionError("the error was swallowed")
+
+
+def test_counted_work_shows_what_it_is_at() -> None:
+    screen = Screen()
+    console = Console(file=screen, force_terminal=True, width=80)
+    assert list(counted(["newton", "admm"], "Running", console=console)) == ["newton", "admm"]
+    assert "Running admm" in screen.getvalue()
+    assert "2/2" in screen.getvalue()

@@ -121,6 +121,8 @@ def test_start_from_a_solution_needs_no_iterations(run, lcp: Path, tmp_path: Pat
         (["--start", "guess"], ["guess"]),
         (["--out", "answer.pdf"], ["answer.pdf"]),
         (["--out", "missing-folder/answer.npz"], ["missing-folder"]),
+        (["--plot", "picture.bmp"], ["picture.bmp", ".png, .svg"]),
+        (["--plot", "missing-folder/picture.png"], ["missing-folder"]),
         (["--tolerance", "1"], ["--tolerance", "--tol"]),
         (["another.npz"], ["another.npz"]),
     ],
@@ -150,3 +152,24 @@ def test_start_from_the_guess_in_the_file(run, tmp_path: Path) -> None:
     cold = run("solve", path, "--solver", "pgs", "--json").json()
     warm = run("solve", path, "--solver", "pgs", "--start", "guess", "--json").json()
     assert cold["iterations"] > warm["iterations"] == 0
+
+
+@pytest.mark.parametrize(("name", "beginning"), [("picture.png", b"\x89PNG"), ("picture.svg", b"<?xml")])
+def test_plot_draws_every_solver_that_takes_the_problem(
+    run, contact: Path, tmp_path: Path, name: str, beginning: bytes
+) -> None:
+    picture = tmp_path / name
+    outcome = run("solve", contact, "--plot", picture)
+    assert outcome.code == 0
+    assert outcome.err == ""
+    assert outcome.out.endswith(f"Drawn in {picture}\n")
+    assert picture.read_bytes().startswith(beginning)
+    if name.endswith(".svg"):  # matplotlib leaves each label as a comment in front of its outlines
+        for solver in ("auto", "newton", "proximal-point", "block-gauss-seidel", "admm"):
+            assert f"<!-- {solver}" in picture.read_text(encoding="utf-8")
+
+
+def test_plot_leaves_json_alone(run, lcp: Path, tmp_path: Path) -> None:
+    outcome = run("solve", lcp, "--json", "--plot", tmp_path / "picture.png")
+    assert outcome.json()["solved"] is True
+    assert (tmp_path / "picture.png").exists()

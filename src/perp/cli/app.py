@@ -31,11 +31,18 @@ app = App(
     result_action="return_value",
     suppress_keyboard_interrupt=False,
 )
-app.command("perp.cli.solve:solve")
-app.command("perp.cli.solvers:solvers")
-app.command("perp.cli.residual:residual")
-app.command("perp.cli.convert:convert")
-app.command("perp.cli.compare:compare")
+
+# A command is imported when it is used, so what the list of commands says about it stands here.
+COMMANDS = {
+    "solve": "Solve the problem in a file.\n\nExit code 0: solved, 1: not solved, 2: bad input.",
+    "solvers": "List the solvers, what each takes, and how to get those that are missing.",
+    "residual": "Measure an answer, wherever it came from.\n\nExit code 0: within tol, 1: not, 2: bad input.",
+    "convert": "Write a problem in another file format; the suffix decides which.",
+    "compare": "Solve one problem in every formulation with every solver.\n\n"
+    "Exit code 0: the table was made, whatever is in it; 2: bad input.",
+}
+for command, text in COMMANDS.items():
+    app.command(f"perp.cli.{command}:{command}", help=text)
 
 
 def run(tokens: Sequence[str] | None = None) -> int:

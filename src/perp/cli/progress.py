@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
@@ -43,6 +43,34 @@ def progress(description: str, *, delay: float = DELAY, console: Console | None 
     finally:
         done.set()
         display.join()
+
+
+def counted(names: Sequence[str], verb: str, *, console: Console | None = None) -> Iterator[str]:
+    """Yield the names one by one, with a bar that says which one is being worked on.
+
+    Args:
+        names: What is worked on.
+        verb: What is done with each, for example "Running".
+        console: Where to show it; stderr when None.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    if console is None:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
+        task = display.add_task(verb, total=len(names))
+        for name in names:
+            display.update(task, description=f"{verb} {name}")
+            yield name
+            display.advance(task)
 
 
 def _show(console: Console, description: str, done: threading.Event, delay: float) -> None:

@@ -12,7 +12,12 @@ from perp.cli.exit_codes import ExitCode
 if TYPE_CHECKING:
     import numpy as np
 
+    from perp.problems import Problem
+
 ANSWER_SUFFIXES = (".npz", ".json", ".npy", ".txt", ".csv")
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+PLOT_TIME_LIMIT = 5.0
+"""Seconds that each solver gets for `--plot`: long enough to see its rate, short enough to wait for."""
 
 
 def solve(
@@ -26,6 +31,7 @@ def solve(
     time_limit: float | None = None,
     start: str | None = None,
     out: Path | None = None,
+    plot: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Solve the problem in FILE. Exit code 0: solved, 1: not solved, 2: bad input.
@@ -39,6 +45,8 @@ def solve(
         time_limit: Stop after so many seconds.
         start: Where to begin: `guess` for the guess stored in FILE, or a file with a solution.
         out: Write the answer to this .npz, .json, .npy, .txt or .csv file, solved or not.
+        plot: Draw residual against time into this .png, .svg or .pdf file, for every solver that takes the
+            problem, each for at most the time limit (5 seconds when none is given).
         json: Print one JSON object, with the vectors, in place of the table.
     """
     import perp
@@ -47,7 +55,9 @@ def solve(
     from perp.cli.progress import progress
 
     if out is not None:
-        _check_out(out)
+        _check_writable(out, ANSWER_SUFFIXES, "an answer")
+    if plot is not None:
+        _check_writable(plot, PICTURE_SUFFIXES, "a picture")
     with progress(f"Reading {file}"):
         problem = perp.load(file)
         first = None if start is None else _read_start(file, start)
@@ -72,17 +82,34 @@ def solve(
         solution.save(out)
         if not json:
             print_line(f"Written to {out}")
+    if plot is not None:
+        _plot(problem, plot, tol, PLOT_TIME_LIMIT if time_limit is None else time_limit)
+        if not json:
+            print_line(f"Drawn in {plot}")
     return ExitCode.SOLVED if solution.solved else ExitCode.NOT_SOLVED
 
 
-def _check_out(out: Path) -> None:
+def _check_writable(path: Path, suffixes: tuple[str, ...], what: str) -> None:
     """Refuse a path that cannot be written before any time is spent on solving."""
     from perp.problems.errors import FileError
 
-    if out.suffix.lower() not in ANSWER_SUFFIXES:
-        raise FileError(out, f"an answer is written to one of {', '.join(ANSWER_SUFFIXES)}")
-    if not out.parent.is_dir():
-        raise FileError(out, f"there is no folder {out.parent}")
+    if path.suffix.lower() not in suffixes:
+        raise FileError(path, f"{what} is written to one of {', '.join(suffixes)}")
+    if not path.parent.is_dir():
+        raise FileError(path, f"there is no folder {path.parent}")
+
+
+def _plot(problem: Problem, path: Path, tol: float, time_limit: float) -> None:
+    """Run every solver that takes the problem, and draw how each got on."""
+    from perp.cli.progress import counted
+    from perp.solvers import solvers
+    from perp.view.convergence import convergence_runs, plot_convergence
+
+    names = [info.name for info in solvers(problem) if info.available]
+    runs = {}
+    for name in counted(names, "Running"):
+        runs |= convergence_runs(problem, [name], tol=tol, time_limit=time_limit)
+    plot_convergence(runs, path, tol=tol)
 
 
 def _read_start(file: Path, start: str) -> np.ndarray:
