@@ -23,6 +23,13 @@ PROBLEMS: dict[str, perp.problems.Problem] = {
     "LCP scaled down": perp.LCP(1e-8 * generators.lcp(12).M, 1e-8 * generators.lcp(12).q),
     "LCP scaled up": perp.LCP(1e8 * generators.lcp(12).M, 1e8 * generators.lcp(12).q),
     "boxed n=15": generators.boxed(15),
+    "boxed friction index": perp.BoxedLCP(
+        generators.spd(6, np.random.default_rng(3), shift=0.5),
+        [-1.0, 0.4, -0.2, -2.0, 3.0, 0.1],
+        [0, -0.5, -0.5, 0, -0.3, -0.3],
+        [np.inf, 0.5, 0.5, np.inf, 0.3, 0.3],
+        friction_index=[-1, 0, 0, -1, 3, 3],
+    ),
     "boxed fixed": perp.BoxedLCP(np.eye(3), [1.0, 2, 3], [0.5, 0.5, -1], [0.5, 0.5, -1]),
     "boxed all free": perp.BoxedLCP(
         generators.spd(6, np.random.default_rng(1)), np.arange(6.0), -np.inf, np.inf
@@ -51,6 +58,14 @@ def test_solver_solves_what_it_claims(solver, name):
     assert solution.residual <= 1e-8
     if name.startswith("LCP known"):
         np.testing.assert_allclose(solution.z, [1, 2, 0], atol=1e-7)
+
+
+@pytest.mark.parametrize(("solver", "name"), CASES)
+def test_being_watched_changes_no_outcome(solver, name):
+    """A generous time limit and a history make solvers look up more often; they must not fail for it."""
+    solution = perp.solve(PROBLEMS[name], solver, time_limit=1e4, history=True)
+    assert solution.residual <= 1e-8
+    assert solution.history is not None
 
 
 def test_every_solver_is_exercised():

@@ -23,8 +23,8 @@ def candidates(problem: LCP | BoxedLCP | MCP) -> list[str]:
     from perp.solvers.pivoting.rows import dense, has_moving_bounds, is_symmetric
 
     if isinstance(problem, BoxedLCP) and has_moving_bounds(problem):
-        pivoting = ["dantzig"]
-    elif problem.size <= LARGEST_DENSE and is_symmetric(dense(problem.M)):
+        return ["dantzig", "subspace-minimisation", "boxed-newton", "pgs"]
+    if problem.size <= LARGEST_DENSE and is_symmetric(dense(problem.M)):
         pivoting = ["principal", "lemke"]
     else:
         pivoting = ["lemke", "principal"]

@@ -243,9 +243,8 @@ class MovingBounds:
             return None
         problem, E, c = form
         left = max(0, self.limit - self.steps)
-        control = Control(
-            lambda _: np.inf, tol=self.control.tol, max_iterations=left, time_limit=self.control.remaining()
-        )
+        # the path is judged by where it ends: on the way it is neither solved nor diverged
+        control = Control(lambda _: 1.0, tol=0.0, max_iterations=left, time_limit=self.control.remaining())
         # a covering vector without pattern: with equal entries the rows of equal contacts tie on every pivot
         covering = 1.0 + np.mod(pattern * np.arange(problem.size), 1.0)
         attempt = lemke(problem, control, LemkeOptions(covering=covering))

@@ -65,7 +65,7 @@ def friction_fixed_point(problem: BoxedLCP, control: Control, options: FixedPoin
         accuracy = INNER_ACCURACY * control.tol
         inner_control = Control(
             lambda x, frozen=frozen: judge(frozen, x)[0],
-            tol=accuracy, time_limit=control.remaining() or None, start=z,
+            tol=accuracy, time_limit=control.remaining(), start=z,
         )  # fmt: skip
         attempt = inner.run(frozen, inner_control, inner.options())
         inner_iterations += attempt.iterations
