@@ -128,10 +128,14 @@ class MujocoFinder:
             m.geom_gap[:] = 0.0
         full = self._mujoco.mjtWarning.mjWARN_CONTACTFULL
         before = d.warning[full].number
-        self._mujoco.mj_collision(m, d)
+        try:
+            self._mujoco.mj_collision(m, d)
+        except self._mujoco.FatalError as error:
+            raise CollisionError(f"mujoco could not find the contacts: {error}") from None
         if d.warning[full].number > before:
             raise CollisionError(
-                f'{d.ncon} contacts fill the memory of the scene: give it more with <size memory="…"/>'
+                f'{d.ncon} contacts fill the memory of this MjModel: compile it with <size memory="…"/>, '
+                "or pass the XML or the MjSpec"
             )
         return self._read()
 

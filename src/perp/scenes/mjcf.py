@@ -15,6 +15,10 @@ from perp.scenes.mjcf_joints import read_equalities, read_joints
 from perp.scenes.mjcf_motors import read_motors
 from perp.scenes.model import WORLD, ImportReport, Model, SceneError, find
 
+# Bytes of mujoco's arena, enough for over a million contacts. It grows by itself: the system hands out a page
+# only when a contact is written to it. The room of a finished MjModel cannot be changed.
+ROOM = 1 << 30
+
 
 def compile_scene(scene: Any) -> Any:
     """A mujoco model from XML text, a path, an MjSpec or an MjModel.
@@ -27,18 +31,22 @@ def compile_scene(scene: Any) -> Any:
     if isinstance(scene, mujoco.MjModel):
         return scene
     try:
-        if isinstance(scene, mujoco.MjSpec):
-            return scene.compile()
-        if isinstance(scene, str) and scene.lstrip().startswith("<"):
-            return mujoco.MjModel.from_xml_string(scene)
-        path = Path(scene)
-        if not path.is_file():
-            raise SceneError(f"{path}: no such file")
-        return mujoco.MjModel.from_xml_path(str(path))
+        spec = scene.copy() if isinstance(scene, mujoco.MjSpec) else _parse(mujoco, scene)
+        spec.memory = max(spec.memory, ROOM)
+        return spec.compile()
     except ValueError as error:
         if isinstance(error, SceneError):
             raise
         raise SceneError(f"the scene cannot be compiled: {error}") from None
+
+
+def _parse(mujoco: Any, scene: Any) -> Any:
+    if isinstance(scene, str) and scene.lstrip().startswith("<"):
+        return mujoco.MjSpec.from_string(scene)
+    path = Path(scene)
+    if not path.is_file():
+        raise SceneError(f"{path}: no such file")
+    return mujoco.MjSpec.from_file(str(path))
 
 
 def load_scene(scene: Any, *, restitution: float | Mapping[str, float] = 0.0) -> Model:
