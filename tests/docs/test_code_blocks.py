@@ -47,12 +47,16 @@ def test_readme_prints_what_it_says(tmp_path: Path) -> None:
     for code in blocks(ROOT / "README.md", "python"):
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         outputs.append(run.stdout)
-    lcp, block, unsolvable = outputs
+    lcp, block, scene, unsolvable = outputs
     assert "Solved" in lcp
+    assert "proved 4/3 7/3" in lcp
     force, velocity = (np.fromstring(line.strip("[]"), sep=" ") for line in block.splitlines())
     assert np.allclose(force, [2 * 9.81, -0.25 * 2 * 9.81, 0])
     assert np.allclose(velocity, 0, atol=1e-9)
-    assert "No solution" in unsolvable or "Not solved" in unsolvable
+    distance, lift = map(float, scene.split())
+    assert round(distance, 5) == 3.66673
+    assert lift < 1e-9
+    assert "No solution exists: " in unsolvable
 
 
 def test_readme_shows_three_snippets_and_two_commands_first() -> None:
@@ -60,6 +64,22 @@ def test_readme_shows_three_snippets_and_two_commands_first() -> None:
     assert first_screen.count("```python") == 3
     assert "make demo" in first_screen
     assert "make test" in first_screen
+
+
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_and_pictures_lead_to_files(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("index", ["README.md", "docs/README.md"])
+def test_an_index_leads_to_every_page(index: str) -> None:
+    page = ROOT / index
+    linked = {(page.parent / target).resolve() for target in LINK.findall(page.read_text(encoding="utf-8"))}
+    assert set(PAGES) - {ROOT / "README.md", page} <= linked
 
 
 @pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("make ")])
