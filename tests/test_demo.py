@@ -46,6 +46,14 @@ def test_only_the_relaxation_lifts_off(demo: ModuleType) -> None:
     assert relaxed.found > 1.0
 
 
+def test_the_box_stops_where_the_formula_says(demo: ModuleType) -> None:
+    for run in demo.slides():
+        assert run.found == pytest.approx(run.known, abs=1e-7)
+        assert run.known == pytest.approx(36 / 9.81 - 3 * run.step, abs=1e-4)
+        assert run.lift < 1e-9
+        assert run.residual < 1e-6
+
+
 def test_lcps_with_and_without_an_answer(demo: ModuleType) -> None:
     *solvable, unsolvable = demo.lcp_rows()
     for row in solvable:
@@ -65,7 +73,15 @@ def test_the_demo_prints_every_table(demo: ModuleType, capsys: pytest.CaptureFix
     monkeypatch.setenv("COLUMNS", "80")
     demo.main()
     printed = capsys.readouterr().out
-    for words in ("slope", "Five boxes", "lift off", "Linear complementarity", "SOLVED", "problems in"):
+    for words in (
+        "slope",
+        "Five boxes",
+        "lift off",
+        "Where does it stop",
+        "Linear complementarity",
+        "SOLVED",
+        "problems in",
+    ):
         assert words in printed
     assert "…" not in printed  # nothing is cut off at 80 columns
     assert "Traceback" not in printed
