@@ -33,6 +33,8 @@ SHIFTS = (1e-6, 1e-8, 1e-10, 0.0)
 # the harder its pivots; another vector takes another path.
 GOLDEN, SILVER = 0.5 * (5.0**0.5 - 1.0), 2.0**0.5 - 1.0
 PATHS = ((1e-6, GOLDEN), (1e-5, SILVER), (1e-6, SILVER), (1e-4, GOLDEN), (1e-5, GOLDEN), (1e-3, SILVER))
+# Paths that end well take two to eight pivots a row; a longer one is left for the next.
+PATH_PIVOTS = 12
 # Of these, how many are followed again towards the best answer so far.
 PROXIMAL_PATHS = 3
 # Exchanges in a row that may fail to halve the residual, and in all, for one shift.
@@ -242,7 +244,7 @@ class MovingBounds:
         if form is None:
             return None
         problem, E, c = form
-        left = max(0, self.limit - self.steps)
+        left = min(max(0, self.limit - self.steps), PATH_PIVOTS * problem.size)
         # the path is judged by where it ends: on the way it is neither solved nor diverged
         control = Control(lambda _: 1.0, tol=0.0, max_iterations=left, time_limit=self.control.remaining())
         # a covering vector without pattern: with equal entries the rows of equal contacts tie on every pivot
@@ -270,6 +272,8 @@ def solve_moving_bounds(problem: BoxedLCP, control: Control) -> Attempt:
     if rows.steps >= rows.limit and control.best > control.tol:
         control.reason = Status.ITERATION_LIMIT
     attempt = control.attempt(rows.best, rows.steps)
+    if least < control.best:
+        attempt.z = rows.best
     attempt.info.update(describe(rows.choose_sides(attempt.z), rows.steps))
     return attempt
 
