@@ -64,9 +64,12 @@ def admm(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: Ad
     if contact.size == 0:
         return Attempt(np.zeros(0), 0)
     splitting = _Splitting(contact, control.begin(contact.size), options)
-    return control.iterate(
-        splitting.advance, splitting.z.copy(), default_limit=ITERATIONS, work=20.0 * splitting.nonzeros
+    # impulses may stand still on the boundary while the multipliers move: both are the state
+    attempt = control.through(lambda state: state[: contact.size], None).iterate(
+        splitting.advance, splitting.state(), default_limit=ITERATIONS, work=20.0 * splitting.nonzeros
     )
+    attempt.z = attempt.z[: contact.size]
+    return attempt
 
 
 class _Splitting:
@@ -107,8 +110,12 @@ class _Splitting:
             shifts(sets.kind, sets.start, sets.a, sets.b, u, shift)
         return shift
 
-    def advance(self, z: Vector, count: int) -> None:
-        """`count` iterations; z receives the projected impulses."""
+    def state(self) -> Vector:
+        """Projected impulses and multipliers, shape (2 n,)."""
+        return np.concatenate([self.z, self.y])
+
+    def advance(self, state: Vector, count: int) -> None:
+        """`count` iterations; `state` receives the result."""
         for _ in range(count):
             self.iteration += 1
             weight = self.rho * self.scale
@@ -120,7 +127,7 @@ class _Splitting:
             self.shift = self._shift(self.problem.W @ self.z + self.problem.q)
             if self.options.balance and self.iteration % BALANCE_EVERY == 0 and self.balances < BALANCES:
                 self._balance(float(np.linalg.norm(self.scale * (x - self.z))), weight * (self.z - old))
-        z[:] = self.z
+        state[:] = self.state()
 
     def _project(self, x: Vector) -> Vector:
         """Projection in the metric of `scale`, which differs within a rolling constraint."""
