@@ -1,7 +1,7 @@
 """ADMM: a linear solve with W + ρ D and a projection onto the sets, in turn.
 
-The problem is split into x with the quadratic term and z in the sets, with x = z; De Saxcé's shift is taken
-from the last velocities. One factorisation serves all iterations; the penalty ρ is balanced from the primal
+The problem is split into x with the quadratic term and z in the sets, with x = z; De Saxcé's shift follows
+the velocities with damping, without which sliding contacts cycle. One factorisation serves all iterations; the penalty ρ is balanced from the primal
 and dual residuals a few times at most, since each change factorises anew. Linear convergence, insensitive to
 the rank of W.
 
@@ -28,6 +28,9 @@ ITERATIONS = 20_000
 # Penalties are compared at these iterations; a ratio of residuals below the threshold is not worth a
 # factorisation.
 BALANCE_EVERY, BALANCE_RATIO, BALANCES = 20, 5.0, 12
+# The part of its change by which the shift follows in an iteration: halved at each multiple of so many
+# iterations, down to the least.
+FOLLOW, FOLLOW_LEAST, HALVE_EVERY = 0.5, 0.02, 500
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,8 @@ class _Splitting:
             old = self.z
             self.z = self._project(mixed + self.y)
             self.y += mixed - self.z
-            self.shift = self._shift(self.problem.W @ self.z + self.problem.q)
+            follow = max(FOLLOW_LEAST, FOLLOW * 0.5 ** (self.iteration // HALVE_EVERY))
+            self.shift += follow * (self._shift(self.problem.W @ self.z + self.problem.q) - self.shift)
             if self.options.balance and self.iteration % BALANCE_EVERY == 0 and self.balances < BALANCES:
                 self._balance(float(np.linalg.norm(self.scale * (x - self.z))), weight * (self.z - old))
         state[:] = self.state()
