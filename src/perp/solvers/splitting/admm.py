@@ -1,9 +1,9 @@
 """ADMM: a linear solve with W + ρ D and a projection onto the sets, in turn.
 
 The problem is split into x with the quadratic term and z in the sets, with x = z; De Saxcé's shift follows
-the velocities with damping, without which sliding contacts cycle. One factorisation serves all iterations; the penalty ρ is balanced from the primal
-and dual residuals a few times at most, since each change factorises anew. Linear convergence, insensitive to
-the rank of W.
+the velocities with damping, without which sliding contacts cycle. One factorisation serves all iterations;
+the penalty ρ is balanced from the primal and dual residuals a few times at most, since each change factorises
+anew. Linear convergence, insensitive to the rank of W.
 
 Reference: Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning via the
 alternating direction method of multipliers (2011); Acary, Armand, Nguyen and Shpakovych, Second-order cone
