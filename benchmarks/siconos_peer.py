@@ -2,12 +2,14 @@
 
 Called by `friction.py` as `python siconos_peer.py OUT.json FILE.npz …`: one process, one thread, CPU seconds,
 zero start, tolerance 1e-8 in Siconos's own error measure. Writes {problem: {solver: [CPU seconds or null,
-error]}}.
+error]}}. Each solver runs in a child process, ended after `CAP` CPU seconds.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
+import resource
 import sys
 import time
 from pathlib import Path
@@ -21,6 +23,8 @@ ITERATIONS = 100_000
 # A run that takes longer than this is not repeated.
 LONG = 0.2
 REPEATS = 5
+# A solver that needs more CPU seconds than this is counted as not converging.
+CAP = 3
 
 
 def problem_of(path: Path):
@@ -84,6 +88,26 @@ def run(path: Path, name: str) -> tuple[float | None, float]:
     return best, error
 
 
+def _run_capped(path: Path, name: str, results) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CAP, CAP))
+    results.send(run(path, name))
+
+
+def run_capped(path: Path, name: str) -> tuple[float | None, float]:
+    """`run` in a child process; (None, inf) when it was ended for its time."""
+    processes = multiprocessing.get_context("fork")
+    receiver, sender = processes.Pipe(duplex=False)
+    child = processes.Process(target=_run_capped, args=(path, name, sender))
+    child.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    except EOFError:
+        return None, float("inf")
+    finally:
+        child.join()
+
+
 def main(out: str, files: list[str]) -> None:
     """Time every solver on every file."""
     table = {}
@@ -91,7 +115,7 @@ def main(out: str, files: list[str]) -> None:
         path = Path(file)
         table[path.stem] = {}
         for name in ("NSGS", "NSGS-full", "NSN_AC", "ADMM", "PROX"):
-            table[path.stem][name] = run(path, name)
+            table[path.stem][name] = run_capped(path, name)
             print(path.stem, name, *table[path.stem][name], file=sys.stderr, flush=True)
     Path(out).write_text(json.dumps(table, indent=1))
 

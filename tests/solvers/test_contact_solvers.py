@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import generators
 import perp
 
 
@@ -95,3 +96,11 @@ def test_friction_index_is_refused_by_projection_solvers():
 def test_bad_options_name_what_is_wrong():
     with pytest.raises(perp.PerpError, match="relaxation"):
         perp.solve(PROBLEMS["stack"], "block-gauss-seidel", options={"relaxation": 2.5})
+
+
+@pytest.mark.parametrize("seed", [18, 58, 105, 118, 185])
+def test_admm_does_not_cycle_where_an_undamped_shift_does(seed):
+    problem = generators.contact(3 + seed % 12, seed)
+    solution = perp.solve(problem, "admm")
+    assert solution.residual <= 1e-8
+    assert solution.iterations < 1000

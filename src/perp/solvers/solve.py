@@ -107,7 +107,10 @@ def solve(
         history=history,
     )
     ready = perf_counter()
-    attempt, turned = _run(info, problem, turned, control, settings)
+    if turned is None:
+        attempt = info.run(problem, control, settings)
+    else:
+        attempt, turned = run_formulation(info, turned, control, settings)
     finished = perf_counter()
     if turned is not None:
         attempt = _bring_back(attempt, turned)
@@ -132,12 +135,17 @@ def _measure(
     return lambda z: judge(problem, back(z))[0]
 
 
-def _run(
-    info: SolverInfo, problem: Problem, turned: Reformulated | None, control: Control, settings: Any
-) -> tuple[Attempt, Reformulated | None]:
-    """The algorithm on the problem, or on its formulation with that one's outer iterations."""
-    if turned is None:
-        return info.run(problem, control, settings), None
+def run_formulation(
+    info: SolverInfo, turned: Reformulated, control: Control, settings: Any
+) -> tuple[Attempt, Reformulated]:
+    """The algorithm on a formulation with that one's outer iterations; the last formulation and its answer.
+
+    Args:
+        info: The solver.
+        turned: The formulation.
+        control: Measures answers of the formulation.
+        settings: The solver's options.
+    """
     attempt = info.run(turned.problem, control, settings)
     outer_iterations = 0
     while turned.update is not None and not _is_final(attempt, control):

@@ -20,6 +20,8 @@ ONE_CALL = 400
 # The order of elimination needs count² / 8 bytes: beyond this many constraints sweeps go on instead.
 LARGEST_NEWTON = 30_000
 MORE_SWEEPS = 20_000
+# From this many constraints on it pays to look for independent groups.
+ISLANDS_FROM = 100
 # From this many constraints on, contacts in space fill the factors so much that sweeps come first, as long as
 # they promise the tolerance within so many more.
 SWEEPS_FIRST, PATIENCE = 3000, 400
@@ -81,35 +83,58 @@ class Stages:
         self.swept = self.best = np.zeros(problem.size)
 
     def begin(self, impulse: Vector, sweeps: int = 0) -> None:
-        """Go on from these impulses, which `sweeps` sweeps have made."""
+        """Start from these impulses, which `sweeps` sweeps have made."""
+        self.continue_from(impulse)
+        self.sweeps = sweeps
+
+    def continue_from(self, impulse: Vector) -> None:
+        """Go on from these impulses."""
         from perp.solvers.contact.canonical import to_canonical
 
         x = np.empty(self.problem.size)
         to_canonical(self.blocks.scale, freeze(impulse), x)
-        self.swept, self.best, self.sweeps = x, x.copy(), sweeps
+        self.swept, self.best = x, x.copy()
 
     def run(self) -> Attempt:
         """All stages from the control's start."""
         self.begin(self.control.begin(self.problem.size))
         stop = self.check() or self.sweep()
+        if stop or self.problem.contact_count < ISLANDS_FROM:
+            return self.finish(stop or self.after_sweeps())
+        from perp.solvers.contact.islands import find_islands, solve_apart
+
+        count, island = find_islands(self.blocks.first, self.blocks.column)
+        if count > 1:
+            return solve_apart(self, count, island)
+        attempt = self.finish(self.after_sweeps())
+        attempt.info["islands"] = 1
+        return attempt
+
+    def after_sweeps(self) -> bool:
+        """The stages that follow the first sweeps. Returns whether to stop."""
+        stop = False
         in_space = self.problem.size > 2.5 * self.problem.contact_count
-        if not stop and in_space and self.problem.contact_count > SWEEPS_FIRST:
+        if in_space and self.problem.contact_count > SWEEPS_FIRST:
             stop = self.sweep_on()
         if not stop and not self.exhausted() and self.problem.contact_count <= LARGEST_NEWTON:
             stop = self.newton()
-        return self.finish(stop)
+        return stop
 
     def check(self) -> bool:
-        return self.control.check(self.sweeps + self.steps, self.blocks.scale * self.best)
+        return self.control.check(self.iterations, self.blocks.scale * self.best)
+
+    @property
+    def iterations(self) -> int:
+        return self.sweeps + self.steps
 
     def exhausted(self) -> bool:
-        return self.sweeps + self.steps >= self.limit
+        return self.iterations >= self.limit
 
     def finish(self, stop: bool) -> Attempt:
         if not stop:
             self.control.reason = Status.ITERATION_LIMIT if self.exhausted() else Status.STALLED
         return self.control.attempt(
-            self.blocks.scale * self.best, self.sweeps + self.steps,
+            self.blocks.scale * self.best, self.iterations,
             sweeps=self.sweeps, newton_steps=self.steps, starts=self.starts,
         )  # fmt: skip
 

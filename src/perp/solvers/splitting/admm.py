@@ -1,9 +1,9 @@
 """ADMM: a linear solve with W + ρ D and a projection onto the sets, in turn.
 
-The problem is split into x with the quadratic term and z in the sets, with x = z; De Saxcé's shift is taken
-from the last velocities. One factorisation serves all iterations; the penalty ρ is balanced from the primal
-and dual residuals a few times at most, since each change factorises anew. Linear convergence, insensitive to
-the rank of W.
+The problem is split into x with the quadratic term and z in the sets, with x = z; De Saxcé's shift follows
+the velocities with damping, without which sliding contacts cycle. One factorisation serves all iterations;
+the penalty ρ is balanced from the primal and dual residuals a few times at most, since each change factorises
+anew. Linear convergence, insensitive to the rank of W.
 
 Reference: Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning via the
 alternating direction method of multipliers (2011); Acary, Armand, Nguyen and Shpakovych, Second-order cone
@@ -28,6 +28,9 @@ ITERATIONS = 20_000
 # Penalties are compared at these iterations; a ratio of residuals below the threshold is not worth a
 # factorisation.
 BALANCE_EVERY, BALANCE_RATIO, BALANCES = 20, 5.0, 12
+# The part of its change by which the shift follows in an iteration: halved at each multiple of so many
+# iterations, down to the least.
+FOLLOW, FOLLOW_LEAST, HALVE_EVERY = 0.5, 0.02, 500
 
 
 @dataclass(frozen=True)
@@ -64,9 +67,12 @@ def admm(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: Ad
     if contact.size == 0:
         return Attempt(np.zeros(0), 0)
     splitting = _Splitting(contact, control.begin(contact.size), options)
-    return control.iterate(
-        splitting.advance, splitting.z.copy(), default_limit=ITERATIONS, work=20.0 * splitting.nonzeros
+    # impulses may stand still on the boundary while the multipliers move: both are the state
+    attempt = control.through(lambda state: state[: contact.size], None).iterate(
+        splitting.advance, splitting.state(), default_limit=ITERATIONS, work=20.0 * splitting.nonzeros
     )
+    attempt.z = attempt.z[: contact.size]
+    return attempt
 
 
 class _Splitting:
@@ -107,8 +113,12 @@ class _Splitting:
             shifts(sets.kind, sets.start, sets.a, sets.b, u, shift)
         return shift
 
-    def advance(self, z: Vector, count: int) -> None:
-        """`count` iterations; z receives the projected impulses."""
+    def state(self) -> Vector:
+        """Projected impulses and multipliers, shape (2 n,)."""
+        return np.concatenate([self.z, self.y])
+
+    def advance(self, state: Vector, count: int) -> None:
+        """`count` iterations; `state` receives the result."""
         for _ in range(count):
             self.iteration += 1
             weight = self.rho * self.scale
@@ -117,10 +127,11 @@ class _Splitting:
             old = self.z
             self.z = self._project(mixed + self.y)
             self.y += mixed - self.z
-            self.shift = self._shift(self.problem.W @ self.z + self.problem.q)
+            follow = max(FOLLOW_LEAST, FOLLOW * 0.5 ** (self.iteration // HALVE_EVERY))
+            self.shift += follow * (self._shift(self.problem.W @ self.z + self.problem.q) - self.shift)
             if self.options.balance and self.iteration % BALANCE_EVERY == 0 and self.balances < BALANCES:
                 self._balance(float(np.linalg.norm(self.scale * (x - self.z))), weight * (self.z - old))
-        z[:] = self.z
+        state[:] = self.state()
 
     def _project(self, x: Vector) -> Vector:
         """Projection in the metric of `scale`, which differs within a rolling constraint."""

@@ -1,0 +1,118 @@
+"""Independent groups of contacts, solved apart.
+
+Constraints that no entry of W couples, not even through others, are separate problems. Sweeps do not care,
+but Newton steps, their line search and their restarts do: one hard island would make all others repeat. Each
+island that the sweeps have left unsolved goes through the later stages on its own. An island has done its
+part when its error is below tol / √2 times the larger of its own ‖q‖ and its share √(rows / all rows) of the
+whole ‖q‖; the squares of these add up to at most (tol ‖q‖)². The search costs one pass over the blocks of W.
+
+Reference: Tarjan, Depth-first search and linear graph algorithms, SIAM J. Comput. 1 (1972).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from perp.problems import ContactProblem, Status
+from perp.problems.residual import data_size, judge, natural_map, slack
+from perp.problems.validation import Vector, is_sparse
+from perp.solvers.attempt import Attempt, Control
+from perp.solvers.contact.stages import Stages
+
+
+def find_islands(first: np.ndarray, column: np.ndarray) -> tuple[int, np.ndarray]:
+    """Number of islands, and which one each constraint is on, shape (count,).
+
+    Args:
+        first: Offsets of the blocks of each constraint in `column`, shape (count + 1,).
+        column: The constraints that it meets.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    count = first.size - 1
+    graph = csr_array((np.ones(column.size, dtype=np.int8), column, first), shape=(count, count))
+    return connected_components(graph, directed=True, connection="weak")
+
+
+def solve_apart(stages: Stages, count: int, island: np.ndarray) -> Attempt:
+    """The later stages on each island that the sweeps have left unsolved.
+
+    Args:
+        stages: The whole problem after its sweeps.
+        count: Number of islands.
+        island: Which one each constraint is on.
+    """
+    problem, control = stages.problem, stages.control
+    impulse = stages.blocks.scale * stages.best
+    tolerance, error = _tolerances(problem, impulse, control.tol, count, island)
+    reasons: list[Status | None] = []
+    for k, rows, part in _parts(problem, island, np.flatnonzero(error > tolerance)):
+        if control.out_of_time() or stages.exhausted():
+            break
+        inner = Control(
+            lambda z, part=part: judge(part, z)[0],
+            tol=float(tolerance[k] / (np.linalg.norm(data_size(part)) or 1.0)),
+            max_iterations=None if control.max_iterations is None else stages.limit - stages.iterations,
+            time_limit=control.remaining(),
+        )
+        alone = Stages(part, inner)
+        alone.begin(impulse[rows])
+        attempt = alone.finish(alone.check() or alone.after_sweeps())
+        impulse[rows] = attempt.z
+        stages.steps += attempt.iterations
+        stages.starts = max(stages.starts, alone.starts)
+        reasons.append(attempt.reason)
+        if control.watched:
+            control.check(stages.iterations, impulse)
+    stages.continue_from(impulse)
+    stop = stages.check()
+    if not stop and not any(reasons) and not stages.exhausted():
+        stop = stages.after_sweeps()
+    attempt = stages.finish(stop)
+    attempt.info.update(islands=count, solved_apart=len(reasons))
+    return attempt
+
+
+def _tolerances(
+    problem: ContactProblem, impulse: Vector, tol: float, count: int, island: np.ndarray
+) -> tuple[Vector, Vector]:
+    """The error that each island may have, and the one that it has, as velocities of shape (count,)."""
+    of_row = np.repeat(island, problem.sets.dimension)
+    size = np.bincount(of_row, data_size(problem) ** 2, count)
+    share = size.sum() * np.bincount(of_row, minlength=count) / problem.size
+    error = natural_map(problem, impulse, slack(problem, impulse))
+    return tol * np.sqrt(np.maximum(size, share) / 2), np.sqrt(np.bincount(of_row, error**2, count))
+
+
+def _parts(
+    problem: ContactProblem, island: np.ndarray, wanted: np.ndarray
+) -> Iterator[tuple[int, np.ndarray, ContactProblem]]:
+    """Each wanted island with its rows and its problem."""
+    W: Any = problem.W
+    sets = problem.sets
+    order = np.argsort(island, kind="stable")
+    begin = np.searchsorted(island[order], np.arange(island.max() + 2))
+    dimension = sets.dimension[order]
+    row_begin = np.concatenate([[0], np.cumsum(dimension)])
+    rows = np.repeat(sets.start[order] - row_begin[:-1], dimension) + np.arange(problem.size)
+    if is_sparse(W):
+        W = W[rows][:, rows]
+    for k in wanted:
+        low, high = int(row_begin[begin[k]]), int(row_begin[begin[k + 1]])
+        chosen = rows[low:high]
+        block = _diagonal_block(W, low, high) if is_sparse(W) else W[np.ix_(chosen, chosen)]
+        members = sets.subset(order[begin[k] : begin[k + 1]])
+        yield int(k), chosen, ContactProblem(block, problem.q[chosen], members, relaxed=problem.relaxed)
+
+
+def _diagonal_block(W: Any, low: int, high: int) -> Any:
+    """Rows and columns low … high − 1 of a matrix whose other entries in these rows are zero."""
+    from scipy.sparse import csr_array
+
+    first, last = W.indptr[low], W.indptr[high]
+    parts = (W.data[first:last], W.indices[first:last] - low, W.indptr[low : high + 1] - first)
+    return csr_array(parts, shape=(high - low, high - low))
