@@ -103,3 +103,13 @@ def test_the_commands_of_the_page_run(
         code, out, err = run(capsys, *words, *([] if "--solver" in words else ["--solver", "perp"]))
         assert code == 0, (words, err)
         assert "exact" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["--plot", "x.bmp"], "a picture is written to"), (["--time-limit", "0"], "--time-limit 0"), (["--workers", "0"], "--workers 0")],
+)  # fmt: skip
+def test_bad_options_are_refused_before_anything_runs(capsys, words: list[str], said: str) -> None:
+    code, _, err = run(capsys, "box-on-slope", *words)
+    assert code == 2
+    assert said in err

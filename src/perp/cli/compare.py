@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from perp.cli.exit_codes import ExitCode
+from perp.cli.outputs import PICTURE_SUFFIXES, check_writable
 
 if TYPE_CHECKING:
     from perp.comparison.cells import Cell
@@ -54,9 +55,15 @@ def compare(
     """
     from perp.comparison.cells import ROWS, table_cells
     from perp.comparison.report import Comparison
-    from perp.problems.errors import SolverError
+    from perp.problems.errors import ProblemError, SolverError
     from perp.solvers.registry import unknown
 
+    if plot is not None:
+        check_writable(plot, PICTURE_SUFFIXES, "a picture")
+    if not time_limit > 0:
+        raise ProblemError(f"--time-limit {time_limit:g}: a positive number of seconds is needed")
+    if workers is not None and workers < 1:
+        raise ProblemError(f"--workers {workers}: at least one process is needed")
     for name in solver or []:
         if name not in ROWS:
             raise SolverError(unknown("row", name, list(ROWS)))

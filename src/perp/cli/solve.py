@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from perp.cli.exit_codes import ExitCode
+from perp.cli.outputs import PICTURE_SUFFIXES, check_writable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from perp.problems import Problem
 
 ANSWER_SUFFIXES = (".npz", ".json", ".npy", ".txt", ".csv")
-PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 PLOT_TIME_LIMIT = 5.0
 """Seconds that each solver gets for `--plot`: long enough to see its rate, short enough to wait for."""
 
@@ -55,9 +55,9 @@ def solve(
     from perp.cli.progress import progress
 
     if out is not None:
-        _check_writable(out, ANSWER_SUFFIXES, "an answer")
+        check_writable(out, ANSWER_SUFFIXES, "an answer")
     if plot is not None:
-        _check_writable(plot, PICTURE_SUFFIXES, "a picture")
+        check_writable(plot, PICTURE_SUFFIXES, "a picture")
     with progress(f"Reading {file}"):
         problem = perp.load(file)
         first = None if start is None else _read_start(file, start)
@@ -87,16 +87,6 @@ def solve(
         if not json:
             print_line(f"Drawn in {plot}")
     return ExitCode.SOLVED if solution.solved else ExitCode.NOT_SOLVED
-
-
-def _check_writable(path: Path, suffixes: tuple[str, ...], what: str) -> None:
-    """Refuse a path that cannot be written before any time is spent on solving."""
-    from perp.problems.errors import FileError
-
-    if path.suffix.lower() not in suffixes:
-        raise FileError(path, f"{what} is written to one of {', '.join(suffixes)}")
-    if not path.parent.is_dir():
-        raise FileError(path, f"there is no folder {path.parent}")
 
 
 def _plot(problem: Problem, path: Path, tol: float, time_limit: float) -> None:

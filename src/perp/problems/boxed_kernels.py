@@ -46,7 +46,11 @@ def clip(x, lo, hi):
 
 @njit(cache=True)
 def boxed_natural_map(lo, hi, limiting_row, d, z, w, out):
-    """F_i = d_i z_i − clip(d_i z_i − w_i, d_i lo_i, d_i hi_i), bounds scaled by their limiting row."""
+    """F_i = d_i z_i − clip(d_i z_i − w_i, d_i lo_i, d_i hi_i), bounds scaled by their limiting row.
+
+    Written as clip(w_i, d_i (z_i − hi_i), d_i (z_i − lo_i)), which is the same: the first form would lose w_i
+    in the round-off of a large z_i, and call any large z a solution.
+    """
     for i in range(z.size):
         low, high = lo[i], hi[i]
         j = limiting_row[i]
@@ -54,8 +58,7 @@ def boxed_natural_map(lo, hi, limiting_row, d, z, w, out):
             factor = max(z[j], 0.0)
             low *= factor
             high *= factor
-        x = d[i] * z[i]
-        out[i] = x - clip(x - w[i], d[i] * low, d[i] * high)
+        out[i] = clip(w[i], d[i] * (z[i] - high), d[i] * (z[i] - low))
 
 
 @njit(cache=True)

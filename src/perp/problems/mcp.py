@@ -89,6 +89,11 @@ class MCP(Savable):
         start = np.zeros(self.size) if self.start is None else self.start
         return np.clip(start, self.lo, self.hi)
 
+    @property
+    def nearest_zero(self) -> Vector:
+        """The box's point nearest 0."""
+        return np.clip(np.zeros(self.size), self.lo, self.hi)
+
     def evaluate(self, z: Vector) -> Vector:
         """f(z), checked for shape (values may be non-finite away from a solution)."""
         value = np.asarray(self.f(z), dtype=np.float64)

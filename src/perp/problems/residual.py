@@ -101,7 +101,9 @@ def data_size(problem: Problem) -> Vector:
     if isinstance(problem, ContactProblem):
         return problem.q * problem.row_scale
     if isinstance(problem, MCP):
-        return problem.q if problem.q is not None else problem.evaluate(problem.first_point)
+        # not at the start: f far away may be of any size, and would excuse any error
+        value = problem.q if problem.q is not None else problem.evaluate(problem.nearest_zero)
+        return value if np.isfinite(value).all() else np.ones(problem.size)
     return problem.q
 
 

@@ -88,6 +88,7 @@ def _try(name: str, problem: LCP | BoxedLCP | MCP, control: Control) -> Attempt 
     start = None if control.start is None or turned.start is None else turned.start(control.start)
     attempt = info.run(turned.problem, control.through(turned.back, start), info.options())
     attempt.z = turned.back(attempt.z)
+    attempt.info.pop("active_set", None)  # in the other problem's indices
     attempt.info["formulation"] = route.name
     # a certificate of the other form proves nothing about this one as it stands
     if attempt.reason is Status.INFEASIBLE:

@@ -235,6 +235,7 @@ def find_route(problem: Problem, info: SolverInfo, name: str | None = None) -> F
 
 
 def _bring_back(attempt: Attempt, turned: Reformulated) -> Attempt:
+    attempt.info.pop("active_set", None)  # in the other problem's indices
     if turned.info is not None:
         attempt.info.update(turned.info(attempt.z))
     attempt.z = turned.back(attempt.z)
