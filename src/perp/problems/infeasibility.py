@@ -30,8 +30,8 @@ def proves_infeasible(problem: Any, certificate: Any) -> bool:
     v = v / np.abs(v).max()
     magnitude = np.abs(problem.M)
     transposed = problem.M.T @ v
-    # no more than what summing exact products can lose: M may be nearly singular and still solvable
-    noise = (problem.size + 2) * 2.0**-53 * (magnitude.T @ np.abs(v))
+    # little more than what the sums themselves can lose: M may be nearly singular and still solvable
+    noise = 4 * (problem.size + 2) * 2.0**-53 * (magnitude.T @ np.abs(v))
     transposed = np.where(np.abs(transposed) <= noise, 0.0, transposed)
     # w_i ≥ 0 is forced only where z_i has no upper bound, w_i ≤ 0 only where it has no lower one
     lo, hi = problem.lo, problem.hi

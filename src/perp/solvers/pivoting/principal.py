@@ -364,5 +364,7 @@ def repair(problem: LCP | BoxedLCP, control: Control, attempt: Attempt) -> Attem
     other = principal(problem, inner, PivotOptions())
     other.iterations += attempt.iterations
     other.info.update(pivots=other.iterations, repaired_by="principal")
+    if "ray" in attempt.info:
+        other.info["ray"] = attempt.info["ray"]
     proved = other.reason is Status.INFEASIBLE
     return other if proved or control.measure(other.z) <= control.measure(attempt.z) else attempt
