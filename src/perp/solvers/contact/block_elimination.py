@@ -158,16 +158,26 @@ def factorise(blocks, order, rho, sigma, closed, B, C):
             continue
         size = start[c + 1] - start[c]
         _assemble_row(
-            c, start, sigma, rho, blocks.first, blocks.column, blocks.at, data, closed, B[c], C[c], row, stride
+            c,
+            start,
+            sigma,
+            rho,
+            blocks.first,
+            blocks.column,
+            blocks.at,
+            data,
+            closed,
+            B[c],
+            C[c],
+            row,
+            stride,
         )
         for k in range(lower[c], lower[c + 1]):
             v = lower_index[k]
             if closed[v]:
                 L = multipliers[k * stride : (k + 1) * stride]
                 height = start[v + 1] - start[v]
-                _eliminate(
-                    c, size, v, height, stride, row, inverse, values, upper, filled, reached, start, L
-                )
+                _eliminate(c, size, v, height, stride, row, inverse, values, upper, filled, reached, start, L)
                 for r in range(stride):
                     row[v * stride + r] = 0.0
         base = c * stride

@@ -229,9 +229,7 @@ class Stages:
         from perp.solvers.contact.plain_newton import plain_newton
 
         x = self.swept.copy()
-        _, taken = plain_newton(
-            self.blocks, self.order, self.rho, 1e-10, 2, x, self.tol, REFINEMENTS, 0.5
-        )
+        _, taken = plain_newton(self.blocks, self.order, self.rho, 1e-10, 2, x, self.tol, REFINEMENTS, 0.5)
         self.steps += taken
         return self.offer(x)
 
@@ -280,7 +278,7 @@ class Stages:
 
     def refine(self, scales: tuple[float, ...] = (1.0,), weights: tuple[float, ...] = (1e-12,)) -> bool:
         """Plain Newton steps from the best point: they reach round-off where a line search is blind."""
-        from perp.solvers.contact.canonical import velocity
+        from perp.solvers.contact.accurate_velocity import accurate_velocity
         from perp.solvers.contact.newton_system import newton_step
 
         if not self.control.best < NEARLY:
@@ -291,7 +289,7 @@ class Stages:
             for _ in range(REFINEMENTS):
                 if self.exhausted():
                     return False
-                velocity(self.blocks, x, u)
+                accurate_velocity(self.blocks, x, u)
                 newton_step(self.blocks, self.order, scale * self.rho, weight, x, u, dx)
                 x += dx
                 self.steps += 1
@@ -316,7 +314,9 @@ class Stages:
         sweeps(blocks, x, 20)
         best = x.copy()
         first = STARTS[0]
-        _, _, taken = proximal_point(blocks, self.order, self.rho, x, best, 1e-6, first.weight, 20, first.smoothing)
+        _, _, taken = proximal_point(
+            blocks, self.order, self.rho, x, best, 1e-6, first.weight, 20, first.smoothing
+        )
         self.steps += taken
         return best
 
