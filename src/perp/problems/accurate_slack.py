@@ -1,8 +1,8 @@
 """Rows of w = M z + q as if computed with twice the digits, where round-off would show in a residual.
 
-The plain sum of a row is off by up to its length times 2⁻⁵³ Σ |M_ij z_j|. Where impulses are large and cancel,
-or where a friction coefficient of 10⁶ multiplies a sliding speed, that is no longer small beside ‖q‖: such
-rows are summed again with the errors of every product and sum carried along.
+The plain sum of a row is off by up to its length times 2⁻⁵³ Σ |M_ij z_j|. Where impulses are large and
+cancel, or where a friction coefficient of 10⁶ multiplies a sliding speed, that is no longer small beside ‖q‖:
+such rows are summed again with the errors of every product and sum carried along.
 
 Reference: Ogita, Rump and Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005).
 """

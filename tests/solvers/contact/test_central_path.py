@@ -57,12 +57,9 @@ def test_room_ends_on_the_surface_of_the_cone(m):
 
 def box_on_four_corners(pull: float, mu: float = 0.5) -> perp.ContactProblem:
     """A unit cube on four contacts after a step: 12 rows on 6 unknowns; `pull` is the free sliding speed."""
-    rows = []
     frame = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    for x in (-0.5, 0.5):
-        for y in (-0.5, 0.5):
-            rows.append(np.hstack([frame, np.cross([x, y, -0.5], frame)]))
-    J = np.vstack(rows)
+    corners = [(x, y, -0.5) for x in (-0.5, 0.5) for y in (-0.5, 0.5)]
+    J = np.vstack([np.hstack([frame, np.cross(corner, frame)]) for corner in corners])
     inverse = np.array([1.0, 1.0, 1.0, 6.0, 6.0, 6.0])
     return perp.ContactProblem.coulomb((J * inverse) @ J.T, J @ [pull, 0.0, -0.1, 0.0, 0.0, 0.0], mu)
 

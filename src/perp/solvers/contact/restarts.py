@@ -27,8 +27,8 @@ PATH_STEPS = 80
 PATHS = (1e-3, 1e-2, np.inf)
 # What a friction coefficient is taken as where it is larger.
 MODERATE = 10.0
-# Up to this many rows points at random are worth their price, and up to this many pyramids are: Lemke's pivots
-# on an LCP of three times the size, at most so many for each of its rows.
+# Up to this many rows points at random are worth their price, and up to this many pyramids are: Lemke's
+# pivots on an LCP of three times the size, at most so many for each of its rows.
 SMALL, FEW = 400, 200
 FACETS, PIVOTS = 8, 2
 RANDOM_STARTS = 12

@@ -28,8 +28,8 @@ SWEEPS_FIRST, PATIENCE = 3000, 400
 # Below this residual plain Newton steps without a line search are worth a try.
 NEARLY = 1e-3
 REFINEMENTS = 6
-# A run of the proximal Newton stage is given up when so many outer iterations do not lower the residual to this
-# part.
+# A run of the proximal Newton stage is given up when so many outer iterations do not lower the residual to
+# this part.
 STALL_AFTER, STALL_FACTOR = 6, 0.3
 # Scales by which the last refinement tells open, stick and slip apart: near-ties fall differently with each.
 REFINEMENT_SCALES, REFINEMENT_WEIGHTS = (1.0, 10.0, 0.1, 100.0, 0.01), (1e-12, 1e-6)
