@@ -1,7 +1,8 @@
 """Runs one page as a reader would: its Python blocks and its `perp` lines, in order, in the current folder.
 
-Usage: python -W error page_runner.py PAGE. Blocks share their names as in one session. The folder first gets the
-files that pages speak of without writing them: an LCP, a contact problem and a scene.
+Usage: python -W error page_runner.py PAGE [sh]. Blocks share their names as in one session; with `sh` only shell
+blocks are run. The folder first gets the files that pages speak of without writing them: an LCP, a contact problem
+and a scene.
 """
 
 from __future__ import annotations
@@ -61,17 +62,19 @@ def run_command(line: str) -> None:
         raise SystemExit(f"`{line}` ended with exit code {code}")
 
 
-def run_page(page: Path) -> None:
-    """Everything in the page, from the top."""
+def run_page(page: Path, languages: tuple[str, ...]) -> None:
+    """The page's blocks in these languages, from the top."""
     names: dict[str, object] = {"__name__": "__main__"}
     for number, (language, text) in enumerate(blocks(page), 1):
+        if language not in languages:
+            continue
         if language == "python":
             exec(compile(text, f"{page.name}, block {number}", "exec"), names)
-        elif language == "sh":
+        else:
             for line in command_lines(text):
                 run_command(line)
 
 
 if __name__ == "__main__":
     prepare_folder()
-    run_page(Path(sys.argv[1]))
+    run_page(Path(sys.argv[1]), ("python", "sh") if len(sys.argv) == 2 else (sys.argv[2],))
