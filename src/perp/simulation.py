@@ -8,8 +8,9 @@ sim.body("box").position
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from copy import copy
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -19,42 +20,12 @@ from perp.problems import ProblemError
 from perp.problems.validation import check_finite
 from perp.scenes import Model, load_scene
 from perp.scenes.model import find
+from perp.scenes.stored import store_scene
 from perp.stepping import Level, Route, Stepper, StepRecord, StepSettings
 
-
-@dataclass(slots=True)
-class Recording:
-    """Records and states of a run, one entry per step.
-
-    Attributes:
-        model: The scene.
-        records: One `StepRecord` per step.
-        states: The state after each step.
-    """
-
-    model: Model
-    records: list[StepRecord] = field(default_factory=list)
-    states: list[State] = field(default_factory=list)
-
-    @property
-    def time(self) -> np.ndarray:
-        """Times at the ends of the steps, shape (steps,) [s]."""
-        return np.array([state.time for state in self.states])
-
-    def position(self, body: str) -> np.ndarray:
-        """Origin of a body after each step, shape (steps, 3) [m]."""
-        return np.array(
-            [Body.origin_of(self.model, state, self.model.body_index(body)) for state in self.states]
-        )
-
-    def velocity(self, body: str) -> np.ndarray:
-        """Linear and angular velocity of a body's centre of mass after each step, shape (steps, 6)."""
-        i = self.model.body_index(body)
-        return np.array([state.velocity[i] for state in self.states])
-
-    def of(self, name: str) -> np.ndarray:
-        """A field of the records over the steps: `recording.of("energy")`."""
-        return np.array([getattr(record, name) for record in self.records])
+if TYPE_CHECKING:
+    from perp.files.reading import PathName
+    from perp.recording import Recording
 
 
 class Simulation:
@@ -97,6 +68,7 @@ class Simulation:
         self.state = self.stepper.initial_state()
         self._last: StepRecord | None = None
         self._wrench = np.zeros((self.model.body_count, 6))
+        self._control = np.array([motor.control for motor in self.model.motors], dtype=np.float64)
 
     @property
     def time(self) -> float:
@@ -121,13 +93,76 @@ class Simulation:
         self.state, self._last = self.stepper.step(self.state, self.step_size, self._wrench)
         return self._last
 
-    def run(self, seconds: float, control: Any = None) -> Recording:
-        """Go on for some simulated time, from where the simulation is."""
-        recording = Recording(self.model)
-        for _ in range(round(seconds / self.step_size)):
-            recording.records.append(self.step(control))
-            recording.states.append(self.state)
-        return recording
+    def run(
+        self, seconds: float, control: Any = None, *, out: PathName | None = None, force: bool = False
+    ) -> Recording:
+        """Go on for some simulated time, from where the simulation is.
+
+        Args:
+            seconds: How long [s].
+            control: For the motors, as `step` takes it.
+            out: An HDF5 file to write to while running, in place of memory.
+            force: Replace an existing file.
+
+        Raises:
+            StepFailed: A step could not be solved; what was recorded before is in `out`.
+            FileError: `out` exists or cannot be written.
+        """
+        from perp.recorder import Recorder
+        from perp.recording import Recording
+
+        recorder = Recorder(self, out, force=force)
+        try:
+            for _ in range(round(seconds / self.step_size)):
+                recorder.add(self.step(control))
+        finally:
+            recorder.close()
+        return recorder.recording() if out is None else Recording.open(out)
+
+    @property
+    def control(self) -> np.ndarray:
+        """What the motors have been given, shape (motors,)."""
+        return self._control.copy()
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """The whole state, to go on from later to the same bits: also what the stepper remembers."""
+        state = {
+            f"state.{part.name}": np.array(getattr(self.state, part.name)) for part in fields(self.state)
+        }
+        memory = {f"memory.{name}": array for name, array in self.stepper.memory().items()}
+        return {**state, **memory, "control": self.control, "wrench": self._wrench.copy()}
+
+    def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
+        """Go back to a snapshot of this simulation, or of another one of the same scene.
+
+        Raises:
+            ProblemError: It belongs to another scene; nothing is changed.
+        """
+        now = self.snapshot()
+        for name in ("control", "wrench", *(f"state.{part.name}" for part in fields(self.state))):
+            found = np.shape(snapshot[name]) if name in snapshot else "no value"
+            if found != now[name].shape:
+                raise ProblemError(f"snapshot: {name} has {found}, this scene needs shape {now[name].shape}")
+        values = {part.name: np.array(snapshot[f"state.{part.name}"]) for part in fields(self.state)}
+        self.state = replace(self.state, **{**values, "time": float(values["time"])})
+        self.stepper.set_memory(
+            {name.removeprefix("memory."): x for name, x in snapshot.items() if name.startswith("memory.")}
+        )
+        self.set_control(snapshot["control"])
+        self._wrench = np.array(snapshot["wrench"])
+        self._last = None
+
+    def copy(self) -> Self:
+        """An independent simulation in the same state."""
+        other = copy(self)
+        other.stepper = Stepper(self.model, MujocoFinder(self.model), self.stepper.settings)
+        other.restore(self.snapshot())
+        other._last = self._last
+        return other
+
+    def scene_arrays(self) -> dict[str, np.ndarray]:
+        """The scene as arrays, for a recording."""
+        return store_scene(self.model)
 
     def set_control(self, control: Any) -> None:
         """Give the motors their values: one each in order, or a mapping from motor names."""
@@ -136,13 +171,16 @@ class Simulation:
             rows = self.stepper.table
             for name, value in control.items():
                 check_finite(f"control[{name!r}]", np.atleast_1d(np.asarray(value, dtype=np.float64)))
-                rows.set_motor(self.model, find(name, names, "motor"), float(value))
+                motor = find(name, names, "motor")
+                rows.set_motor(self.model, motor, float(value))
+                self._control[motor] = float(value)
             return
         values = np.asarray(control, dtype=np.float64)
         if values.shape != (len(names),):
             raise ProblemError(f"control has shape {values.shape}: {len(names)} values are needed")
         check_finite("control", values)
         self.stepper.table.set_control(self.model, values)
+        self._control = values.copy()
 
     def reset(self) -> None:
         """Back to the start of the scene, with no memory of earlier steps."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from time import perf_counter
@@ -77,6 +78,14 @@ class Stepper:
     def forget(self) -> None:
         """Drop the impulses of earlier steps: the next step starts cold."""
         self._memory = Memory(self.table.constraint_count)
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """Everything that is remembered from step to step, for a snapshot."""
+        return self._memory.arrays()
+
+    def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Remember what `memory` returned earlier."""
+        self._memory = Memory.of_arrays(self.table.constraint_count, arrays)
 
     def step(self, state: State, h: float, wrench: np.ndarray) -> tuple[State, StepRecord]:
         """One step of length h under external forces and torques `wrench`, shape (n, 6), besides gravity.
@@ -229,6 +238,7 @@ class Stepper:
             contact_residual=blocks.contact,
             friction_residual=blocks.friction,
             momentum_residual=blocks.momentum,
+            residual=blocks.worst,
             penetration=float(np.maximum(-gap, 0.0).max(initial=0.0)),
             joint_error=float(np.abs(values[held]).max(initial=0.0)),
             contacts=system.contacts,
