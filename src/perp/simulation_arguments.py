@@ -26,23 +26,31 @@ class Coordinates(StrEnum):
 
 def number(name: str, x: Any) -> float:
     """A finite real number."""
-    if isinstance(x, bool) or not isinstance(x, Real) or not math.isfinite(x):
+    value = _real(x)
+    if not math.isfinite(value):
         raise ProblemError(f"{name} = {x!r}: a finite number is needed")
-    return float(x)
+    return value
 
 
 def positive(name: str, x: Any, unit: str) -> float:
     """A finite number above zero."""
-    if isinstance(x, bool) or not isinstance(x, Real) or not (math.isfinite(x) and x > 0):
+    value = _real(x)
+    if not 0.0 < value < math.inf:
         raise ProblemError(f"{name} = {x!r}: a positive number of {unit} is needed")
-    return float(x)
+    return value
 
 
 def step_count(seconds: Any, step: float) -> int:
     """How many steps make up some simulated time."""
-    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not (0 <= seconds < math.inf):
+    value = _real(seconds)
+    if not 0.0 <= value < math.inf:
         raise ProblemError(f"seconds = {seconds!r}: a finite number from 0 on is needed")
-    return round(float(seconds) / step)
+    return round(value / step)
+
+
+def _real(x: Any) -> float:
+    """A real number as a float; NaN for anything else."""
+    return float(x) if isinstance(x, Real) and not isinstance(x, bool) else math.nan
 
 
 def choice(name: str, x: Any, kind: type[E]) -> E:
