@@ -16,6 +16,7 @@ from perp.recording import Recording, turn
 from perp.recording_columns import CONTACT_COLUMNS, PHASES, STEP_COLUMNS, empty_tables, pack_shapes
 from perp.scenes.frames import conjugate, rotate
 from perp.scenes.geometry import read_geometry
+from perp.scenes.stored import store_scene
 
 if TYPE_CHECKING:
     from perp.dynamics.state import State
@@ -56,7 +57,7 @@ class Recorder:
             groups = {
                 "start": self._start,
                 "geometry": pack_shapes(read_geometry(model)),
-                "scene": simulation.scene_arrays(),
+                "scene": store_scene(model),
             }
             tables = empty_tables(model.body_count, len(model.motors))
             self._file = RecordingFile.create(path, self._about, groups, tables, force=force)

@@ -58,7 +58,7 @@ class Dying:
 
 @pytest.mark.parametrize("size", [0, 100, PAGE, 5 * PAGE + 17])
 def test_wherever_the_process_ends_the_file_is_the_old_or_the_new_one(size: int, tmp_path: Path) -> None:
-    path, seen = tmp_path / "file", set()
+    path, seen, finished = tmp_path / "file", set(), False
     for at in range(200):
         rng = np.random.default_rng(7)
         old = fill(path, rng, size)

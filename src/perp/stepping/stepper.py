@@ -15,6 +15,7 @@ from perp.dynamics.motion import mechanics, rotation_matrices, spin_velocity
 from perp.dynamics.rows import HOLD, JointRows
 from perp.dynamics.state import State
 from perp.scenes import Model
+from perp.scenes.frames import conjugate, multiply, rotate
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
@@ -74,6 +75,16 @@ class Stepper:
             start.position, start.quaternion, start.rotation, start.coordinate
         )[0]
         return start
+
+    def set_body_velocity(self, state: State, body: int, velocity: np.ndarray) -> None:
+        """Velocity of a centre of mass and angular velocity in the world frame, shape (6,)."""
+        state.velocity[body] = velocity
+
+    def set_body_pose(self, state: State, body: int, origin: np.ndarray, quaternion: np.ndarray) -> None:
+        """Put the file's frame of a body somewhere."""
+        principal = multiply(quaternion, conjugate(self.model.frame[body]))
+        state.quaternion[body] = principal
+        state.position[body] = origin - rotate(principal, self.model.origin[body])
 
     def forget(self) -> None:
         """Drop the impulses of earlier steps: the next step starts cold."""
