@@ -43,6 +43,10 @@ def compile_scene(scene: Any) -> Any:
 def _parse(mujoco: Any, scene: Any) -> Any:
     if isinstance(scene, str) and scene.lstrip().startswith("<"):
         return mujoco.MjSpec.from_string(scene)
+    if not isinstance(scene, str | Path):
+        raise SceneError(
+            f"scene is a {type(scene).__name__}: a path, XML text, an MjSpec, an MjModel or a Model is needed"
+        )
     path = Path(scene)
     if not path.is_file():
         raise SceneError(f"{path}: no such file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from time import perf_counter
@@ -14,6 +15,7 @@ from perp.dynamics.motion import mechanics, rotation_matrices, spin_velocity
 from perp.dynamics.rows import HOLD, JointRows
 from perp.dynamics.state import State
 from perp.scenes import Model
+from perp.scenes.frames import conjugate, multiply, rotate
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
@@ -74,9 +76,27 @@ class Stepper:
         )[0]
         return start
 
+    def set_body_velocity(self, state: State, body: int, velocity: np.ndarray) -> None:
+        """Velocity of a centre of mass and angular velocity in the world frame, shape (6,)."""
+        state.velocity[body] = velocity
+
+    def set_body_pose(self, state: State, body: int, origin: np.ndarray, quaternion: np.ndarray) -> None:
+        """Put the file's frame of a body somewhere."""
+        principal = multiply(quaternion, conjugate(self.model.frame[body]))
+        state.quaternion[body] = principal
+        state.position[body] = origin - rotate(principal, self.model.origin[body])
+
     def forget(self) -> None:
         """Drop the impulses of earlier steps: the next step starts cold."""
         self._memory = Memory(self.table.constraint_count)
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """Everything that is remembered from step to step, for a snapshot."""
+        return self._memory.arrays()
+
+    def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Remember what `memory` returned earlier."""
+        self._memory = Memory.of_arrays(self.table.constraint_count, arrays)
 
     def step(self, state: State, h: float, wrench: np.ndarray) -> tuple[State, StepRecord]:
         """One step of length h under external forces and torques `wrench`, shape (n, 6), besides gravity.
@@ -229,6 +249,7 @@ class Stepper:
             contact_residual=blocks.contact,
             friction_residual=blocks.friction,
             momentum_residual=blocks.momentum,
+            residual=blocks.worst,
             penetration=float(np.maximum(-gap, 0.0).max(initial=0.0)),
             joint_error=float(np.abs(values[held]).max(initial=0.0)),
             contacts=system.contacts,
