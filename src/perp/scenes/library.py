@@ -192,8 +192,9 @@ def rover(*, friction: float = 0.8, step_height: float = 0.05, step_at: float = 
 
 
 def dominoes(count: int = 24, *, friction: float = 0.4, spacing: float = 0.035) -> str:
-    """A row of dominoes along x; the first leans over by a little more than its balance and starts the fall."""
-    thick, wide, tall = half = (0.004, 0.012, 0.024)
+    """A row of dominoes along x; the first leans a little beyond its balance and starts the fall."""
+    thick, tall = 0.004, 0.024
+    half = (thick, 0.012, tall)
     lean = math.atan2(thick, tall) + 0.06
     c, s = math.cos(lean), math.sin(lean)
     # the lower front edge of the leaning one stays where it stood
@@ -225,9 +226,9 @@ def tumbler(count: int = 500, *, friction: float = 0.4, speed: float = 1.5, stav
             f'euler="{math.pi / 2!r} 0 0" mass="2" friction="{friction!r} 0 0" rgba="0.7 0.8 0.9 0.15"/>'
         )
     body = f'<body name="drum" pos="0 0 0.6"><joint name="axle" axis="0 1 0"/>{parts}</body>'
-    motor = (
-        f'<general name="motor" joint="axle" biastype="affine" gainprm="0" biasprm="{1000 * speed!r} 0 -1000"/>'
-    )
+    # torque = 1000 (speed wanted − speed): control 0 turns it
+    bias = f"{1000 * speed!r} 0 -1000"
+    motor = f'<general name="motor" joint="axle" biastype="affine" gainprm="0" biasprm="{bias}"/>'
     spots = _grid_in_circle(count, 0.9 * drum, 2.2 * ball, rows=4)
     spheres = "".join(
         f'<body name="ball{i}" pos="{x!r} {y!r} {0.6 + z!r}"><freejoint/>'
@@ -237,7 +238,9 @@ def tumbler(count: int = 500, *, friction: float = 0.4, speed: float = 1.5, stav
     return scene(body + spheres, extra=f"<actuator>{motor}</actuator>")
 
 
-def _grid_in_circle(count: int, radius: float, apart: float, *, rows: int) -> list[tuple[float, float, float]]:
+def _grid_in_circle(
+    count: int, radius: float, apart: float, *, rows: int
+) -> list[tuple[float, float, float]]:
     """Points of a grid inside a cylinder about y, from the bottom up."""
     steps = int(radius / apart)
     spots = [

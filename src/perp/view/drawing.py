@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
 
 import numpy as np
 
+from perp.scenes.geometry import Shape
 from perp.view import meshes
 from perp.view.colors import shape_color
 
@@ -40,11 +41,11 @@ class Copies:
     color: np.ndarray
 
 
-def copies_of(geometry: Iterable[Any]) -> list[Copies]:
+def copies_of(geometry: Iterable[Shape]) -> list[Copies]:
     """Shapes of a recording, grouped by mesh."""
-    groups: dict[object, tuple[str, meshes.Mesh, list[tuple[Any, np.ndarray]]]] = {}
+    groups: dict[object, tuple[str, meshes.Mesh, list[tuple[Shape, np.ndarray]]]] = {}
     for geom in geometry:
-        if getattr(geom, "group", 0) >= _HIDDEN_GROUP:
+        if geom.group >= _HIDDEN_GROUP:
             continue
         key, mesh, scale = _mesh(geom)
         groups.setdefault(key, (geom.kind, mesh, []))[2].append((geom, scale))
@@ -63,7 +64,7 @@ def copies_of(geometry: Iterable[Any]) -> list[Copies]:
     ]
 
 
-def _mesh(geom: Any) -> tuple[object, meshes.Mesh, np.ndarray]:
+def _mesh(geom: Shape) -> tuple[object, meshes.Mesh, np.ndarray]:
     """What tells the mesh from others, the mesh, and the scale of this copy."""
     a, b, c = (float(value) for value in geom.size)
     match geom.kind:
@@ -81,15 +82,16 @@ def _mesh(geom: Any) -> tuple[object, meshes.Mesh, np.ndarray]:
             ratio = round(b / a, 6)
             return ("capsule", ratio), meshes.capsule(ratio), np.array([a, a, a])
         case _:
-            vertices, faces = np.asarray(geom.vertices, dtype=np.float64), np.asarray(geom.faces, dtype=np.int64)
+            vertices, faces = (
+                np.asarray(geom.vertices, dtype=np.float64),
+                np.asarray(geom.faces, dtype=np.int64),
+            )
             key = (vertices.shape, faces.shape, vertices.tobytes(), faces.tobytes())
             return key, meshes.coarsened(vertices, faces, _MOST_FACES), np.ones(3)
 
 
-def placed(
-    copies: Copies, position: np.ndarray, quaternion: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Positions (copies, 3) and quaternions (copies, 4) in the world for body poses (bodies, 3), (bodies, 4)."""
+def placed(copies: Copies, position: np.ndarray, quaternion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (copies, 3) and quaternions (copies, 4) in the world, from poses of the bodies."""
     # the world is the body after the last
     x = np.vstack([position, np.zeros(3)])[copies.body]
     q = np.vstack([quaternion, [1.0, 0.0, 0.0, 0.0]])[copies.body]
@@ -108,24 +110,42 @@ def multiplied(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.hstack([scalar, p[:, :1] * q[:, 1:] + q[:, :1] * p[:, 1:] + np.cross(p[:, 1:], q[:, 1:])])
 
 
-def extent(copies: Iterable[Copies], position: np.ndarray, quaternion: np.ndarray) -> tuple[np.ndarray, float]:
-    """Centre (3,) and radius [m] of what there is to look at: all that moves and finite shapes around it."""
-    low, high = [], []
+def extent(
+    copies: Iterable[Copies], positions: np.ndarray, quaternions: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Centre (3,) and radius [m] of what there is to look at.
+
+    That is all that moves, and finite shapes around it, at the start; later frames count as long as bodies
+    stay near: one that falls off the world is not followed.
+
+    Args:
+        copies: The shapes.
+        positions: Of the bodies, shape (frames, bodies, 3) [m].
+        quaternions: Of the bodies, shape (frames, bodies, 4).
+    """
+    low, high = _bounds(copies, positions[0], quaternions[0])
+    centre, radius = 0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low))
+    for frame in np.linspace(0, len(positions) - 1, 12).astype(int)[1:]:
+        inside = np.linalg.norm(positions[frame] - centre, axis=1) < 3.0 * radius
+        if inside.all():
+            bottom, top = _bounds(copies, positions[frame], quaternions[frame])
+            low, high = np.minimum(low, bottom), np.maximum(high, top)
+    return 0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), 1e-6)
+
+
+def _bounds(
+    copies: Iterable[Copies], position: np.ndarray, quaternion: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest corner of the shapes, without planes and huge fixed ones."""
+    spread = max(float(np.ptp(position, axis=0).max()), 0.5) if position.size else 1.0
+    corners = [np.zeros((0, 3))]
     for group in copies:
         if group.kind == "plane":
             continue
-        reach = np.abs(group.vertices).max(axis=0)
-        radius = np.linalg.norm(reach * group.scale, axis=1)
-        centre, _ = placed(group, position, quaternion)
-        # a huge fixed shape is ground, whatever its kind
-        counted = (group.body >= 0) | (radius < 5.0 * _spread(position))
-        low.extend(centre[counted] - radius[counted, None])
-        high.extend(centre[counted] + radius[counted, None])
-    if not low:
-        return np.zeros(3), 1.0
-    bottom, top = np.min(low, axis=0), np.max(high, axis=0)
-    return 0.5 * (bottom + top), max(0.5 * float(np.linalg.norm(top - bottom)), 1e-6)
-
-
-def _spread(position: np.ndarray) -> float:
-    return max(float(np.ptp(position, axis=0).max()), 0.5) if position.size else 1.0
+        reach = np.abs(group.vertices).max(axis=0) * group.scale
+        counted = (group.body >= 0) | (np.linalg.norm(reach, axis=1) < 5.0 * spread)
+        centre, turn = placed(group, position, quaternion)
+        signs = product((-1.0, 1.0), repeat=3)
+        corners.extend((centre + rotated(turn, reach * sign))[counted] for sign in signs)
+    points = np.concatenate(corners)
+    return (points.min(axis=0), points.max(axis=0)) if points.size else (-np.ones(3), np.ones(3))

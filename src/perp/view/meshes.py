@@ -1,7 +1,7 @@
 """Triangle meshes of the shapes of a scene, for both viewers.
 
-A mesh is a pair of vertices, shape (n, 3), and faces, shape (m, 3). Vertices are shared inside smooth surfaces
-and repeated along creases, so that averaged normals look right.
+A mesh is a pair of vertices, shape (n, 3), and faces, shape (m, 3). Vertices are shared inside smooth
+surfaces and repeated along creases, so that averaged normals look right.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def capsule(ratio: float) -> Mesh:
 
 def cylinder() -> Mesh:
     """A cylinder of radius 1 from z = −1 to 1, with caps."""
-    return joined(_turned([1.0, 1.0], [-1.0, 1.0]), _turned([0.0, 1.0], [-1.0, -1.0]), _turned([1, 0], [1, 1]))
+    return joined(
+        _turned([1.0, 1.0], [-1.0, 1.0]), _turned([0.0, 1.0], [-1.0, -1.0]), _turned([1, 0], [1, 1])
+    )
 
 
 def cone() -> Mesh:
@@ -55,7 +57,7 @@ def cone() -> Mesh:
     return _turned([0.0, 1.0], [0.0, 1.0])
 
 
-def arrow(*, shaft: float = 0.035, head: float = 0.09, head_length: float = 0.25) -> Mesh:
+def arrow(*, shaft: float = 0.05, head: float = 0.13, head_length: float = 0.28) -> Mesh:
     """An arrow of length 1 along z."""
     neck = 1.0 - head_length
     return joined(
@@ -118,7 +120,8 @@ def _turned(radius: object, height: object) -> Mesh:
     r, z = np.asarray(radius, dtype=np.float64), np.asarray(height, dtype=np.float64)
     angle = 2 * np.pi * np.arange(_AROUND) / _AROUND
     vertices = np.stack(
-        [np.outer(r, np.cos(angle)), np.outer(r, np.sin(angle)), np.repeat(z[:, None], _AROUND, axis=1)], axis=-1
+        [np.outer(r, np.cos(angle)), np.outer(r, np.sin(angle)), np.repeat(z[:, None], _AROUND, axis=1)],
+        axis=-1,
     ).reshape(-1, 3)
     here, right = np.arange(_AROUND), (np.arange(_AROUND) + 1) % _AROUND
     faces = []

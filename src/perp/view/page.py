@@ -1,8 +1,8 @@
 """A recording as one html file that plays offline.
 
-The file holds a small player (assets/: html, style, WebGL renderer, plots) and the recording, packed: poses and
-contacts as 16-bit integers, differences from frame to frame, compressed. Long runs keep every k-th step, and the
-page says so; its plots keep all they can show.
+The file holds a small player (assets/: html, style, WebGL renderer, plots) and the recording, packed: poses
+and contacts as 16-bit integers, differences from frame to frame, compressed. Long runs keep every k-th step,
+and the page says so; its plots keep all they can show.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def write_page(recording: Recording, path: str | Path, *, title: str | None = No
 
 def page_text(recording: Recording, title: str) -> str:
     """The page as text."""
-    if not len(recording.time):
+    if not len(recording):
         raise ProblemError("the recording has no steps: there is nothing to show")
     header, blob = packed(recording)
     header["title"] = title
@@ -81,14 +81,14 @@ def packed(recording: Recording) -> tuple[dict[str, Any], bytes]:
     copies = copies_of(recording.geometry)
     kept = _kept(recording)
     steps = kept[1:] - 1  # frame 0 is the start, frame k the end of step k − 1
-    position = np.concatenate([recording.start_position[None], recording.position[steps]])
-    quaternion = np.concatenate([recording.start_quaternion[None], recording.quaternion[steps]])
-    centre, radius = extent(copies, position[0], quaternion[0])
+    position = np.concatenate([recording.start_position[None], recording.positions[steps]])
+    quaternion = np.concatenate([recording.start_quaternion[None], recording.quaternions[steps]])
+    centre, radius = extent(copies, position, quaternion)
     arrays = {
         **_poses(position, quaternion),
         **_contacts(recording, steps),
         **_plots(recording),
-        "time": np.concatenate([[recording.time[0] - recording.step], recording.time[steps]]).astype("<f4"),
+        "time": np.concatenate([[recording.start_time], recording.time[steps]]).astype("<f4"),
     }
     groups = []
     for i, group in enumerate(copies):
@@ -101,8 +101,8 @@ def packed(recording: Recording) -> tuple[dict[str, Any], bytes]:
         "steps": int(recording.time.size),
         "stride": int(kept[1] - kept[0]) if kept.size > 2 else 1,
         "step": float(recording.step),
-        "unmet": int((~np.asarray(recording.met, dtype=bool)).sum()),
-        "retried": int(np.asarray(recording.retried, dtype=bool).sum()),
+        "unmet": int((~recording.met).sum()),
+        "retried": int(recording.retried.sum()),
         "penetration": float(np.max(recording.penetration)),
         "bodies": list(recording.body_names),
         "groups": groups,
@@ -146,11 +146,13 @@ def _poses(position: np.ndarray, quaternion: np.ndarray) -> dict[str, np.ndarray
 
 
 def _contacts(recording: Recording, steps: np.ndarray) -> dict[str, np.ndarray]:
-    start = np.asarray(recording.contact_start)
+    start = recording.contact_start
     count = start[steps + 1] - start[steps]
-    rows = np.concatenate([np.arange(start[k], start[k + 1]) for k in steps]) if steps.size else np.zeros(0, int)
-    rows = rows.astype(np.int64)
-    point, force = recording.contact_point[rows], recording.contact_force[rows]
+    first = np.cumsum(count) - count
+    rows = np.arange(count.sum()) + np.repeat(start[steps] - first, count)
+    # forces are drawn on what moves
+    side = np.where(recording.contact_body[rows, 1] < 0, -1.0, 1.0)[:, None]
+    point, force = recording.contact_point[rows], side * recording.contact_force[rows]
     low, span = _range(point)
     largest = max(float(np.abs(force).max()), 1e-300) if rows.size else 1.0
     friction = np.clip(recording.contact_friction[rows, 0], 0.0, 10.0)
@@ -161,9 +163,9 @@ def _contacts(recording: Recording, steps: np.ndarray) -> dict[str, np.ndarray]:
         "contact_span": span.astype("<f4"),
         "contact_force": _integers(force / largest * 32767.0),
         "force_largest": np.array([largest], dtype="<f4"),
-        "contact_normal": np.round(127.0 * recording.contact_frame[rows, 0]).astype("i1"),
+        "contact_normal": np.round(127.0 * side * recording.contact_frame[rows, 0]).astype("i1"),
         "contact_friction": _integers(3000.0 * friction),
-        "contact_state": np.asarray(recording.contact_state[rows], dtype="i1"),
+        "contact_state": recording.contact_state[rows].astype("i1"),
     }
 
 
@@ -171,13 +173,12 @@ def _plots(recording: Recording) -> dict[str, np.ndarray]:
     """Curves over all steps, thinned only beyond what a plot can show; the residual keeps its peaks."""
     count = recording.time.size
     first = np.arange(0, count, int(np.ceil(count / _PLOT_POINTS)))
-    state, owner = np.asarray(recording.contact_state), np.diff(recording.contact_start)
-    owner = np.repeat(np.arange(count), owner)
+    state, owner = recording.contact_state, np.repeat(np.arange(count), recording.contact_count)
     curves = {
         "plot_time": recording.time[first],
         "kinetic": recording.kinetic_energy[first],
-        "potential": (recording.potential_energy - recording.potential_energy[0])[first],
-        "residual": np.maximum.reduceat(np.asarray(recording.residual, dtype=np.float64), first),
+        "potential": recording.potential_energy[first] - recording.potential_energy[0],
+        "residual": np.maximum.reduceat(recording.residual, first) / recording.tolerance,
         **{
             f"{name}_count": np.bincount(owner[state == k - 1], minlength=count)[first]
             for k, name in enumerate(STATE_NAMES)

@@ -67,7 +67,7 @@ class Camera {
   view(aspect) {
     if (!this.distance) {
       const half = Math.min(FIELD / 2, Math.atan(Math.tan(FIELD / 2) * aspect));
-      this.distance = (1.08 * HEADER.radius) / Math.sin(half) / this.nearer;
+      this.distance = (1.02 * HEADER.radius) / Math.sin(half) / this.nearer;
     }
     const eye = add(this.target, scaled(this.back(), this.distance));
     const camera = product(

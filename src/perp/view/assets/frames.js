@@ -106,6 +106,7 @@ class Frames {
       const state = contact_state[c] + 1;
       counts[state]++;
       const color = [...this.colors[state], 1];
+      const deep = color.map((value, i) => (i < 3 ? 0.8 * value : value));
       const point = [0, 1, 2].map((i) => contact_low[i] + ((contact_point[3 * c + i] + 32767) / 65534) * contact_span[i]);
       const normal = unit([0, 1, 2].map((i) => contact_normal[3 * c + i]));
       const force = this.force(c);
@@ -113,7 +114,7 @@ class Frames {
       if (show.forces) {
         const dotSize = size * (state === 0 ? 0.07 : 0.11);
         push(marks.dot, frameAlong(normal, dotSize, dotSize), point, color);
-        if (length > 0.02 * size) push(marks.arrow, frameAlong(unit(force), Math.min(length, size), length), point, color);
+        if (length > 0.02 * size) push(marks.arrow, frameAlong(unit(force), Math.min(length, size), length), point, deep);
       }
       if (show.cones) {
         const height = Math.max(dot(force, normal) * metres, 0.12 * size);

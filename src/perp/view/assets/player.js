@@ -63,16 +63,16 @@ class Player {
   }
 
   buildPage() {
-    const { frames, steps, stride, step } = { frames: this.frames, ...HEADER };
+    const { steps, stride, step } = HEADER;
     element("title").textContent = HEADER.title;
     const thin = stride > 1 ? ` · every ${ordinal(stride)} is shown` : "";
     element("subtitle").textContent = `${steps} steps of ${number(1000 * step)} ms · ${HEADER.bodies.length} bodies${thin}`;
     const worst = this.data.residual.reduce((a, b) => Math.max(a, b), 0);
     const figure = (value, text, bad) => `<div${bad ? ' class="bad"' : ""}><b>${value}</b><span>${text}</span></div>`;
-    element("figures").innerHTML = figure(worst.toExponential(1), "worst residual", worst > 1)
-      + figure(length(HEADER.penetration), "deepest overlap") + figure(HEADER.unmet, "inaccurate steps", HEADER.unmet > 0);
+    element("figures").innerHTML = figure(worst.toExponential(1), "residual", worst > 1)
+      + figure(length(HEADER.penetration), "overlap") + figure(HEADER.unmet, "inaccurate", HEADER.unmet > 0);
     HEADER.bodies.forEach((name, i) => element("follow").append(new Option(name, i)));
-    Object.assign(element("scrub"), { min: frames.begin, max: frames.end });
+    Object.assign(element("scrub"), { min: this.frames.begin, max: this.frames.end });
     const keys = { space: "play or pause", "← →": "one frame", "Home End": "first, last frame", "[ ]": "slower, faster", A: "force arrows",
       C: "friction cones", X: "see through bodies", F: "follow the next body", R: "reset the view", D: "dark or light", L: "repeat" };
     for (const [key, text] of Object.entries(keys)) {
@@ -150,7 +150,6 @@ class Player {
   setPlaying(playing) {
     if (playing && this.time >= this.frames.end) this.time = this.frames.begin;
     this.playing = playing;
-    element("play").textContent = playing ? "❚❚" : "▶";
     element("play").setAttribute("aria-pressed", playing);
     this.change();
   }
@@ -227,7 +226,7 @@ function length(metres) {
   for (const [scale, name] of [[1, "m"], [1e-2, "cm"], [1e-3, "mm"], [1e-6, "µm"], [1e-9, "nm"]]) {
     if (Math.abs(metres) >= scale) return `${number(metres / scale)} ${name}`;
   }
-  return metres > 1e-15 ? `${(metres * 1e9).toExponential(0)} nm` : "0";
+  return metres > 0 ? "< 1 nm" : "0";
 }
 
 try {

@@ -59,9 +59,9 @@ class Plot {
       pen.beginPath(); pen.moveTo(left, y(tick)); pen.lineTo(right, y(tick)); pen.stroke();
     }
     pen.textBaseline = "alphabetic";
-    pen.fillText(`${end.toPrecision(3)} s`, right, height - 2);
+    pen.fillText(`${number(end)} s`, right, height - 2);
     pen.textAlign = "left";
-    pen.fillText(begin.toPrecision(begin ? 3 : 1), left, height - 2);
+    pen.fillText(number(begin), left, height - 2);
     if (this.options.log) this.tolerance(pen, x, y, ink);
     [...this.curves.keys()].reverse().forEach((k) => this.curve(pen, k, x, y, bottom));
     pen.strokeStyle = ink.text;

@@ -152,7 +152,7 @@ class Renderer {
     body({ glow: 0.35 });
     for (const mesh of scene.marks) this.draw(mesh);
     gl.depthMask(false);
-    body({ opacity: 0.34, glow: 0.6 });
+    body({ opacity: 0.26, glow: 0.6 });
     for (const mesh of scene.veils) this.draw(mesh);
     gl.depthMask(true);
   }
