@@ -8,55 +8,24 @@ sim.body("box").position
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from copy import copy
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from perp.collision import MujocoFinder
-from perp.dynamics.state import State
 from perp.handles import Body, Contact, contacts_of
 from perp.problems import ProblemError
 from perp.problems.validation import vector
-from perp.scenes import ImportReport, Model, load_scene
+from perp.scenes import ImportReport, load_scene
 from perp.scenes.model import find
 from perp.simulation_arguments import Coordinates, choice, number, positive, step_count, step_settings
+from perp.snapshots import restore_snapshot, take_snapshot
 from perp.stepping import Level, ReducedStepper, Stepper, StepRecord, StepSettings
 
-
-@dataclass(slots=True)
-class Recording:
-    """Records and states of a run, one entry per step.
-
-    Attributes:
-        model: The scene.
-        records: One `StepRecord` per step.
-        states: The state after each step.
-    """
-
-    model: Model
-    records: list[StepRecord] = field(default_factory=list)
-    states: list[State] = field(default_factory=list)
-
-    @property
-    def time(self) -> np.ndarray:
-        """Times at the ends of the steps, shape (steps,) [s]."""
-        return np.array([state.time for state in self.states])
-
-    def position(self, body: str) -> np.ndarray:
-        """Origin of a body after each step, shape (steps, 3) [m]."""
-        return np.array(
-            [Body.origin_of(self.model, state, self.model.body_index(body)) for state in self.states]
-        )
-
-    def velocity(self, body: str) -> np.ndarray:
-        """Linear and angular velocity of a body's centre of mass after each step, shape (steps, 6)."""
-        i = self.model.body_index(body)
-        return np.array([state.velocity[i] for state in self.states])
-
-    def of(self, name: str) -> np.ndarray:
-        """A field of the records over the steps: `recording.of("energy")`."""
-        return np.array([getattr(record, name) for record in self.records])
+if TYPE_CHECKING:
+    from perp.files.reading import PathName
+    from perp.recording import Recording
 
 
 class Simulation:
@@ -96,6 +65,7 @@ class Simulation:
         self.state = self.stepper.initial_state()
         self._last: StepRecord | None = None
         self._wrench = np.zeros((self.model.body_count, 6))
+        self._control = self.stepper.initial_control()
 
     @property
     def time(self) -> float:
@@ -125,13 +95,32 @@ class Simulation:
         self.state, self._last = self.stepper.step(self.state, self.step_size, self._wrench)
         return self._last
 
-    def run(self, seconds: float, control: Any = None) -> Recording:
-        """Go on for some simulated time, from where the simulation is."""
-        recording = Recording(self.model)
-        for _ in range(step_count(seconds, self.step_size)):
-            recording.records.append(self.step(control))
-            recording.states.append(self.state)
-        return recording
+    def run(
+        self, seconds: float, control: Any = None, *, out: PathName | None = None, force: bool = False
+    ) -> Recording:
+        """Go on for some simulated time, from where the simulation is.
+
+        Args:
+            seconds: How long [s].
+            control: For the motors, as `step` takes it.
+            out: An HDF5 file to write to while running, in place of memory.
+            force: Replace an existing file.
+
+        Raises:
+            StepFailed: A step could not be solved; the steps before it are in `out`.
+            FileError: `out` exists or cannot be written.
+        """
+        from perp.recorder import Recorder
+        from perp.recording import Recording
+
+        count = step_count(seconds, self.step_size)
+        recorder = Recorder(self, out, force=force)
+        try:
+            for _ in range(count):
+                recorder.add(self.step(control))
+        finally:
+            recorder.close()
+        return recorder.recording() if out is None else Recording.open(out)
 
     def set_control(self, control: Any) -> None:
         """Give the motors their values: one each in order, or a mapping from motor names."""
@@ -144,6 +133,42 @@ class Simulation:
             given = enumerate(vector("control", control, len(names)))
         for motor, value in given:
             self.stepper.set_motor(motor, float(value))
+            self._control[motor] = value
+
+    @property
+    def control(self) -> np.ndarray:
+        """What the motors were given last, shape (motors,)."""
+        return self._control.copy()
+
+    @property
+    def wrench(self) -> np.ndarray:
+        """External force [N] and torque [N m] on each body, shape (bodies, 6)."""
+        return self._wrench.copy()
+
+    @wrench.setter
+    def wrench(self, value: Any) -> None:
+        self._wrench[:] = value
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """The whole state, with what the stepper remembers: a run from it gives the same bits."""
+        return take_snapshot(self)
+
+    def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
+        """Go back to a snapshot of this simulation, or of another one of the same scene.
+
+        Raises:
+            ProblemError: It belongs to another scene; nothing is changed.
+        """
+        restore_snapshot(self, snapshot)
+        self._last = None
+
+    def copy(self) -> Self:
+        """An independent simulation in the same state."""
+        other = copy(self)
+        other.stepper = type(self.stepper)(self.model, MujocoFinder(self.model), self.stepper.settings)
+        other._wrench, other._control = self.wrench, self.control
+        other.restore(self.snapshot())
+        return other
 
     def reset(self) -> None:
         """Back to the start of the scene, with no memory of earlier steps."""

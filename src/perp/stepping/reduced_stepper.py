@@ -44,6 +44,10 @@ class ReducedStepper(Stepper):
         """One name per control value."""
         return self.actuators.names
 
+    def initial_control(self) -> np.ndarray:
+        """Control values at the start, shape (motors,)."""
+        return np.zeros(self.actuators.count)
+
     def set_motor(self, motor: int, control: float) -> None:
         """Give one motor its control value."""
         self.actuators.control[motor] = control

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -73,6 +73,10 @@ class Stepper:
         """One name per control value."""
         return tuple(motor.name for motor in self.model.motors)
 
+    def initial_control(self) -> np.ndarray:
+        """Control values at the start, shape (motors,)."""
+        return np.array([motor.control for motor in self.model.motors], dtype=np.float64)
+
     def set_motor(self, motor: int, control: float) -> None:
         """Give one motor its control value."""
         self.table.set_motor(self.model, motor, control)
@@ -98,6 +102,14 @@ class Stepper:
     def forget(self) -> None:
         """Drop the impulses of earlier steps: the next step starts cold."""
         self._memory = Memory(self.table.constraint_count)
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """Everything that is remembered from step to step, for a snapshot."""
+        return self._memory.arrays()
+
+    def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Remember what `memory` returned earlier."""
+        self._memory = Memory.of_arrays(self.table.constraint_count, arrays)
 
     def step(self, state: State, h: float, wrench: np.ndarray) -> tuple[State, StepRecord]:
         """One step of length h under external forces and torques `wrench`, shape (n, 6), besides gravity.
@@ -258,6 +270,7 @@ class Stepper:
             contact_residual=blocks.contact,
             friction_residual=blocks.friction,
             momentum_residual=blocks.momentum,
+            residual=blocks.worst,
             penetration=float(np.maximum(-gap, 0.0).max(initial=0.0)),
             joint_error=system.joint_error(outcome.velocity),
             contacts=system.contacts,
