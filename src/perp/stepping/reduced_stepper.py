@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
@@ -68,6 +69,10 @@ class ReducedStepper(Stepper):
     def forget(self) -> None:
         """Drop the impulses of earlier steps: the next step starts cold."""
         self._memory = Memory(self.rows.identities)
+
+    def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Remember what `memory` returned earlier."""
+        self._memory = Memory.of_arrays(self.rows.identities, arrays)
 
     def set_body_velocity(self, state: Any, body: int, velocity: np.ndarray) -> None:
         """Velocity of a centre of mass and angular velocity in the world frame, shape (6,)."""
