@@ -148,24 +148,28 @@ class Recorder:
 
 def describe(simulation: Simulation) -> dict[str, Any]:
     """What a recording says about its run: names, settings and versions."""
-    from importlib.metadata import version
-
-    import perp
-
     model = simulation.model
     return {
         "body_names": list(model.body_names),
         "geom_names": list(model.geom_names),
         "motor_names": [motor.name for motor in model.motors],
         "step": simulation.step_size,
+        "coordinates": str(getattr(simulation, "coordinates", "maximal")),
         "settings": json.loads(json.dumps(asdict(simulation.stepper.settings), default=str)),
         "report": [list(line) for line in model.report.ignored],
-        "versions": {
-            "perp": perp.__version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("numpy", "scipy", "numba", "mujoco-core")},
-        },
+        "versions": versions(),
     }
+
+
+def versions() -> dict[str, str]:
+    """What the bits of a run depend on."""
+    from importlib.metadata import version
+
+    import perp
+
+    packages = ("numpy", "scipy", "numba", "mujoco-core")
+    machine = {"python": platform.python_version(), "machine": platform.machine()}
+    return {"perp": perp.__version__, **machine, **{name: version(name) for name in packages}}
 
 
 def _start_of(simulation: Simulation) -> dict[str, Any]:
