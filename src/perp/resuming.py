@@ -51,6 +51,15 @@ def simulation_of(path: PathName) -> Simulation:
     return simulation
 
 
+def goal_of(path: PathName) -> tuple[float, float]:
+    """When a recording begins, and how long its run was to last [s]."""
+    _, groups = read_recording(path, ("start", "snapshot"))
+    try:
+        return float(groups["start"]["time"]), float(groups["snapshot"]["goal"])
+    except (LookupError, TypeError) as error:
+        raise FileError(path, f"does not say how long the run was to last: {error}") from None
+
+
 def _compare_versions(path: PathName, then: dict[str, str]) -> None:
     from perp.recorder import versions
 

@@ -116,7 +116,7 @@ class Simulation:
         from perp.recording import Recording
 
         count = step_count(seconds, self.step_size)
-        recorder = Recorder(self, out, force=force)
+        recorder = Recorder(self, out, force=force, goal=seconds)
         try:
             for _ in range(count):
                 recorder.add(self.step(control))
