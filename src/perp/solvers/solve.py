@@ -291,10 +291,11 @@ def solvers(problem: Problem | None = None) -> list[SolverInfo]:
     listed = sorted(registry.all_solvers().values(), key=lambda info: (info.family, info.name))
     if problem is None:
         return listed
-    return [info for info in listed if _can_take(info, problem)]
+    return [info for info in listed if can_take(info, problem)]
 
 
-def _can_take(info: SolverInfo, problem: Problem) -> bool:
+def can_take(info: SolverInfo, problem: Problem) -> bool:
+    """Whether a solver takes a problem, as it is or through a formulation."""
     try:
         route = find_route(problem, info)
     except registry.SolverMismatch:
