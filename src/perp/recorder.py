@@ -147,6 +147,7 @@ class Recorder:
         contacts = {
             "force": np.concatenate([record.contact_forces() for record in records]),
             "state": np.concatenate([record.sticking for record in records]),
+            "slip": np.concatenate([record.slip for record in records]),
         }
         for name in CONTACT_COLUMNS:
             if name not in contacts:

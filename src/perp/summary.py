@@ -20,7 +20,7 @@ class Summary:
         energy_gain: Largest rise of the energy above any earlier value [J]: passive scenes have none.
         penetration: Largest overlap [m].
         joint_error: Largest [m or rad].
-        creep: Fastest slip of a contact that sticks [m/s].
+        creep: Fastest slip of a contact whose friction is below its limit [m/s].
         residual: Worst, over its scale.
         missed: Steps that missed their tolerance.
         retried: Steps that needed a second try.
@@ -55,7 +55,6 @@ class Summary:
 def summarise(recording: Recording) -> Summary:
     """The summary of a recording."""
     energy = np.concatenate([[recording.start_energy], recording.energy])
-    sticking = recording.contact_state == 1
     phases = recording.times.sum(axis=0)
     return Summary(
         steps=len(recording),
@@ -66,7 +65,7 @@ def summarise(recording: Recording) -> Summary:
         energy_gain=float((energy - np.minimum.accumulate(energy)).max()),
         penetration=_largest(recording.penetration),
         joint_error=_largest(recording.joint_error),
-        creep=_largest(recording.slip_speed()[sticking]),
+        creep=_largest(recording.creep()),
         residual=_largest(recording.residual),
         missed=int((~recording.met).sum()),
         retried=int(recording.retried.sum()),

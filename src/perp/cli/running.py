@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from types import FrameType
@@ -179,15 +180,11 @@ def finish(run: Run, *, html: Path | None, view: bool, json: bool) -> None:
             print_line(f"Recorded in {run.path}{how}")
     sys.stdout.flush()
     if html is not None:
-        from perp.view.page import write_page
-
-        write_page(recording, html)
+        import_module("perp.view.page").write_page(recording, html)
         if not json:
             print_line(f"Page written to {html}")
     if view:
-        from perp.view.web import show
-
-        show(recording)
+        import_module("perp.view.web").show(recording)
 
 
 def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]]:
@@ -197,16 +194,14 @@ def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]
 
     s = summarise(recording)
     change = s.energy_end - s.energy_start
+    rise = f", rising by {s.energy_gain:.2g} J at most"
     phases = ", ".join(f"{name} {duration(t)}" for name, t in s.phases.items())
     missed = f"{s.missed} missed the tolerance, {s.retried} needed a second try"
     return [
         ("steps", f"{s.steps} of {recording.step:g} s, from t = {s.start:g} to {s.end:g} s; {missed}"),
-        (
-            "energy",
-            f"{s.energy_start:.6g} → {s.energy_end:.6g} J ({change:+.3g}), largest rise {s.energy_gain:.2g} J",
-        ),
+        ("energy", f"{s.energy_start:.6g} → {s.energy_end:.6g} J ({change:+.3g}){rise}"),
         ("penetration", f"{s.penetration:.2g} m at most"),
-        ("creep", f"{s.creep:.2g} m/s at most, of contacts that stick"),
+        ("creep", f"{s.creep:.2g} m/s at most, of contacts below their friction limit"),
         ("joint error", f"{s.joint_error:.2g} at most"),
         ("residual", f"{s.residual:.2g} at worst, {recording.tolerance:g} wanted"),
         ("contacts", f"{s.contacts} at most; {s.iterations:.2g} iterations a step"),

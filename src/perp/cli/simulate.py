@@ -78,7 +78,8 @@ def simulate(
         options = {"level": level, "coordinates": coordinates, "solver": solver}
         simulation = _load(scene, DEFAULT_STEP if step is None else step, options, strict=strict)
         if keyframe is not None:
-            simulation.reset(keyframe=keyframe)
+            start: dict[str, Any] = {"keyframe": keyframe}
+            simulation.reset(**start)
         if control:
             simulation.set_control(dict(_control(text) for text in control))
         run = Run.begin(simulation, DEFAULT_TIME if time is None else time, out, force=force)
