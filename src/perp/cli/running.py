@@ -180,7 +180,9 @@ def finish(run: Run, *, html: Path | None, view: bool, json: bool) -> None:
             print_line(f"Recorded in {run.path}{how}")
     sys.stdout.flush()
     if html is not None:
-        import_module("perp.view.page").write_page(recording, html)
+        from perp.view.page import write_page
+
+        write_page(recording, html)
         if not json:
             print_line(f"Page written to {html}")
     if view:
