@@ -46,7 +46,13 @@ def hanging() -> perp.Simulation:
     return perp.Simulation(library.chain(4, end_mass=5.0), step=0.01)
 
 
-SCENES: list[Callable[[], perp.Simulation]] = [rover, tumbling, stacked, hanging]
+def reduced() -> perp.Simulation:
+    sim = perp.Simulation(ROVER, step=0.01, coordinates="reduced")
+    sim.set_control([6.0, 6.0, 6.0, 6.0])
+    return sim
+
+
+SCENES: list[Callable[[], perp.Simulation]] = [rover, tumbling, stacked, hanging, reduced]
 
 
 @pytest.mark.parametrize("make", SCENES)

@@ -35,14 +35,13 @@ def simulation_of(path: PathName) -> Simulation:
     _compare_versions(path, about["versions"])
     scene = groups["scene"]
     names: Any = about["geom_names"]
-    options = {} if about["coordinates"] == "maximal" else {"coordinates": about["coordinates"]}
     try:
         simulation = Simulation(
             compiled_scene(scene),
             step=about["step"],
             restitution=dict(zip(names, scene["restitution"].tolist(), strict=True)),
             settings=StepSettings(**about["settings"]),
-            **options,
+            coordinates=about["coordinates"],
         )
         check_complete(simulation.model, scene)
         simulation.restore(groups["snapshot"])
