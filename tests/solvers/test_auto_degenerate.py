@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 import perp
+from perp.bench.sets.random_contacts import random_problem
 from perp.scenes import library
 from perp.stepping import contact_solve
-
-from .test_auto_contact import random_problem
 
 SCENES = {
     "card house": (library.card_house(), {}),
