@@ -20,6 +20,7 @@ class Route(StrEnum):
     AUTO = "auto"
     SEQUENCE = "sequence"
     NEWTON = "newton"
+    BODY = "body"
 
 
 @dataclass(frozen=True)

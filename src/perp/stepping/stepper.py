@@ -14,6 +14,7 @@ from perp.dynamics.motion import mechanics, rotation_matrices, spin_velocity
 from perp.dynamics.rows import HOLD, JointRows
 from perp.dynamics.state import State
 from perp.scenes import Model
+from perp.stepping.body_route import solve_by_bodies
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
@@ -30,8 +31,6 @@ _NEARBY = 1e-3
 _SAFETY = 2.0
 # A contact that slides slower than this share of the step's speeds counts as sticking in the record.
 _NO_SLIP = 1e-6
-# Newton's method from the last step's impulses needs one or two steps, or changes of contact make it wander.
-_FIRST_NEWTON_STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -150,9 +149,12 @@ class Stepper:
         # without inequalities the system is smooth, and Newton's method the direct way
         if self.settings.route is Route.NEWTON or not system.sets.kind.any():
             return [newton, sequence]
+        body = (Route.BODY.value, full)
+        if self.settings.route is Route.BODY:
+            return [body, sequence, newton]
         if self.settings.route is Route.SEQUENCE:
             return [sequence, newton]
-        return [(Route.NEWTON.value, min(full, _FIRST_NEWTON_STEPS)), sequence, newton]
+        return [body, sequence, newton]
 
     def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
         began = perf_counter()
@@ -175,6 +177,8 @@ class Stepper:
     def _solve(self, system: StepSystem, start: np.ndarray, route: str, limit: int) -> Outcome:
         if route == "velocity":
             return solve_velocity_level(system, start)
+        if route == Route.BODY.value:
+            return solve_by_bodies(system, start, limit)
         if route == Route.NEWTON.value:
             return solve_newton(system, start, limit=limit, redundant=self._redundant)
         return solve_sequence(system, start, system.state.velocity)
