@@ -17,9 +17,15 @@ import numpy as np
 from numba import njit
 
 from perp.problems.set_kernels import natural_map
-from perp.stepping.body_sweep import own_blocks, sweep
-from perp.stepping.body_system import LARGEST, condense, elimination_order, solve_blocks
+from perp.stepping.body_convex import convex_stage
+from perp.stepping.body_system import LARGEST, accumulate, condense, elimination_order, solve_blocks
 from perp.stepping.evaluation import end_jacobian, evaluate
+
+_LEAST_WEIGHT = 1e-7
+_HEAVY = 1e-2
+_INNER = 0.1
+# Newton steps that an inner problem may take.
+_PATIENCE = 12
 
 
 @njit(cache=True)
@@ -58,9 +64,7 @@ def find_islands(rows, body_count):
 @njit(cache=True)
 def _judge(rows, h, length, speed, island, active, impulse, y, work, gap, merit, largest):
     """Merit (sum of squares) and largest residual of each active island, in units of what is allowed."""
-    natural_map(
-        rows.kind, rows.start, rows.a, rows.b, rows.scale, rows.length, False, impulse, y, work, gap
-    )
+    natural_map(rows.kind, rows.start, rows.a, rows.b, rows.scale, rows.length, False, impulse, y, work, gap)
     m = rows.start.size - 1 - rows.first.size
     for k in range(active.size):
         if active[k]:
@@ -109,34 +113,37 @@ def solve_step(frame, rows, mass, length, speed, first_sigma, limit, impulse, u,
     _judge(rows, frame.h, length, speed, island, active, impulse, y, work, gap, merit, largest)
     open_count = 0
     for k in range(islands):
-        active[k] = largest[k] > 1.0
+        active[k] = not largest[k] <= 1.0
         open_count += active[k]
     info[:] = 0
     info[2] = islands
     if open_count == 0:
         return
-    order, upper, upper_index, lower, lower_index = elimination_order(rows, n)
+    factors = elimination_order(rows, n)
+    order, upper, upper_index, lower, lower_index = factors
     touching, member = _members(rows, n)
-    at = np.zeros(count + 1, np.int64)
-    for c in range(count):
-        at[c + 1] = at[c] + (rows.start[c + 1] - rows.start[c]) ** 2
-    data = np.empty(0)
     K, f = np.empty((count, LARGEST, LARGEST)), np.empty(size)
     pair, left = np.empty((count, 72)), np.empty((size, 12))
     du, busy = np.zeros((n, 6)), np.zeros(n, np.bool_)
-    sigma, sweeps = np.full(islands, first_sigma), np.full(islands, 10)
+    sigma = np.full(islands, first_sigma)
     trial, trial_u, trial_bias, trial_y = impulse.copy(), u.copy(), bias.copy(), y.copy()
     trial_merit, trial_largest = merit.copy(), largest.copy()
     best, best_merit = impulse.copy(), merit.copy()
-    repair, failures = np.zeros(islands, np.bool_), np.zeros(islands, np.int64)
+    held, moves = np.empty(size), np.zeros(islands, np.bool_)
+    inner_merit, inner_largest = merit.copy(), largest.copy()
+    base, reference, weight = impulse.copy(), merit.copy(), np.full(islands, 1e-2)
+    repair = np.zeros(islands, np.bool_)
+    wander = np.zeros(islands, np.int64)
     for _ in range(limit):
         info[0] += 1
         end_jacobian(frame, rows, u, left)
         for b in range(n):
             busy[b] = active[of_body[b]]
         diagonal, right = mass.copy(), np.zeros((n, 6))
-        if not condense(rows, left, sigma, island, active, impulse, y, K, f, pair, diagonal, right):
+        _pulled(rows, island, sigma, impulse, base, y, held)
+        if not condense(rows, sigma, island, active, impulse, held, K, f):
             break
+        accumulate(rows, left, island, active, K, f, pair, diagonal, right)
         solve_blocks(
             order, upper, upper_index, lower, lower_index, touching, member, rows, pair, diagonal, right,
             busy, du,
@@ -147,43 +154,59 @@ def solve_step(frame, rows, mass, length, speed, first_sigma, limit, impulse, u,
             rows, frame.h, length, speed, island, active, trial, trial_y, work, gap, trial_merit,
             trial_largest,
         )  # fmt: skip
+        _pulled(rows, island, sigma, trial, base, trial_y, held)
+        _judge(
+            rows, frame.h, length, speed, island, active, trial, held, work, gap, inner_merit, inner_largest
+        )
         to_repair = 0
         for k in range(islands):
-            repair[k] = active[k] and not (trial_largest[k] <= 1.0 or trial_merit[k] < 0.25 * merit[k])
-            if repair[k]:
+            repair[k] = moves[k] = False
+            if not active[k] or trial_largest[k] <= 1.0:
+                continue
+            if inner_merit[k] <= _INNER * reference[k] or inner_largest[k] <= 0.5:
+                wander[k] = 0
+                moves[k] = True
+                reference[k] = trial_merit[k]
+                sigma[k] = max(0.3 * sigma[k], _LEAST_WEIGHT)
+                continue
+            wander[k] += 1
+            if wander[k] >= _PATIENCE or inner_merit[k] == np.inf:
+                wander[k] = 0
+                repair[k] = True
                 to_repair += 1
-            elif active[k]:
-                sigma[k] = max(0.1 * sigma[k], 1e-10)
+        for c in range(count):
+            if moves[island[c]]:
+                for i in range(rows.start[c], rows.start[c + 1]):
+                    base[i] = trial[i]
         if to_repair:
-            if data.size == 0:
-                data = np.empty(at[count])
-                own_blocks(rows, at, data)
-            # where the step made things much worse the sweeps begin before it
+            some = False
             for c in range(count):
-                k = island[c]
-                if repair[k] and not trial_merit[k] < 100.0 * merit[k]:
+                if repair[island[c]]:
                     for i in range(rows.start[c], rows.start[c + 1]):
-                        trial[i], trial_bias[i] = impulse[i], bias[i]
-            for b in range(n):
-                k = of_body[b]
-                if repair[k] and not trial_merit[k] < 100.0 * merit[k]:
-                    trial_u[b] = u[b]
-            for s in range(10):
-                sweep(rows, trial_bias, island, repair, at, data, trial, trial_u, s % 2 == 1)
-            info[1] += 10
+                        trial[i] = base[i]
             evaluate(frame, rows, trial, trial_u, trial_bias, trial_y)
-            old = trial_merit.copy()
+            for k in range(islands):
+                if repair[k]:
+                    moves[k] = sigma[k] >= _HEAVY
+                    some = some or moves[k]
+                    sigma[k] = 1e-2 if moves[k] else max(100.0 * sigma[k], _HEAVY)
+            if some:
+                info[1] += convex_stage(
+                    rows, mass, frame.predicted, factors, touching, member, of_body, island, moves, weight,
+                    trial_bias, trial_y, 1e-3 * speed, 20, trial, trial_u,
+                )  # fmt: skip
+                evaluate(frame, rows, trial, trial_u, trial_bias, trial_y)
             _judge(
                 rows, frame.h, length, speed, island, repair, trial, trial_y, work, gap, trial_merit,
                 trial_largest,
             )  # fmt: skip
+            for c in range(count):
+                if repair[island[c]]:
+                    for i in range(rows.start[c], rows.start[c + 1]):
+                        base[i] = trial[i]
             for k in range(islands):
                 if repair[k]:
-                    if trial_merit[k] < 0.8 * merit[k]:
-                        sigma[k] = max(0.5 * sigma[k], 1e-10)
-                    else:
-                        failures[k] += 1
-                        sigma[k] = min(10.0 * sigma[k], 1.0)
+                    reference[k] = trial_merit[k]
         impulse[:] = trial
         u[:] = trial_u
         bias[:] = trial_bias
@@ -209,6 +232,18 @@ def solve_step(frame, rows, mass, length, speed, first_sigma, limit, impulse, u,
     if info[3]:
         impulse[:] = best
         evaluate(frame, rows, impulse, u, bias, y)
+
+
+@njit(cache=True)
+def _pulled(rows, island, sigma, impulse, centre, y, out):
+    """Row velocities with the proximal term: y + σ d (λ − centre)."""
+    for c in range(rows.kind.size):
+        weight = sigma[island[c]] * rows.scale[c]
+        for i in range(rows.start[c], rows.start[c + 1]):
+            share = weight
+            if i - rows.start[c] >= 3:
+                share /= rows.length[c] * rows.length[c]
+            out[i] = y[i] + share * (impulse[i] - centre[i])
 
 
 @njit(cache=True)

@@ -101,26 +101,21 @@ def _solve_small(A, size, columns):
 
 
 @njit(cache=True)
-def condense(rows, left, sigma, island, active, impulse, y, K, f, pair, diagonal, right):
-    """A⁻¹ C and A⁻¹ F of every constraint of the active islands, and the blocks of Jᵀ K L.
+def condense(rows, sigma, island, active, impulse, y, K, f):
+    """A⁻¹ C into K and A⁻¹ F into f for the constraints of the active islands; False where A is singular.
 
     Args:
         rows: The step's rows.
-        left: L, shape (rows, 12).
         sigma: Proximal weight of each island.
         island: Of each constraint.
         active: Which islands.
         impulse: λ.
         y: Row velocities.
         K: Out, shape (constraints, 5, 5).
-        f: Out, A⁻¹ F, shape (rows,).
-        pair: Out, blocks that couple child and parent, both ways, shape (constraints, 72).
-        diagonal: Blocks of the bodies, shape (n, 36); added to.
-        right: Right-hand side, shape (n, 6); added to.
+        f: Out, shape (rows,).
     """
     F, B, C = np.empty(LARGEST), np.empty((LARGEST, LARGEST)), np.empty((LARGEST, LARGEST))
     x, v, A = np.empty(LARGEST), np.empty(LARGEST), np.empty((LARGEST, 2 * LARGEST + 1))
-    KL = np.empty((LARGEST, 12))
     for c in range(rows.kind.size):
         if not active[island[c]]:
             continue
@@ -136,7 +131,10 @@ def condense(rows, left, sigma, island, active, impulse, y, K, f, pair, diagonal
         else:
             for r in range(size):
                 for s in range(size):
-                    A[r, s] = B[r, s] + C[r, s] * (rows.compliance[i + s] + sigma[island[c]] * d)
+                    proximal = sigma[island[c]] * d
+                    if s >= 3:
+                        proximal /= rows.length[c] * rows.length[c]
+                    A[r, s] = B[r, s] + C[r, s] * (rows.compliance[i + s] + proximal)
                     A[r, size + s] = C[r, s]
                 A[r, 2 * size] = F[r]
             if not _solve_small(A, size, size + 1):
@@ -145,13 +143,37 @@ def condense(rows, left, sigma, island, active, impulse, y, K, f, pair, diagonal
                 f[i + r] = A[r, 2 * size]
                 for s in range(size):
                     K[c, r, s] = A[r, size + s]
+    return True
+
+
+@njit(cache=True)
+def accumulate(rows, left, island, active, K, f, pair, diagonal, right):
+    """Add the blocks of Jᵀ K L to the diagonal and to `pair`, and −Jᵀ f to the right-hand side.
+
+    Args:
+        rows: The step's rows.
+        left: L, shape (rows, 12).
+        island: Of each constraint.
+        active: Which islands.
+        K: Per constraint, shape (constraints, 5, 5); a zero corner means that all of it is zero.
+        f: Shape (rows,).
+        pair: Out, blocks that couple child and parent, both ways, shape (constraints, 72).
+        diagonal: Blocks of the bodies, shape (n, 36).
+        right: Right-hand side, shape (n, 6).
+    """
+    KL = np.empty((LARGEST, 12))
+    for c in range(rows.kind.size):
+        if not active[island[c]]:
+            continue
+        i = rows.start[c]
+        size = rows.start[c + 1] - i
         for side in range(2):
             b = rows.bodies[i, side]
             if b >= 0:
                 for r in range(size):
                     for k in range(6):
                         right[b, k] -= rows.jacobian[i + r, 6 * side + k] * f[i + r]
-        if not closed:
+        if K[c, 0, 0] == 0.0:
             pair[c] = 0.0
             continue
         for r in range(size):
@@ -167,7 +189,9 @@ def condense(rows, left, sigma, island, active, impulse, y, K, f, pair, diagonal
             for column_side in range(2):
                 if rows.bodies[i, column_side] < 0:
                     continue
-                target = diagonal[b] if row_side == column_side else pair[c, 36 * row_side : 36 * row_side + 36]
+                target = (
+                    diagonal[b] if row_side == column_side else pair[c, 36 * row_side : 36 * row_side + 36]
+                )
                 if row_side != column_side:
                     target[:] = 0.0
                 for r in range(size):
@@ -176,7 +200,6 @@ def condense(rows, left, sigma, island, active, impulse, y, K, f, pair, diagonal
                         if weight != 0.0:
                             for s in range(6):
                                 target[6 * k + s] += weight * KL[r, 6 * column_side + s]
-    return True
 
 
 @njit(cache=True)

@@ -117,7 +117,7 @@ def evaluate(frame, rows, impulse, u, bias, y):
 
 @njit(cache=True)
 def end_jacobian(frame, rows, u, left):
-    """Rows of the exact derivative of y with respect to u: those of positions belong to the end of the step."""
+    """Rows of the exact derivative of y with respect to u: positions belong to the step's end."""
     left[:] = rows.jacobian
     if not frame.at_end:
         return

@@ -150,6 +150,8 @@ class Stepper:
         if self.settings.route is Route.NEWTON or not system.sets.kind.any():
             return [newton, sequence]
         body = (Route.BODY.value, full)
+        if self.settings.route is Route.AUTO and self.settings.solver != "auto":
+            return [sequence, body, newton]
         if self.settings.route is Route.BODY:
             return [body, sequence, newton]
         if self.settings.route is Route.SEQUENCE:

@@ -115,7 +115,8 @@ class StepSystem:
             float(settings.recovery_speed), 2.0 * self.h * self._gravity, state.position, state.quaternion,
             self.predicted, table.links, table.geometry, table.law, table.parameters, self.joint_value,
             contacts.body, contacts.point, contacts.frame, contacts.gap, contacts.roundness,
-            contacts.restitution, contacts.accuracy,
+            contacts.restitution,
+            np.maximum(contacts.accuracy, settings.tolerance * self.length_scale),
         )  # fmt: skip
 
     @cached_property
