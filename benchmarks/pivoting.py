@@ -33,8 +33,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
-import families
 import perp
+from perp.bench.sets import families
 from perp.problems.validation import freeze
 from perp.solvers.pivoting import complementary_path, incremental, principal, rows
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import sys
 import time
 
-from contact_families import random_problem
-
 import perp
+from perp.bench.sets.random_contacts import random_problem
 
 
 def main(count: int = 10_000, first: int = 0) -> None:

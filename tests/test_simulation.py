@@ -98,3 +98,66 @@ def test_an_empty_world_and_bodies_that_touch_nothing() -> None:
     sim = perp.Simulation(library.sphere_on_plane(height=10), step=0.01)
     sim.run(0.5)
     assert sim.body("sphere").velocity[2] == pytest.approx(-9.81 * 0.5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scene": None}, "scene is a NoneType"),
+        ({"scene": 3}, "scene is a int"),
+        ({"step": "0.01"}, "step = '0.01'"),
+        ({"step": float("nan")}, "step = nan"),
+        ({"step": 0.0}, "step = 0.0"),
+        ({"step": True}, "step = True"),
+        ({"level": "pos"}, "level = 'pos': one of 'position', 'velocity'"),
+        ({"level": 3}, "level = 3"),
+        ({"route": "bfgs"}, "route = 'bfgs'"),
+        ({"solver": "newtn"}, "no solver is called 'newtn'"),
+        ({"tolerence": 1e-3}, "no option 'tolerence'; there are: level"),
+        ({"tolerance": -1.0}, "tolerance = -1.0"),
+        ({"settings": 3}, "settings is a int"),
+        ({"solver_options": {"speed": 3}}, "no option 'speed'"),
+    ],
+)
+def test_arguments_are_checked_at_construction(arguments: dict[str, object], message: str) -> None:
+    given = {"scene": library.box_on_plane(), "step": 0.01, **arguments}
+    with pytest.raises(perp.PerpError, match=message):
+        perp.Simulation(given.pop("scene"), **given)  # pyright: ignore[reportArgumentType]
+
+
+def test_arguments_are_checked_while_running() -> None:
+    sim = perp.Simulation(library.rover(), step=0.01)
+    box = sim.body(sim.model.body_names[0])
+    for seconds in (float("nan"), -1, "1", float("inf")):
+        with pytest.raises(perp.ProblemError, match="seconds"):
+            sim.run(seconds)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(perp.ProblemError, match="length zero"):
+        box.set_pose((0, 0, 1), (0, 0, 0, 0))
+    with pytest.raises(perp.ProblemError, match="four numbers"):
+        box.set_pose((0, 0, 1), (1, 0, 0))
+    with pytest.raises(perp.ProblemError, match="linear has entries of type"):
+        box.set_velocity(("a", 0, 0))
+    with pytest.raises(perp.ProblemError, match="control has 2 entries: 4 are needed"):
+        sim.step([1, 2])
+    with pytest.raises(perp.ProblemError, match=r"control\[3\] is nan"):
+        sim.step([0, 0, 0, np.nan])
+    with pytest.raises(perp.ProblemError, match="control\\['actuator1'\\]"):
+        sim.step({"actuator1": "fast"})
+    with pytest.raises(perp.PerpError, match="no motor named 'wheel'; there are: actuator0"):
+        sim.step({"wheel": 1.0})
+    assert sim.time == 0
+
+
+def test_contacts_by_name_with_the_documented_sign() -> None:
+    sim = perp.Simulation(library.box_on_plane(slope=0.1), step=0.01)
+    assert sim.contacts() == []
+    sim.run(0.05)
+    found = sim.contacts()
+    assert {contact.bodies for contact in found} == {("world", "box")}
+    assert {contact.geoms for contact in found} == {("ground", "box")}
+    assert {contact.state for contact in found} == {"stick"}
+    total = sum((contact.force for contact in found), np.zeros(3))
+    assert total == pytest.approx([-9.81 * np.sin(0.1), 0, 9.81 * np.cos(0.1)], abs=1e-9)
+    assert all(
+        contact.normal_force >= 0 and contact.frame[0] == pytest.approx([0, 0, 1]) for contact in found
+    )

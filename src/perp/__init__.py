@@ -43,6 +43,7 @@ from perp.problems import (
 if TYPE_CHECKING:
     from perp.certify import Certificate, certify
     from perp.files import load, load_guess
+    from perp.recording import Recording
     from perp.simulation import Simulation
     from perp.solvers import SolverInfo, register, solve, solve_many, solvers
 
@@ -59,6 +60,7 @@ _LAZY = {
     "solve_many": "perp.solvers",
     "solvers": "perp.solvers",
     "SolverInfo": "perp.solvers",
+    "Recording": "perp.recording",
     "Simulation": "perp.simulation",
 }
 
@@ -79,6 +81,7 @@ __all__ = [
     "NotSolved",
     "PerpError",
     "ProblemError",
+    "Recording",
     "Residuals",
     "Rolling",
     "Sets",

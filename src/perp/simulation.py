@@ -8,53 +8,24 @@ sim.body("box").position
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from copy import copy
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from perp.collision import MujocoFinder
-from perp.dynamics.state import State
+from perp.handles import Body, Contact, contacts_of
 from perp.problems import ProblemError
-from perp.problems.validation import check_finite
-from perp.scenes import Model, load_scene
+from perp.problems.validation import vector
+from perp.scenes import ImportReport, load_scene
 from perp.scenes.model import find
-from perp.stepping import Level, Route, Stepper, StepRecord, StepSettings
+from perp.simulation_arguments import Coordinates, choice, number, positive, step_count, step_settings
+from perp.snapshots import restore_snapshot, take_snapshot
+from perp.stepping import Level, ReducedStepper, Stepper, StepRecord, StepSettings
 
-
-@dataclass(slots=True)
-class Recording:
-    """Records and states of a run, one entry per step.
-
-    Attributes:
-        model: The scene.
-        records: One `StepRecord` per step.
-        states: The state after each step.
-    """
-
-    model: Model
-    records: list[StepRecord] = field(default_factory=list)
-    states: list[State] = field(default_factory=list)
-
-    @property
-    def time(self) -> np.ndarray:
-        """Times at the ends of the steps, shape (steps,) [s]."""
-        return np.array([state.time for state in self.states])
-
-    def position(self, body: str) -> np.ndarray:
-        """Origin of a body after each step, shape (steps, 3) [m]."""
-        return np.array(
-            [Body.origin_of(self.model, state, self.model.body_index(body)) for state in self.states]
-        )
-
-    def velocity(self, body: str) -> np.ndarray:
-        """Linear and angular velocity of a body's centre of mass after each step, shape (steps, 6)."""
-        i = self.model.body_index(body)
-        return np.array([state.velocity[i] for state in self.states])
-
-    def of(self, name: str) -> np.ndarray:
-        """A field of the records over the steps: `recording.of("energy")`."""
-        return np.array([getattr(record, name) for record in self.records])
+if TYPE_CHECKING:
+    from perp.files.reading import PathName
+    from perp.recording import Recording
 
 
 class Simulation:
@@ -64,6 +35,7 @@ class Simulation:
         scene: MJCF text, a path, an MjSpec, an MjModel or a Model.
         step: Length of a step [s].
         level: "position" (no drift) or "velocity".
+        coordinates: "maximal" (bodies, with joints as constraints) or "reduced" (joint coordinates).
         solver: Contact solver, a name from `perp.solvers()`.
         restitution: For all shapes, or by geom name; scenes have no such attribute.
         settings: All options of the stepper; the arguments above take precedence where given.
@@ -76,32 +48,34 @@ class Simulation:
         *,
         step: float,
         level: str | Level | None = None,
+        coordinates: str = "maximal",
         solver: str | None = None,
         restitution: float | Mapping[str, float] = 0.0,
         settings: StepSettings | None = None,
         **options: Any,
     ) -> None:
-        if not (np.isfinite(step) and step > 0):
-            raise ProblemError(f"step = {step!r}: a positive number of seconds is needed")
-        self.model = load_scene(scene, restitution=restitution)
-        self.step_size = float(step)
-        if level is not None:
-            options["level"] = Level(level)
-        if solver is not None:
-            options["solver"] = solver
-        if "route" in options:
-            options["route"] = Route(options["route"])
-        self.stepper = Stepper(
-            self.model, MujocoFinder(self.model), replace(settings or StepSettings(), **options)
+        self.step_size = positive("step", step, "seconds")
+        chosen = step_settings(settings, level, solver, options)
+        self.coordinates = choice("coordinates", coordinates, Coordinates)
+        self.model = load_scene(
+            scene, restitution=restitution, reduced=self.coordinates is Coordinates.REDUCED
         )
+        kind = ReducedStepper if self.coordinates is Coordinates.REDUCED else Stepper
+        self.stepper = kind(self.model, MujocoFinder(self.model), chosen)
         self.state = self.stepper.initial_state()
         self._last: StepRecord | None = None
         self._wrench = np.zeros((self.model.body_count, 6))
+        self._control = self.stepper.initial_control()
 
     @property
     def time(self) -> float:
         """Simulated time [s]."""
         return self.state.time
+
+    @property
+    def report(self) -> ImportReport:
+        """What the scene file asked for and is not simulated, with reasons."""
+        return self.model.report
 
     @property
     def last(self) -> StepRecord:
@@ -121,28 +95,80 @@ class Simulation:
         self.state, self._last = self.stepper.step(self.state, self.step_size, self._wrench)
         return self._last
 
-    def run(self, seconds: float, control: Any = None) -> Recording:
-        """Go on for some simulated time, from where the simulation is."""
-        recording = Recording(self.model)
-        for _ in range(round(seconds / self.step_size)):
-            recording.records.append(self.step(control))
-            recording.states.append(self.state)
-        return recording
+    def run(
+        self, seconds: float, control: Any = None, *, out: PathName | None = None, force: bool = False
+    ) -> Recording:
+        """Go on for some simulated time, from where the simulation is.
+
+        Args:
+            seconds: How long [s].
+            control: For the motors, as `step` takes it.
+            out: An HDF5 file to write to while running, in place of memory.
+            force: Replace an existing file.
+
+        Raises:
+            StepFailed: A step could not be solved; the steps before it are in `out`.
+            FileError: `out` exists or cannot be written.
+        """
+        from perp.recorder import Recorder
+        from perp.recording import Recording
+
+        count = step_count(seconds, self.step_size)
+        recorder = Recorder(self, out, force=force)
+        try:
+            for _ in range(count):
+                recorder.add(self.step(control))
+        finally:
+            recorder.close()
+        return recorder.recording() if out is None else Recording.open(out)
 
     def set_control(self, control: Any) -> None:
         """Give the motors their values: one each in order, or a mapping from motor names."""
-        names = tuple(motor.name for motor in self.model.motors)
+        names = self.stepper.motor_names
         if isinstance(control, Mapping):
-            rows = self.stepper.table
-            for name, value in control.items():
-                check_finite(f"control[{name!r}]", np.atleast_1d(np.asarray(value, dtype=np.float64)))
-                rows.set_motor(self.model, find(name, names, "motor"), float(value))
-            return
-        values = np.asarray(control, dtype=np.float64)
-        if values.shape != (len(names),):
-            raise ProblemError(f"control has shape {values.shape}: {len(names)} values are needed")
-        check_finite("control", values)
-        self.stepper.table.set_control(self.model, values)
+            given = [
+                (find(name, names, "motor"), number(f"control[{name!r}]", x)) for name, x in control.items()
+            ]
+        else:
+            given = enumerate(vector("control", control, len(names)))
+        for motor, value in given:
+            self.stepper.set_motor(motor, float(value))
+            self._control[motor] = value
+
+    @property
+    def control(self) -> np.ndarray:
+        """What the motors were given last, shape (motors,)."""
+        return self._control.copy()
+
+    @property
+    def wrench(self) -> np.ndarray:
+        """External force [N] and torque [N m] on each body, shape (bodies, 6)."""
+        return self._wrench.copy()
+
+    @wrench.setter
+    def wrench(self, value: Any) -> None:
+        self._wrench[:] = value
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """The whole state, with what the stepper remembers: a run from it gives the same bits."""
+        return take_snapshot(self)
+
+    def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
+        """Go back to a snapshot of this simulation, or of another one of the same scene.
+
+        Raises:
+            ProblemError: It belongs to another scene; nothing is changed.
+        """
+        restore_snapshot(self, snapshot)
+        self._last = None
+
+    def copy(self) -> Self:
+        """An independent simulation in the same state."""
+        other = copy(self)
+        other.stepper = type(self.stepper)(self.model, MujocoFinder(self.model), self.stepper.settings)
+        other._wrench, other._control = self.wrench, self.control
+        other.restore(self.snapshot())
+        return other
 
     def reset(self) -> None:
         """Back to the start of the scene, with no memory of earlier steps."""
@@ -155,93 +181,11 @@ class Simulation:
         """A body by name."""
         return Body(self, self.model.body_index(name))
 
+    def contacts(self) -> list[Contact]:
+        """The contacts of the last step, with forces; none before the first step."""
+        return [] if self._last is None else contacts_of(self.model, self._last)
+
     def coordinate(self, joint: str) -> float:
         """The coordinate of a joint that has a limit, spring, loss or motor on it [m or rad]."""
         names = tuple(j.name for j in self.model.joints)
         return self.stepper.table.coordinate(self.model, find(joint, names, "joint"), self.state.coordinate)
-
-
-class Body:
-    """A view of one body of a simulation.
-
-    Positions and velocities are those of its frame in the scene file.
-    """
-
-    def __init__(self, simulation: Simulation, index: int) -> None:
-        self._simulation, self.index = simulation, index
-
-    @staticmethod
-    def origin_of(model: Model, state: State, index: int) -> np.ndarray:
-        """Origin of the file's body frame, shape (3,) [m]."""
-        from perp.scenes.frames import rotate
-
-        return state.position[index] + rotate(state.quaternion[index], model.origin[index])
-
-    @property
-    def position(self) -> np.ndarray:
-        """Origin of the body frame in the world, shape (3,) [m]."""
-        return self.origin_of(self._simulation.model, self._simulation.state, self.index)
-
-    @property
-    def quaternion(self) -> np.ndarray:
-        """Orientation of the body frame (w, x, y, z)."""
-        from perp.scenes.frames import multiply
-
-        sim = self._simulation
-        return multiply(sim.state.quaternion[self.index], sim.model.frame[self.index])
-
-    @property
-    def centre_of_mass(self) -> np.ndarray:
-        """In the world, shape (3,) [m]."""
-        return self._simulation.state.position[self.index].copy()
-
-    @property
-    def mass(self) -> float:
-        """[kg]."""
-        return float(self._simulation.model.mass[self.index])
-
-    @property
-    def velocity(self) -> np.ndarray:
-        """Linear velocity of the frame's origin in the world, shape (3,) [m/s]."""
-        linear, angular = np.split(self._simulation.state.velocity[self.index], 2)
-        return linear + np.cross(angular, self.position - self.centre_of_mass)
-
-    @property
-    def angular_velocity(self) -> np.ndarray:
-        """In the world frame, shape (3,) [rad/s]."""
-        return self._simulation.state.velocity[self.index, 3:].copy()
-
-    def set_velocity(self, linear: Any = (0.0, 0.0, 0.0), angular: Any = (0.0, 0.0, 0.0)) -> None:
-        """Velocity of the frame's origin [m/s] and angular velocity [rad/s], both in the world frame."""
-        linear, angular = (_triple(name, x) for name, x in (("linear", linear), ("angular", angular)))
-        arm = self.centre_of_mass - self.position
-        self._simulation.state.velocity[self.index] = np.concatenate(
-            [linear + np.cross(angular, arm), angular]
-        )
-
-    def set_pose(self, position: Any, quaternion: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
-        """Put the body frame there; the next step starts cold."""
-        from perp.scenes.frames import conjugate, multiply, rotate
-
-        sim = self._simulation
-        given = np.asarray(quaternion, dtype=np.float64)
-        principal = multiply(given / np.linalg.norm(given), conjugate(sim.model.frame[self.index]))
-        sim.state.quaternion[self.index] = principal
-        sim.state.position[self.index] = _triple("position", position) - rotate(
-            principal, sim.model.origin[self.index]
-        )
-        sim.stepper.forget()
-
-    def apply(self, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0)) -> None:
-        """A force on the centre of mass [N] and a torque [N m] in the world frame, until changed."""
-        self._simulation._wrench[self.index] = np.concatenate(
-            [_triple("force", force), _triple("torque", torque)]
-        )
-
-
-def _triple(name: str, x: Any) -> np.ndarray:
-    array = np.asarray(x, dtype=np.float64)
-    if array.shape != (3,):
-        raise ProblemError(f"{name} has shape {array.shape}: three numbers are needed")
-    check_finite(name, array)
-    return array

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import families
 import perp
+from perp.bench.sets import families
 
 
 def answer(problem: perp.problems.Problem, z: object, **info: object) -> perp.Solution:

@@ -114,23 +114,13 @@ def _run(
     time_limit: float, workers: int | None,
 ) -> list:  # fmt: skip
     """Run the cells, with a progress bar on a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
+    from perp.cli.progress import bar
     from perp.comparison.running import run_cells
 
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
-        task = display.add_task(title, total=len(cells))
+    with bar(title, len(cells)) as show:
         return run_cells(
             cells, problem, step=step, tol=tol, accept=accept, time_limit=time_limit, workers=workers,
-            done=lambda _: display.advance(task),
+            done=lambda _: show("", 1),
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -45,12 +45,15 @@ def progress(description: str, *, delay: float = DELAY, console: Console | None 
         display.join()
 
 
-def counted(names: Sequence[str], verb: str, *, console: Console | None = None) -> Iterator[str]:
-    """Yield the names one by one, with a bar that says which one is being worked on.
+@contextmanager
+def bar(
+    description: str, total: int, *, console: Console | None = None
+) -> Iterator[Callable[[str, int], None]]:
+    """A bar over `total` pieces of work; the block gets a function that shows some words and moves it on.
 
     Args:
-        names: What is worked on.
-        verb: What is done with each, for example "Running".
+        description: What is being done; also shown before the words.
+        total: Pieces of work.
         console: Where to show it; stderr when None.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -66,11 +69,25 @@ def counted(names: Sequence[str], verb: str, *, console: Console | None = None) 
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
-        task = display.add_task(verb, total=len(names))
+        task = display.add_task(description, total=total)
+        yield lambda words, done: display.update(
+            task, advance=done, description=f"{description} {words}".rstrip()
+        )
+
+
+def counted(names: Sequence[str], verb: str, *, console: Console | None = None) -> Iterator[str]:
+    """Yield the names one by one, with a bar that says which one is being worked on.
+
+    Args:
+        names: What is worked on.
+        verb: What is done with each, for example "Running".
+        console: Where to show it; stderr when None.
+    """
+    with bar(verb, len(names), console=console) as show:
         for name in names:
-            display.update(task, description=f"{verb} {name}")
+            show(name, 0)
             yield name
-            display.advance(task)
+            show(name, 1)
 
 
 def _show(console: Console, description: str, done: threading.Event, delay: float) -> None:

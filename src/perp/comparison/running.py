@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import os
-import pickle
-import select
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import IO, Any, Self, cast
+from typing import Any
 
 from perp.comparison.cells import Cell
+from perp.comparison.processes import WorkerLost, WorkerProcess
 from perp.comparison.verdict import CellResult, Verdict
 from perp.problems import ContactProblem
 from perp.solvers import registry
 
-# Seconds for a worker to start and load its packages.
-START_UP = 120.0
 # Seconds on top of a cell's own limit before its process is ended: building and judging are not in the limit.
 GRACE = 15.0
-# One thread each: cells are small, and several run side by side.
-ENVIRONMENT = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-)
 
 
 def run_cells(
@@ -63,13 +55,13 @@ def run_cells(
     limits = {"step": step, "tol": tol, "accept": accept, "time_limit": time_limit}
 
     def serve() -> None:
-        with _Worker() as worker:
+        with WorkerProcess([sys.executable, "-m", "perp.comparison.worker"]) as worker:
             while True:
                 try:
                     i = queue.get_nowait()
                 except Empty:
                     return
-                results[i] = result = worker.run(cells[i], problem, limits)
+                results[i] = result = _run(worker, cells[i], problem, limits)
                 if done is not None:
                     done(result)
 
@@ -82,60 +74,11 @@ def run_cells(
     return [result for result in results if result is not None]
 
 
-class _Worker:
-    """A worker process that is replaced when it hangs or dies."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end()
-
-    def run(self, cell: Cell, problem: ContactProblem, limits: dict[str, Any]) -> CellResult:
-        """One cell; a hang or a crash becomes a failed result."""
-        limit = limits["time_limit"]
-        process = self._process
-        try:
-            process = self._start()
-            requests = cast(IO[bytes], process.stdin)
-            pickle.dump({"cell": cell, "problem": problem, **limits}, requests)
-            requests.flush()
-            if _waits(process, limit + GRACE):
-                return pickle.load(process.stdout)  # type: ignore[arg-type]  # noqa: S301
-            message = f"no answer within {limit:.3g} s: the process was ended"
-        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
-            code = process.wait() if process is not None else 0
-            message = (
-                f"the solver ended its process ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
-            )
-        self._end()
+def _run(worker: WorkerProcess, cell: Cell, problem: ContactProblem, limits: dict[str, Any]) -> CellResult:
+    """One cell; a hang or a crash becomes a failed result."""
+    limit = limits["time_limit"]
+    try:
+        return worker.ask({"cell": cell, "problem": problem, **limits}, limit + GRACE)
+    except WorkerLost as lost:
+        message = f"no answer within {limit:.3g} s: {lost}" if lost.hung else str(lost)
         return CellResult(cell, Verdict.FAILED, message=message)
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "perp.comparison.worker"],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                env={**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(sys.path)},
-            )  # fmt: skip
-            if not _waits(self._process, START_UP):
-                raise EOFError
-            pickle.load(self._process.stdout)  # type: ignore[arg-type]  # noqa: S301
-        return self._process
-
-    def _end(self) -> None:
-        if self._process is not None:
-            for stream in (self._process.stdin, self._process.stdout):
-                if stream is not None:
-                    stream.close()
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-
-def _waits(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Whether something to read arrives in time; the end of the stream counts."""
-    return bool(select.select([cast(IO[bytes], process.stdout)], [], [], seconds)[0])

@@ -1,34 +1,26 @@
-"""A process that runs cells: pickled requests on its standard input, pickled results on its standard output.
+"""A process that runs cells.
 
 A vendor that prints, hangs or brings its interpreter down does so here, not in the table.
 """
 
 from __future__ import annotations
 
-import os
-import pickle
-import sys
+from collections.abc import Callable
 from typing import Any
+
+from perp.comparison.processes import serve
 
 
 def main() -> None:
-    """Serve until the input ends. What others print goes nowhere."""
-    answers = os.fdopen(os.dup(1), "wb")
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
-    from perp.comparison.verdict import run_cell
+    """Serve cells until the input ends."""
 
-    warm_up()
-    pickle.dump("ready", answers)
-    answers.flush()
-    while True:
-        try:
-            request: dict[str, Any] = pickle.load(sys.stdin.buffer)  # noqa: S301
-        except EOFError:
-            return
-        pickle.dump(run_cell(**request), answers)
-        answers.flush()
+    def prepare() -> Callable[[dict[str, Any]], Any]:
+        from perp.comparison.verdict import run_cell
+
+        warm_up()
+        return lambda request: run_cell(**request)
+
+    serve(prepare)
 
 
 def warm_up() -> None:

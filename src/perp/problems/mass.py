@@ -50,10 +50,14 @@ class FactorisedMass:
     def __init__(self, mass: Any) -> None:
         from scipy.sparse.linalg import splu
 
+        self._mass = mass
         try:
             self._factor = splu(mass.tocsc())
         except RuntimeError as error:
             raise ProblemError(f"mass cannot be factorised: {error}") from None
+
+    def __reduce__(self) -> tuple[type, tuple[Any]]:
+        return FactorisedMass, (self._mass,)  # a factor cannot be sent to another process, its matrix can
 
     def solve(self, x: Vector) -> Vector:
         return self._factor.solve(x)

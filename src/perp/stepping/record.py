@@ -43,6 +43,7 @@ class StepRecord:
         contact_residual: Largest violation of gap ≥ 0 ⊥ λ ≥ 0, as a gap [m].
         friction_residual: Largest violation of the friction law, as a velocity [m/s].
         momentum_residual: Largest ‖M (u⁺ − ũ) − Jᵀλ‖, as a velocity [m/s].
+        residual: The worst of those over its scale: the tolerance is met up to `settings.tolerance`.
         penetration: Largest overlap at the end, as the carried points see it [m].
         joint_error: Largest bilateral joint error at the end [m or rad].
         kinetic_energy, potential_energy: At the end [J].
@@ -67,6 +68,7 @@ class StepRecord:
     contact_residual: float = 0.0
     friction_residual: float = 0.0
     momentum_residual: float = 0.0
+    residual: float = 0.0
     penetration: float = 0.0
     joint_error: float = 0.0
     kinetic_energy: float = 0.0

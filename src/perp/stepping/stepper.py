@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from warnings import warn
 
@@ -11,9 +12,10 @@ import numpy as np
 
 from perp.collision import ContactFinder
 from perp.dynamics.motion import mechanics, rotation_matrices, spin_velocity
-from perp.dynamics.rows import HOLD, JointRows
+from perp.dynamics.rows import JointRows
 from perp.dynamics.state import State
 from perp.scenes import Model
+from perp.scenes.frames import conjugate, multiply, rotate
 from perp.stepping.body_route import solve_by_bodies
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.outcome import Blocks, Outcome, measure
@@ -26,11 +28,13 @@ from perp.stepping.velocity_level import solve_velocity_level
 from perp.stepping.warm_start import Memory
 
 # Shapes this share of a body's size apart are contacts even when nothing moves.
-_NEARBY = 1e-3
+NEARBY = 1e-3
 # Bodies may be pushed by others within a step: twice their own travel is searched.
-_SAFETY = 2.0
+SAFETY = 2.0
 # A contact that slides slower than this share of the step's speeds counts as sticking in the record.
 _NO_SLIP = 1e-6
+# In generalised coordinates: the last step's impulses need one or two Newton steps, or they wander.
+_FIRST_NEWTON_STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,19 @@ class Stepper:
         self._weight[:, :3] = model.mass[:, None] * model.gravity
         self.forget()
 
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """One name per control value."""
+        return tuple(motor.name for motor in self.model.motors)
+
+    def initial_control(self) -> np.ndarray:
+        """Control values at the start, shape (motors,)."""
+        return np.array([motor.control for motor in self.model.motors], dtype=np.float64)
+
+    def set_motor(self, motor: int, control: float) -> None:
+        """Give one motor its control value."""
+        self.table.set_motor(self.model, motor, control)
+
     def initial_state(self) -> State:
         """The model's starting state."""
         start = State.of(self.model, np.zeros(self.table.law.size))
@@ -73,9 +90,27 @@ class Stepper:
         )[0]
         return start
 
+    def set_body_velocity(self, state: State, body: int, velocity: np.ndarray) -> None:
+        """Velocity of a centre of mass and angular velocity in the world frame, shape (6,)."""
+        state.velocity[body] = velocity
+
+    def set_body_pose(self, state: State, body: int, origin: np.ndarray, quaternion: np.ndarray) -> None:
+        """Put the file's frame of a body somewhere."""
+        principal = multiply(quaternion, conjugate(self.model.frame[body]))
+        state.quaternion[body] = principal
+        state.position[body] = origin - rotate(principal, self.model.origin[body])
+
     def forget(self) -> None:
         """Drop the impulses of earlier steps: the next step starts cold."""
         self._memory = Memory(self.table.constraint_count)
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """Everything that is remembered from step to step, for a snapshot."""
+        return self._memory.arrays()
+
+    def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Remember what `memory` returned earlier."""
+        self._memory = Memory.of_arrays(self.table.constraint_count, arrays)
 
     def step(self, state: State, h: float, wrench: np.ndarray) -> tuple[State, StepRecord]:
         """One step of length h under external forces and torques `wrench`, shape (n, 6), besides gravity.
@@ -93,7 +128,7 @@ class Stepper:
         attempts: list[_Attempt] = []
         system, times = self._prepare(state, h, wrench)
         start = self._memory.recall(system)
-        for route, limit in self._routes(system):
+        for route, limit in self._all_routes(system):
             began = perf_counter()
             outcome = self._solve(system, start, route, limit)
             times["solve"] = times.get("solve", 0.0) + perf_counter() - began
@@ -140,6 +175,16 @@ class Stepper:
         second.solver_iterations += first.solver_iterations
         return end, second
 
+    def _all_routes(self, system: StepSystem) -> Iterator[tuple[str, int]]:
+        """The routes; then, where shapes overlap, the same again without asking for their separation.
+
+        Shapes that overlap in a way that their joints do not let them leave have no other answer.
+        """
+        yield from self._routes(system)
+        if system.overlaps and self.settings.recovery_speed > 0:
+            system.settings = replace(self.settings, recovery_speed=0.0)
+            yield from self._routes(system)
+
     def _routes(self, system: StepSystem) -> list[tuple[str, int]]:
         """Routes in the order to try, with their limits of outer iterations."""
         full = self.settings.max_iterations
@@ -149,13 +194,13 @@ class Stepper:
         # without inequalities the system is smooth, and Newton's method the direct way
         if self.settings.route is Route.NEWTON or not system.sets.kind.any():
             return [newton, sequence]
+        if self.settings.route is Route.SEQUENCE:
+            return [sequence, newton]
+        if not isinstance(system, StepSystem):
+            return [(Route.NEWTON.value, min(full, _FIRST_NEWTON_STEPS)), sequence, newton]
         body = (Route.BODY.value, full)
         if self.settings.route is Route.AUTO and self.settings.solver != "auto":
             return [sequence, body, newton]
-        if self.settings.route is Route.BODY:
-            return [body, sequence, newton]
-        if self.settings.route is Route.SEQUENCE:
-            return [sequence, newton]
         return [body, sequence, newton]
 
     def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
@@ -174,7 +219,7 @@ class Stepper:
         for u in (system.state.velocity, system.predicted):
             speed = np.linalg.norm(u[:, :3], axis=1) + bound * np.linalg.norm(u[:, 3:], axis=1)
             fastest = np.maximum(fastest, speed)
-        return _SAFETY * system.h * fastest + _NEARBY * bound
+        return SAFETY * system.h * fastest + NEARBY * bound
 
     def _solve(self, system: StepSystem, start: np.ndarray, route: str, limit: int) -> Outcome:
         if route == "velocity":
@@ -183,7 +228,7 @@ class Stepper:
             return solve_by_bodies(system, start, limit)
         if route == Route.NEWTON.value:
             return solve_newton(system, start, limit=limit, redundant=self._redundant)
-        return solve_sequence(system, start, system.state.velocity)
+        return solve_sequence(system, start, system.before)
 
     def _finish(
         self,
@@ -222,8 +267,6 @@ class Stepper:
         times: dict[str, float],
     ) -> StepRecord:
         m, gap = system.joint_rows, system.gaps_after(outcome.velocity)
-        held = system.table.law[:m] == HOLD
-        values = system.joint_values_after(outcome.velocity)[:m]
         return StepRecord(
             time=system.state.time + system.h,
             step=system.h,
@@ -235,8 +278,9 @@ class Stepper:
             contact_residual=blocks.contact,
             friction_residual=blocks.friction,
             momentum_residual=blocks.momentum,
+            residual=blocks.worst,
             penetration=float(np.maximum(-gap, 0.0).max(initial=0.0)),
-            joint_error=float(np.abs(values[held]).max(initial=0.0)),
+            joint_error=system.joint_error(outcome.velocity),
             contacts=system.contacts,
             contact_impulse=outcome.impulse[m:].copy(),
             contact_first=system.first - m,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Self
+
 import numpy as np
 from numba import njit
 
@@ -39,7 +43,7 @@ class Memory:
     """What a stepper remembers of its last step.
 
     Args:
-        joint_rows: Number of joint constraint rows.
+        joint_rows: Number of joint constraint rows that there can be.
     """
 
     def __init__(self, joint_rows: int) -> None:
@@ -48,11 +52,31 @@ class Memory:
         self._local: np.ndarray | None = None
         self._world = np.zeros((0, 2, 3))
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All of it as arrays; `of_arrays` makes the same memory of them."""
+        out = {"joint_force": self._joint_force.copy(), "world": self._world.copy()}
+        if self._contacts is not None and self._local is not None:
+            out["local"] = self._local.copy()
+            out |= {f"contact.{part.name}": getattr(self._contacts, part.name) for part in fields(Contacts)}
+        return out
+
+    @classmethod
+    def of_arrays(cls, joint_rows: int, arrays: Mapping[str, np.ndarray]) -> Self:
+        """The memory that `arrays` returned; one without arrays is empty."""
+        out = cls(joint_rows)
+        if "joint_force" not in arrays:
+            return out
+        out._joint_force, out._world = np.array(arrays["joint_force"]), np.array(arrays["world"])
+        if "local" in arrays:
+            out._local = np.array(arrays["local"])
+            out._contacts = Contacts(*(np.array(arrays[f"contact.{p.name}"]) for p in fields(Contacts)))
+        return out
+
     def recall(self, system: StepSystem) -> np.ndarray:
         """Impulses to begin a step with, shape (rows,)."""
         contacts, state = system.contacts, system.state
         start = np.zeros(system.rows)
-        start[: system.joint_rows] = system.h * self._joint_force
+        start[: system.joint_rows] = system.h * self._joint_force[system.joint_identity]
         local = local_points(contacts, state.position, system.rotation)
         partner = carry_over(contacts, local, self._contacts, self._local)
         _into_frames(system.first, contacts.rows, contacts.frame, partner, self._world, system.h, start)
@@ -61,7 +85,8 @@ class Memory:
     def remember(self, system: StepSystem, impulse: np.ndarray) -> None:
         """Keep the impulses of a finished step, as forces."""
         contacts, state = system.contacts, system.state
-        self._joint_force = impulse[: system.joint_rows] / system.h
+        self._joint_force = np.zeros_like(self._joint_force)
+        self._joint_force[system.joint_identity] = impulse[: system.joint_rows] / system.h
         self._contacts = contacts
         self._local = local_points(contacts, state.position, system.rotation)
         self._world = np.empty((contacts.count, 2, 3))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import families
 import perp
+from perp.bench.sets import families
 
 INF = np.inf
 RNG = np.random.default_rng(7)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import families
 import perp
+from perp.bench.sets import families
 
 INF = np.inf
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import families
 import perp
+from perp.bench.sets import families
 
 SOLVERS = ["direct", "lemke", "dantzig", "baraff", "principal"]
 small = st.integers(-3, 3)

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import families
 import perp
+from perp.bench.sets import families
 
 ALL = ["direct", "lemke", "dantzig", "baraff", "principal"]
 ANY_MATRIX = ["direct", "lemke", "principal"]

@@ -44,8 +44,8 @@ def motors(n: int, seed: int = 0) -> perp.BoxedLCP:
 def contacts(count: int, seed: int = 0, *, mu: float = 0.5, diagonal: float = 1e-9) -> perp.BoxedLCP:
     """Contacts on count / 4 rigid bodies, three rows each, friction rows bounded by μ times their normal.
 
-    At most half of the rows are independent. The bodies fall with random spin; a contact is with the ground (40 %)
-    or with another body, on the corners of half-metre boxes.
+    At most half of the rows are independent. The bodies fall with random spin; a contact is with the ground
+    (40 %) or with another body, on the corners of half-metre boxes.
     """
     rng = np.random.default_rng([5, count, seed])
     bodies = max(1, count // 4)

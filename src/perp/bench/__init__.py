@@ -1,0 +1,1 @@
+"""The harness: test sets, solvers of ours and of others, measures by our code, and a report."""

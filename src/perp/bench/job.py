@@ -1,0 +1,139 @@
+"""One solver on one problem: solved a few times, timed, and the answer judged by our code."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, replace
+
+from perp.bench.rows import Outcome, Row
+from perp.bench.timing import Timing, peak_memory, repeated, timed
+from perp.bench.versions import solver_version
+from perp.problems import ContactProblem, PerpError, Problem, Solution, Status
+from perp.problems.validation import Vector
+from perp.solvers import solve
+
+# Seconds (wall) spent on repeating a solve; one that takes longer needs no repeats to be timed well.
+REPEAT_BUDGET = 1.0
+# A solver that ends with one of these believes that it has an answer.
+_CLAIMS = (Status.SOLVED, Status.INACCURATE, Status.RELAXED, Status.APPROXIMATE)
+
+_loaded: set[tuple[str, str]] = set()
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker is asked to do.
+
+    Attributes:
+        set: Name of the test set.
+        name: Name of the problem.
+        problem: What to solve.
+        start: Where to begin, shape (size,), or None.
+        solver: Name of the solver.
+        tol: The residual asked for.
+        time_limit: Seconds for one solve.
+        repeat: Timed solves at most.
+        imports: Modules to import first: those that register a user's solvers.
+    """
+
+    set: str
+    name: str
+    problem: Problem
+    start: Vector | None
+    solver: str
+    tol: float = 1e-8
+    time_limit: float = 10.0
+    repeat: int = 5
+    imports: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The key of its row."""
+        return self.set, self.name, self.solver
+
+    @property
+    def family(self) -> tuple[str, str]:
+        """Jobs of one family use the same compiled code."""
+        return self.solver, type(self.problem).__name__
+
+    def row(self, outcome: Outcome, message: str = "") -> Row:
+        """A row without an answer."""
+        problem = self.problem
+        return Row(
+            set=self.set,
+            problem=self.name,
+            solver=self.solver,
+            kind=type(problem).__name__,
+            rows=problem.size,
+            contacts=problem.contact_count if isinstance(problem, ContactProblem) else 0,
+            start="cold" if self.start is None else "warm",
+            outcome=outcome,
+            tol=self.tol,
+            time_limit=self.time_limit,
+            message=" ".join(message.split()),
+        )
+
+
+def run_job(job: Job) -> Row:
+    """Solve, time and judge. The first solve of a family loads compiled code and is not counted."""
+    for module in job.imports:
+        importlib.import_module(module)
+    try:
+        if job.family not in _loaded:
+            _loaded.add(job.family)
+            _solve(job)
+        first, (memory, solution) = timed(lambda: peak_memory(lambda: _solve(job)))
+        runs = [(first, solution)]
+        if min(solution.residuals.value, solution.residuals.literature) <= job.tol:
+            runs = list(repeated(lambda: _solve(job), most=job.repeat, least=1, budget=REPEAT_BUDGET))
+    except PerpError as error:
+        return job.row(Outcome.ERROR, str(error))
+    except Exception as error:  # noqa: BLE001
+        return job.row(Outcome.ERROR, f"{type(error).__name__}: {error}")
+    return _judged(job, runs, memory)
+
+
+def _solve(job: Job) -> Solution:
+    return solve(
+        job.problem, job.solver, tol=job.tol, time_limit=job.time_limit, start=job.start, throw=False
+    )
+
+
+def _judged(job: Job, runs: list[tuple[Timing, Solution]], memory: float | None) -> Row:
+    solution = runs[-1][1]
+    times = [_own_time(timing, solution) for timing, solution in runs]
+    parts = solution.residuals
+    claimed = bool(solution.info.get("claimed", solution.status in _CLAIMS))
+    outcome = outcome_of(claimed, solution.status, parts.value, parts.literature, job.tol)
+    return replace(
+        job.row(outcome, solution.message),
+        claimed=claimed,
+        status=solution.status.name,
+        formulation=solution.formulation or "",
+        residual=parts.value,
+        literature=parts.literature,
+        literature_q=parts.literature_q,
+        cpu=min(t.cpu for t in times),
+        wall=min(t.wall for t in times),
+        repeats=len(runs),
+        iterations=solution.iterations,
+        memory=solution.info.get("memory", memory),
+        version=solver_version(job.solver),
+    )
+
+
+def _own_time(timing: Timing, solution: Solution) -> Timing:
+    """The whole call of `perp.solve`; for a peer what its own call took, without our conversions."""
+    own = solution.info.get("own_time")
+    return timing if own is None else Timing(*own)
+
+
+def outcome_of(claimed: bool, status: Status, residual: float, literature: float, tol: float) -> Outcome:
+    """What an answer is worth. A false claim holds neither in our measure nor in the literature's."""
+    if residual <= tol:
+        return Outcome.SOLVED
+    if literature <= tol:
+        return Outcome.LITERATURE_ONLY
+    if claimed:
+        return Outcome.FALSE_CLAIM
+    return Outcome.INFEASIBLE if status is Status.INFEASIBLE else Outcome.UNSOLVED

@@ -1,0 +1,39 @@
+"""What is known of solvers in this harness, shown in a report when a solver that it is about took part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatch
+
+
+@dataclass(frozen=True)
+class KnownIssue:
+    """A remark that a reader of the figures needs.
+
+    Attributes:
+        solver: Pattern of solver names.
+        text: What is known.
+    """
+
+    solver: str
+    text: str
+
+
+KNOWN_ISSUES = (
+    KnownIssue(
+        "friction-fixed-point",
+        "Stalls on many rank-deficient contact problems, and says so.",
+    ),
+    KnownIssue("direct", "Tries all 2ⁿ bases: it is meant for a dozen rows and refuses or times out above."),
+    KnownIssue(
+        "clarabel",
+        "Solves convex programs. With friction it is called again and again by our fixed point on the "
+        "sliding velocities; its time is that of the whole sequence.",
+    ),
+    KnownIssue("scs", "As for clarabel; a first-order method, rarely below 1e-8 in our residual."),
+)
+
+
+def issues_of(solvers: list[str]) -> list[KnownIssue]:
+    """The issues of the solvers that took part."""
+    return [issue for issue in KNOWN_ISSUES if any(fnmatch(name, issue.solver) for name in solvers)]

@@ -1,0 +1,111 @@
+"""One interface for every peer: a problem in, an answer and its own time out.
+
+A peer is registered like a solver of ours, so that formulations, residuals and limits are the same for both.
+Two things differ: only its own call is timed, on data that is already in its form, and what it says of its
+answer is kept apart from what our code finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perp.bench.timing import Timing
+from perp.problems import Status
+from perp.problems.validation import Vector
+from perp.solvers.attempt import Attempt, Control
+from perp.solvers.registry import Package, register
+
+Tolerance = Mapping[str, Callable[[float], object]]
+"""A peer's own options, each as a function of the one tolerance."""
+
+TOLERANCES: dict[str, Tolerance] = {}
+"""By name of the peer; filled by the tables in the peers' modules."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a peer is asked for.
+
+    Attributes:
+        problem: In a form that the peer takes.
+        options: The peer's own options that the tolerance is mapped to.
+        time_limit: Seconds left, or None.
+        start: Where to begin, or None.
+    """
+
+    problem: Any
+    options: dict[str, Any]
+    time_limit: float | None
+    start: Vector | None
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a peer said.
+
+    Attributes:
+        z: Its answer, or None.
+        claimed: Whether it said that the problem is solved.
+        time: Of its own call.
+        iterations: As it counts them, or -1 where it does not say.
+        words: Its status in its own words.
+        memory: Peak memory in its own process [MiB], or None when it ran in ours.
+    """
+
+    z: Vector | None
+    claimed: bool
+    time: Timing
+    iterations: int = -1
+    words: str = ""
+    memory: float | None = None
+
+
+Call = Callable[[Request], Reply]
+
+
+def peer(
+    name: str,
+    *,
+    takes: type | tuple[type, ...],
+    needs: Package,
+    summary: str,
+    tolerance: Tolerance,
+    refuses: Callable[[Any], str | None] | None = None,
+) -> Callable[[Call], Call]:
+    """Register a peer's function under a name.
+
+    Args:
+        name: What to pass to `--solvers`.
+        takes: The problem types.
+        needs: The package and the command that adds it.
+        summary: One line.
+        tolerance: Which of its options the tolerance is mapped to, and how.
+        refuses: Says why a problem of the right type cannot be taken, or None.
+    """
+
+    def decorate(call: Call) -> Call:
+        TOLERANCES[name] = tolerance
+
+        def run(problem: Any, control: Control, settings: object) -> Attempt:
+            options = {option: value(control.tol) for option, value in tolerance.items()}
+            return _attempt(problem, call(Request(problem, options, control.remaining(), control.start)))
+
+        run.__module__, run.__qualname__ = call.__module__, f"{call.__qualname__}[{name}]"
+        register(name, takes=takes, summary=summary, refuses=refuses, needs=needs)(run)
+        return call
+
+    return decorate
+
+
+def _attempt(problem: Any, reply: Reply) -> Attempt:
+    info: dict[str, Any] = {"claimed": reply.claimed, "own_time": tuple(reply.time)}
+    if reply.memory is not None:
+        info["memory"] = reply.memory
+    z = np.zeros(problem.size) if reply.z is None else np.asarray(reply.z, dtype=np.float64)
+    if reply.z is None:
+        info["no_answer"] = True
+    return Attempt(z, reply.iterations, None if reply.claimed else Status.FAILED, info, reply.words)

@@ -1,0 +1,177 @@
+"""The report of a run as Markdown: machine, tables, figures, what went wrong, what the figures do not say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from perp.bench.known_issues import issues_of
+from perp.bench.profiles import SHIFT
+from perp.bench.record import RunRecord
+from perp.bench.rows import Outcome, Row
+from perp.bench.summary import SetSummary, SolverSummary
+
+FILE_NAME = "README.md"
+# Longer lists are cut, with the number of what is left out.
+LONGEST_LIST = 40
+_HEADINGS = (
+    "solver", "solved", "literature only", "said solved, is not", "crashed or hung", "mean time", "relative",
+    "iterations (median)", "memory",
+)  # fmt: skip
+LIMITATIONS = """
+- Times of different machines cannot be compared; ratios within one run can, as far as the machine was quiet.
+  The load when the run began is in the machine's description.
+- A peer is timed inside its own call, on data already in its form; a solver of ours as the whole call of
+  `perp.solve`, with validation, choice of formulation and the residual. This favours peers on small problems.
+- W of a problem that comes as mass and Jacobian is built once, before the timed calls, for all solvers alike.
+- One thread each. Solvers that are made for many cores or for a GPU are not shown at their best.
+- The tolerance is mapped to options that mean something else to each solver; a solver may stop far below it
+  or just above it. Both residuals are in the rows for that reason.
+- An answer counts as solved in either measure, ours or the literature's; those in the literature's alone are
+  counted in their own column.
+- Options are the solvers' defaults. A tuned solver may do better on its favourite set.
+- A problem that a solver does not take counts as not solved in profiles and means.
+- Problems with several solutions are not told apart: any answer with a small residual counts.
+"""
+
+
+def write(summaries: list[SetSummary], record: RunRecord, out: Path, figures: list[Path]) -> Path:
+    """Write the report into the folder of the run and return its path."""
+    path = out / FILE_NAME
+    path.write_text(as_markdown(summaries, record, [figure.name for figure in figures]), encoding="utf-8")
+    return path
+
+
+def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[str]) -> str:
+    """The whole report.
+
+    Args:
+        summaries: One a set.
+        record: What the run was.
+        figures: File names of the pictures, each beginning with its set's name.
+    """
+    parts = ["# Benchmark report", "", *_about(record), ""]
+    parts += ["## Results", "", _reading(record), ""]
+    for summary in summaries:
+        parts += [f"### {summary.name}: {len(summary.problems)} problems", "", *_table(summary, record), ""]
+        for figure in figures:
+            if figure.startswith(f"{summary.name.replace(':', '-').replace('/', '-')}-"):
+                what = "performance profile" if figure.endswith("profile.svg") else "residual against time"
+                parts += [f"![{summary.name}: {what}]({figure})", ""]
+    rows = [row for summary in summaries for row in summary.rows]
+    parts += ["## Said solved, is not", "", *_false_claims(rows), ""]
+    parts += ["## Crashes, hangs and errors", "", *_breakdowns(rows), ""]
+    parts += ["## Missing solvers", "", *_missing(record), ""]
+    if record.unreadable:
+        parts += ["## Files that hold no problem", ""]
+        parts += [f"- `{name}`: {reason}" for name, reason in record.unreadable.items()] + [""]
+    parts += ["## Known issues", ""]
+    parts += [f"- **{issue.solver}**: {issue.text}" for issue in issues_of(list(record.solvers))] + [""]
+    parts += ["## Solvers, versions and tolerances", "", *_solvers(record), ""]
+    parts += ["## Limitations", LIMITATIONS]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _about(record: RunRecord) -> list[str]:
+    machine, settings = record.machine, record.settings
+    load = ", ".join(f"{value:.1f}" for value in machine.get("load") or [])
+    asked = (
+        f"- Begun {record.begun}; tolerance {settings['tol']:g}, time limit {settings['time_limit']:g} s "
+        f"a solve, best of up to {settings['repeat']} calls, one thread, solves in processes of their own."
+    )
+    where = (
+        f"- Machine: {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
+        f"{machine['system']}, {machine['python']}; load {load or 'unknown'}."
+    )
+    packages = f"- Packages: {', '.join(machine['packages'])}."
+    commands = ["```text", *record.commands, "```"]
+    return ["Made by `perp bench report` from the rows of:", "", *commands, "", asked, where, packages]
+
+
+def _reading(record: RunRecord) -> str:
+    return (
+        "Solved means that our code found the residual of the answer within the tolerance, whatever the "
+        f"solver said. Mean time is the shifted geometric mean (shift {1e3 * SHIFT:g} ms) of CPU time over "
+        f"all problems of the set, with {record.settings['time_limit']:g} s where a problem is not solved; "
+        "the best is 1. Solvers in *italics* are peers."
+    )
+
+
+def _table(summary: SetSummary, record: RunRecord) -> list[str]:
+    return [
+        f"| {' | '.join(_HEADINGS)} |",
+        "|---" * len(_HEADINGS) + "|",
+        *(_line(solver, summary, record) for solver in summary.solvers),
+    ]
+
+
+def _line(solver: SolverSummary, summary: SetSummary, record: RunRecord) -> str:
+    name = f"*{solver.solver}*" if solver.solver in record.peers else solver.solver
+    count = len(summary.problems)
+    solved = f"{solver.solved} of {count}" + (f" (takes {solver.tried})" if solver.tried < count else "")
+    broken = solver.outcomes[Outcome.CRASHED] + solver.outcomes[Outcome.HUNG]
+    claims = solver.outcomes[Outcome.FALSE_CLAIM]
+    iterations = "" if solver.iterations is None or solver.iterations < 0 else str(solver.iterations)
+    cells = [
+        name,
+        solved,
+        str(solver.outcomes[Outcome.LITERATURE_ONLY] or ""),
+        f"**{claims}**" if claims else "",
+        str(broken or ""),
+        in_words(solver.mean_time) if solver.solved else "",
+        f"{solver.relative:.3g}" if solver.solved else "",
+        iterations,
+        "" if solver.memory is None else f"{solver.memory:.0f} MiB",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def in_words(seconds: float) -> str:
+    """A time with its unit."""
+    if seconds < 1e-3:
+        return f"{1e6 * seconds:.3g} µs"
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def _false_claims(rows: list[Row]) -> list[str]:
+    found = [row for row in rows if row.outcome is Outcome.FALSE_CLAIM]
+    if not found:
+        return ["None: every answer that was called solved is one."]
+    lines = ["| set | problem | solver | residual | literature |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {row.set} | {row.problem} | {row.solver} | {row.residual:.1e} | {row.literature:.1e} |"
+        for row in found[:LONGEST_LIST]
+    ]
+    return lines + _rest(len(found))
+
+
+def _breakdowns(rows: list[Row]) -> list[str]:
+    found = [row for row in rows if row.outcome in (Outcome.CRASHED, Outcome.HUNG, Outcome.ERROR)]
+    if not found:
+        return ["None."]
+    lines = ["| set | problem | solver | what | why |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {row.set} | {row.problem} | {row.solver} | {row.outcome} | {_cell(row.message)} |"
+        for row in found[:LONGEST_LIST]
+    ]
+    return lines + _rest(len(found))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "/")[:160]
+
+
+def _rest(count: int) -> list[str]:
+    return [f"\nand {count - LONGEST_LIST} more in `rows.csv`"] if count > LONGEST_LIST else []
+
+
+def _missing(record: RunRecord) -> list[str]:
+    if not record.missing:
+        return ["None of those that were asked for."]
+    return [f"- **{name}**: {reason}" for name, reason in record.missing.items()]
+
+
+def _solvers(record: RunRecord) -> list[str]:
+    lines = ["| solver | version | what the tolerance is to it |", "|---|---|---|"]
+    return lines + [
+        f"| {name} | {facts['version']} | {facts['tolerance']} |" for name, facts in record.solvers.items()
+    ]

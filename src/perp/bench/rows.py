@@ -1,0 +1,171 @@
+"""One row a solve, in a CSV file that only grows: a run that was interrupted goes on where it ended."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from perp.problems.errors import FileError
+
+FILE_NAME = "rows.csv"
+
+
+class Outcome(StrEnum):
+    """What a solve was worth: what the solver said against what our code found."""
+
+    SOLVED = "solved"
+    LITERATURE_ONLY = "solved in the literature's measure only"
+    FALSE_CLAIM = "said solved, is not"
+    UNSOLVED = "not solved"
+    INFEASIBLE = "proved to have no solution"
+    CRASHED = "crashed"
+    HUNG = "hung"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One solver on one problem.
+
+    Attributes:
+        set: Name of the test set.
+        problem: Name of the problem in it.
+        solver: Name of the solver.
+        kind: Type of the problem.
+        rows: Its size.
+        contacts: Constraints of a contact problem, otherwise 0.
+        start: "cold" or "warm".
+        outcome: What the solve was worth.
+        claimed: Whether the solver said that it had solved the problem.
+        status: Status of perp, or what a peer is given by it.
+        formulation: What the problem was turned into for this solver; empty when taken as it is.
+        residual: perp's residual of the answer.
+        literature: e over the largest of ‖q‖, ‖r‖, ‖u‖ for contact, ‖z − P(z − w)‖ / ‖q‖ otherwise.
+        literature_q: The same over ‖q‖.
+        cpu: Least CPU time of the repeats [s].
+        wall: Least wall time of the repeats [s].
+        repeats: How many timed calls these are the least of.
+        iterations: As the solver counts them.
+        memory: Peak memory of the first call over what the process held before [MiB].
+        tol: The tolerance that was asked for.
+        time_limit: The limit [s].
+        version: Of the solver.
+        message: The solver's words, or why there is no answer.
+    """
+
+    set: str
+    problem: str
+    solver: str
+    kind: str
+    rows: int
+    contacts: int
+    start: str
+    outcome: Outcome
+    claimed: bool = False
+    status: str = ""
+    formulation: str = ""
+    residual: float | None = None
+    literature: float | None = None
+    literature_q: float | None = None
+    cpu: float | None = None
+    wall: float | None = None
+    repeats: int = 0
+    iterations: int | None = None
+    memory: float | None = None
+    tol: float = 1e-8
+    time_limit: float = 10.0
+    version: str = ""
+    message: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes the row the only one of its kind."""
+        return self.set, self.problem, self.solver
+
+    @property
+    def solved(self) -> bool:
+        """Whether our code found the answer to be one, in our measure or in the literature's."""
+        return self.outcome in (Outcome.SOLVED, Outcome.LITERATURE_ONLY)
+
+
+_COLUMNS = [field.name for field in fields(Row)]
+_TYPES = {name: str(hint) for name, hint in get_type_hints(Row).items()}
+
+
+def append(path: Path, row: Row) -> None:
+    """Add a row in one write, so that an interruption leaves whole lines or one broken last line."""
+    values = ["" if value is None else value for value in (getattr(row, name) for name in _COLUMNS)]
+    new = not path.exists() or path.stat().st_size == 0
+    text = (_line(_COLUMNS) if new else "") + _line(values)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.write(handle, text.encode())
+    finally:
+        os.close(handle)
+
+
+def mend(path: Path) -> None:
+    """Cut off a last line that was not written to its end."""
+    if path.exists():
+        text = path.read_bytes()
+        whole = text[: text.rfind(b"\n") + 1]
+        if whole != text:
+            path.write_bytes(whole)
+
+
+def read(path: Path) -> list[Row]:
+    """All rows of a file.
+
+    Raises:
+        FileError: There is no such file, or it is not one of ours.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(path, f"cannot be read: {error.strerror}") from None
+    lines = list(csv.reader(io.StringIO(text[: text.rfind("\n") + 1])))
+    if lines and lines[0] != _COLUMNS:
+        raise FileError(path, "does not have the columns of `perp bench`")
+    try:
+        return [_row(line) for line in lines[1:]]
+    except (ValueError, KeyError) as error:
+        raise FileError(path, f"is damaged: {error}") from None
+
+
+def by_solver(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows grouped by solver, in the order in which solvers first appear."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.solver, []).append(row)
+    return groups
+
+
+def _row(line: list[str]) -> Row:
+    if len(line) != len(_COLUMNS):
+        raise ValueError(f"a line has {len(line)} entries, not {len(_COLUMNS)}")
+    return Row(**{name: _value(name, text) for name, text in zip(_COLUMNS, line, strict=True)})
+
+
+def _value(name: str, text: str) -> Any:
+    kind = _TYPES[name]
+    if name == "outcome":
+        return Outcome(text)
+    if "bool" in kind:
+        return {"True": True, "False": False}[text]
+    if "None" in kind and text == "":
+        return None
+    if "float" in kind:
+        return float(text)
+    return int(text) if "int" in kind else text
+
+
+def _line(values: list[Any]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerow(values)
+    return stream.getvalue()

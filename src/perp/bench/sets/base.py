@@ -1,0 +1,38 @@
+"""What a test set is: a name, a line about it, and problems with names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from perp.problems import Problem
+from perp.problems.validation import Vector
+
+
+@dataclass(frozen=True)
+class NamedProblem:
+    """A problem of a test set.
+
+    Attributes:
+        name: The only one of its name in the set.
+        problem: What is to be solved.
+        start: Where every solver begins, shape (size,), or None for a cold start.
+    """
+
+    name: str
+    problem: Problem
+    start: Vector | None = None
+
+
+class TestSet(Protocol):
+    """A set of problems. A class with these members, anywhere, is one: `--set my_module:MySet`."""
+
+    @property
+    def name(self) -> str:
+        """What results are filed under."""
+        ...
+
+    def problems(self) -> Iterator[NamedProblem]:
+        """The problems, always in the same order."""
+        ...

@@ -1,0 +1,89 @@
+"""The test sets by name, and how a name, a folder or a class of the user's own becomes one."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from perp.bench.sets.base import TestSet
+from perp.bench.sets.folder import FolderSet
+from perp.problems.errors import ProblemError
+from perp.solvers.registry import unknown
+
+
+@dataclass(frozen=True)
+class SetInfo:
+    """What is known of a test set.
+
+    Attributes:
+        summary: One line.
+        build: Makes the set; from a folder when `needs_path`.
+        needs_path: Whether `--path` says where its files are.
+    """
+
+    summary: str
+    build: Callable[..., TestSet]
+    needs_path: bool = False
+
+
+def _files(name: str, summary: str, *patterns: str, **options: object) -> SetInfo:
+    def build(path: Path) -> TestSet:
+        return FolderSet(path, name=name, patterns=patterns or ("*",), **options)  # type: ignore[arg-type]
+
+    return SetInfo(summary, build, needs_path=True)
+
+
+CATALOGUE: dict[str, SetInfo] = {
+    "fclib": _files("fclib", "a folder of FCLib files (.hdf5)", suffixes=(".hdf5", ".h5")),
+    "folder": SetInfo("every problem file below a folder", FolderSet, needs_path=True),
+    "fc3d": _files("fc3d", "Siconos's reduced problems, exact Coulomb friction", "fc3d__*"),
+    "fc2d": _files("fc2d", "Siconos's reduced problems in the plane", "fc2d__*"),
+    "rolling": _files("rolling", "Siconos's problems with rolling friction", "rfc3d__*", "grfc3d__*"),
+    "global": _files("global", "Siconos's global problems, with mass and Jacobian", "gfc3d__*", "gfc2d__*"),
+    "lcp-files": _files(
+        "lcp-files", "Siconos's LCPs, mixed LCPs and relays", "lcp__*", "mlcp__*", "relay__*"
+    ),
+    "relaxed": _files(
+        "relaxed", "the convex relaxation of reduced contact problems", "fc3d__*", relaxed=True
+    ),
+    "guesses": _files("guesses", "contact problems that come with a warm start, from it", guesses=True),
+}
+
+
+def find_set(name: str, path: Path | None = None) -> TestSet:
+    """A test set by name, or by `module:Class`.
+
+    Args:
+        name: A name of the catalogue, or a class of the user's own that can be imported.
+        path: The folder, for sets that are files.
+
+    Raises:
+        ProblemError: There is no such set, or it needs a folder and none was given.
+    """
+    module, colon, attribute = name.partition(":")
+    if colon:
+        return _imported(module, attribute, path)
+    info = CATALOGUE.get(name)
+    if info is None:
+        raise ProblemError(unknown("test set", name, list(CATALOGUE)))
+    if info.needs_path:
+        if path is None:
+            raise ProblemError(f"the test set {name} is read from files: say where with --path DIR")
+        return info.build(path)
+    if path is not None:
+        raise ProblemError(f"the test set {name} is not read from files: leave out --path")
+    return info.build()
+
+
+def _imported(module: str, attribute: str, path: Path | None) -> TestSet:
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ProblemError(f"the test set {module}:{attribute} cannot be imported: {error}") from None
+    built = found(path) if path is not None else found()
+    if not (hasattr(built, "name") and hasattr(built, "problems")):
+        raise ProblemError(f"{module}:{attribute} is not a test set: it needs a name and problems()")
+    return cast(TestSet, built)

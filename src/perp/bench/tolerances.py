@@ -1,0 +1,43 @@
+"""One tolerance for all, and what it means to each solver."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from perp.bench.versions import solver_version
+from perp.solvers import registry
+from perp.solvers.external.adapter import MARGIN
+
+
+def facts(name: str, tol: float) -> dict[str, Any]:
+    """Version, options and the solver's own tolerance, as plain data for the record of a run."""
+    info = registry.find(name)
+    return {
+        "version": solver_version(name),
+        "options": {key: _plain(value) for key, value in asdict(info.options()).items()},
+        "tolerance": tolerance_in_words(name, tol),
+    }
+
+
+def tolerance_in_words(name: str, tol: float) -> str:
+    """The options of a solver that the tolerance is mapped to, with their values."""
+    from perp.bench.peers.adapter import TOLERANCES
+
+    info = registry.find(name)
+    mapped = TOLERANCES.get(name)
+    if mapped is not None:
+        return ", ".join(f"{option} = {_in_words(value(tol))}" for option, value in mapped.items()) or (
+            "none: it ends with an exact basis"
+        )
+    if info.family == "external":
+        return f"its own relative and absolute tolerance = {MARGIN * tol:g} or the finest it takes"
+    return f"perp.residual ≤ {tol:g}"
+
+
+def _in_words(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)

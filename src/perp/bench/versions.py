@@ -1,0 +1,30 @@
+"""Versions of the packages behind a solver."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import metadata
+
+import perp
+from perp.solvers import registry
+
+# Modules whose distribution has another name.
+_DISTRIBUTIONS = {"pydrake": "drake", "pinocchio": "pin", "highspy": "highspy", "gamspy_base": "gamspy-base"}
+
+
+@lru_cache
+def solver_version(name: str) -> str:
+    """The version of a solver: perp's own, or that of the package that it needs."""
+    info = registry.find(name)
+    if info.needs is None:
+        return f"perp {perp.__version__}" if info.run.__module__.startswith("perp.") else ""
+    return package_version(info.needs.module)
+
+
+def package_version(module: str) -> str:
+    """Name and version of the package that a module comes from, or an empty string."""
+    name = _DISTRIBUTIONS.get(module, module)
+    try:
+        return f"{name} {metadata.version(name)}"
+    except metadata.PackageNotFoundError:
+        return ""

@@ -1,0 +1,230 @@
+"""`perp bench`: run solvers over test sets, and report, draw or compare what came out."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+from perp.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from perp.bench.job import Job
+    from perp.bench.record import RunRecord
+    from perp.bench.rows import Row
+    from perp.bench.runner import RunSettings
+    from perp.bench.summary import SetSummary
+
+bench = App(
+    name="bench",
+    help="Run solvers over test sets, and report what came out.",
+    help_format="plaintext",
+    result_action="return_value",
+)
+
+_MANY = Parameter(consume_multiple=False, negative=())
+
+
+@bench.command
+def run(
+    *,
+    set: Annotated[list[str], _MANY],  # noqa: A002
+    out: Path,
+    path: Path | None = None,
+    peers: Annotated[bool, Parameter(negative=())] = False,
+    solvers: str | None = None,
+    tol: float = 1e-8,
+    time_limit: float = 10.0,
+    repeat: int = 5,
+    workers: int = 1,
+    scheduler: str | None = None,
+    imports: Annotated[
+        list[str] | None, Parameter(name="--import", consume_multiple=False, negative=())
+    ] = None,
+) -> int:
+    """Run every solver over a test set; a run that was interrupted goes on where it ended.
+
+    Exit code 0: the rows were made, whatever is in them; 2: bad input.
+
+    Args:
+        set: A name from `perp bench list`, or module:Class for one of your own; may be given several times.
+        out: Folder of the results: rows.csv, run.json, machine.json.
+        path: The folder with the files of the set.
+        peers: Run solvers of others as well; missing ones are listed with the command that adds them.
+        solvers: Only these, separated by commas.
+        tol: The residual asked of every solver.
+        time_limit: Seconds for one solve.
+        repeat: Timed solves at most; the least counts.
+        workers: Processes side by side; more than one disturbs times.
+        scheduler: Address of a Dask scheduler to run on.
+        imports: A module that registers a solver of your own; may be given several times.
+    """
+    from perp.bench import record as records
+    from perp.bench.peers import peers as all_peers
+    from perp.bench.runner import RunSettings, choose_solvers
+    from perp.bench.sets.catalogue import find_set
+    from perp.bench.tolerances import facts
+    from perp.cli.printing import print_line
+
+    settings = RunSettings(
+        tol=tol, time_limit=time_limit, repeat=repeat, peers=peers, workers=workers, scheduler=scheduler,
+        solvers=None if solvers is None else tuple(filter(None, map(str.strip, solvers.split(",")))),
+        imports=tuple(imports or ()),
+    )  # fmt: skip
+    _check(settings)
+    sets = [find_set(name, path) for name in set]
+    names, missing = choose_solvers(settings)
+    record = records.load(out)
+    record.add(
+        command="perp bench run " + shlex.join(_words()), settings=settings, sets=[s.name for s in sets],
+        solvers={name: facts(name, tol) for name in names}, missing=missing,
+        peers=[info.name for info in all_peers() if info.name in names],
+    )  # fmt: skip
+    jobs = _planned(sets, names, settings)
+    record.unreadable |= {name: why for s in sets for name, why in getattr(s, "unreadable", {}).items()}
+    out.mkdir(parents=True, exist_ok=True)
+    record.save(out)
+    rows = _run(jobs, out, settings)
+    for line in _told(rows, missing, out):
+        print_line(line)
+    return ExitCode.SOLVED
+
+
+@bench.command
+def report(out: Path, /) -> int:
+    """Write OUT/README.md with tables, figures, known issues and limitations.
+
+    Args:
+        out: Folder of a run.
+    """
+    from perp.bench import report as reports
+    from perp.cli.printing import print_line
+    from perp.cli.progress import progress
+
+    with progress(f"Reporting {out}"):
+        record, summaries, figures = _drawn(out)
+        path = reports.write(summaries, record, out, figures)
+    print_line(str(path))
+    return ExitCode.SOLVED
+
+
+@bench.command
+def plot(out: Path, /) -> int:
+    """Draw performance profiles and residual against time into OUT, as SVG.
+
+    Args:
+        out: Folder of a run.
+    """
+    from perp.cli.printing import print_line
+    from perp.cli.progress import progress
+
+    with progress(f"Drawing {out}"):
+        _, _, figures = _drawn(out)
+    for figure in figures:
+        print_line(str(figure))
+    return ExitCode.SOLVED
+
+
+@bench.command(name="list")
+def list_() -> int:
+    """List test sets and peers, and the commands that add the peers that are missing."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from perp.bench.peers import peers
+    from perp.bench.sets.catalogue import CATALOGUE
+    from perp.cli.printing import show
+    from perp.cli.progress import progress
+
+    table = Table(title="Test sets", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column("name", no_wrap=True, style="bold")
+    table.add_column("what it holds")
+    for name, info in CATALOGUE.items():
+        table.add_row(name, info.summary + (" (--path DIR)" if info.needs_path else ""))
+    show(table)
+    table = Table(title="\nPeers", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column("name", no_wrap=True)
+    table.add_column("what it is")
+    with progress("Looking for peers"):
+        found = [(info, info.reason) for info in peers()]
+    for info, reason in found:
+        name = Text(info.name, style="bold green" if reason is None else "yellow")
+        table.add_row(name, info.summary if reason is None else f"{info.summary}. Missing: {reason}")
+    show(table)
+    return ExitCode.SOLVED
+
+
+def _check(settings: RunSettings) -> None:
+    import importlib
+
+    from perp.problems.errors import ProblemError
+
+    for name in ("tol", "time_limit"):
+        if not 0 < getattr(settings, name) < float("inf"):
+            option = name.replace("_", "-")
+            raise ProblemError(f"--{option} {getattr(settings, name):g}: a positive number is needed")
+    for name in ("repeat", "workers"):
+        if getattr(settings, name) < 1:
+            raise ProblemError(f"--{name} {getattr(settings, name)}: at least 1 is needed")
+    for module in settings.imports:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise ProblemError(f"--import {module}: {error}") from None
+
+
+def _words() -> list[str]:
+    """The words of this command line after `bench run`."""
+    words = sys.argv[1:]
+    return words[2:] if words[:2] == ["bench", "run"] else words
+
+
+def _planned(sets: list, names: list[str], settings: RunSettings) -> list[Job]:
+    from perp.bench.runner import plan
+    from perp.cli.progress import progress
+
+    with progress(f"Reading {', '.join(s.name for s in sets)}"):
+        return list(plan(sets, names, settings))
+
+
+def _run(jobs: list[Job], out: Path, settings: RunSettings) -> list[Row]:
+    from perp.bench import runner
+    from perp.cli.progress import bar
+
+    rows: list[Row] = []
+    with bar("Solving", len(jobs)) as show:
+
+        def done(row: Row) -> None:
+            rows.append(row)
+            show(f"{row.problem} {row.solver}", 1)
+
+        runner.run(jobs, out, settings, done=done)
+    return rows
+
+
+def _told(rows: list[Row], missing: dict[str, str], out: Path) -> list[str]:
+    from perp.bench.rows import Outcome
+
+    counts = {outcome: sum(row.outcome is outcome for row in rows) for outcome in Outcome}
+    lines = [", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count) or "nothing to do"]
+    lines += [f"missing: {name}: {reason}" for name, reason in missing.items()]
+    return [*lines, f"{len(rows)} rows in {out}; next: perp bench report {out}"]
+
+
+def _drawn(out: Path) -> tuple[RunRecord, list[SetSummary], list[Path]]:
+    from perp.bench import record as records
+    from perp.bench import rows as table
+    from perp.bench.figures import draw
+    from perp.bench.summary import summarise
+    from perp.problems.errors import FileError
+
+    rows = table.read(out / table.FILE_NAME)
+    if not rows:
+        raise FileError(out / table.FILE_NAME, "has no rows yet")
+    record = records.load(out)
+    summaries = summarise(rows)
+    figures = draw(summaries, out, peers=set(record.peers), tol=record.settings.get("tol", rows[0].tol))
+    return record, summaries, figures

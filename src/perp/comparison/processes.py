@@ -1,0 +1,146 @@
+"""Work in processes of its own: what crashes or hangs there is a sentence here.
+
+A worker serves pickled requests from its standard input and answers on its standard output. It leads a
+process group, so that whatever it started ends with it, and it ends with the process that started it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import IO, Any, Self, cast
+
+# Seconds for a worker to start and load its packages.
+START_UP = 120.0
+# One thread each: several workers run side by side, and times of one thread can be compared.
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+        "RAYON_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+    ),
+    "1",
+)
+# Linux: the signal to send to a process when the one that started it ends.
+_PR_SET_PDEATHSIG = 1
+
+
+class WorkerLost(Exception):
+    """A worker gave no answer.
+
+    Attributes:
+        hung: Whether it was ended because it took too long; otherwise it ended by itself.
+    """
+
+    def __init__(self, message: str, *, hung: bool) -> None:
+        super().__init__(message)
+        self.hung = hung
+
+
+class WorkerProcess:
+    """A worker that is started when it is needed and replaced when it hangs or dies.
+
+    Args:
+        command: What to run: an interpreter and the module that serves.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = list(command)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def ask(self, request: Any, seconds: float) -> Any:
+        """The answer to one request.
+
+        Raises:
+            WorkerLost: None came within `seconds`, or the process ended. The next request gets a new one.
+        """
+        process = self._process
+        try:
+            process = self._start()
+            requests = cast(IO[bytes], process.stdin)
+            pickle.dump(request, requests)
+            requests.flush()
+            if _waits(process, seconds):
+                return pickle.load(process.stdout)  # type: ignore[arg-type]  # noqa: S301
+            message, hung = "the process was ended", True
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            code = process.wait() if process is not None else 0
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+            message, hung = f"the solver ended its process ({how})", False
+        self.end()
+        raise WorkerLost(message, hung=hung)
+
+    def end(self) -> None:
+        """End the process and all that it started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self.end()
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(sys.path)},
+            )  # fmt: skip
+            if not _waits(self._process, START_UP):
+                raise EOFError
+            pickle.load(self._process.stdout)  # type: ignore[arg-type]  # noqa: S301
+        return self._process
+
+
+def serve(prepare: Callable[[], Callable[[Any], Any]]) -> None:
+    """Answer requests until the input ends. What others print goes nowhere.
+
+    Args:
+        prepare: Loads what is needed and returns the function that answers.
+    """
+    end_with_parent()
+    answers = os.fdopen(os.dup(1), "wb")
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    answer = prepare()
+    pickle.dump("ready", answers)
+    answers.flush()
+    while True:
+        try:
+            request = pickle.load(sys.stdin.buffer)  # noqa: S301
+        except EOFError:
+            return
+        pickle.dump(answer(request), answers)
+        answers.flush()
+
+
+def end_with_parent() -> None:
+    """Ask the system to end this process with the one that started it, where it can (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _waits(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether something to read arrives in time; the end of the stream counts."""
+    return bool(select.select([cast(IO[bytes], process.stdout)], [], [], seconds)[0])

@@ -1,0 +1,141 @@
+"""Views of one body, one joint and one contact of a simulation, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perp.collision import Contacts
+from perp.dynamics.state import State
+from perp.scenes import Model
+from perp.scenes.frames import multiply, rotate
+from perp.simulation_arguments import triple, unit_quaternion
+from perp.stepping import StepRecord
+
+if TYPE_CHECKING:
+    from perp.simulation import Simulation
+
+_STATES = {-1: "open", 0: "slip", 1: "stick"}
+
+
+class Body:
+    """A view of one body of a simulation.
+
+    Positions and velocities are those of its frame in the scene file, in the world.
+    """
+
+    def __init__(self, simulation: Simulation, index: int) -> None:
+        self._simulation, self.index = simulation, index
+
+    @staticmethod
+    def origin_of(model: Model, state: State, index: int) -> np.ndarray:
+        """Origin of the file's body frame, shape (3,) [m]."""
+        return state.position[index] + rotate(state.quaternion[index], model.origin[index])
+
+    @property
+    def name(self) -> str:
+        return self._simulation.model.body_names[self.index]
+
+    @property
+    def position(self) -> np.ndarray:
+        """Origin of the body frame in the world, shape (3,) [m]."""
+        return self.origin_of(self._simulation.model, self._simulation.state, self.index)
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """Orientation of the body frame (w, x, y, z)."""
+        sim = self._simulation
+        return multiply(sim.state.quaternion[self.index], sim.model.frame[self.index])
+
+    @property
+    def centre_of_mass(self) -> np.ndarray:
+        """In the world, shape (3,) [m]."""
+        return self._simulation.state.position[self.index].copy()
+
+    @property
+    def mass(self) -> float:
+        """[kg]."""
+        return float(self._simulation.model.mass[self.index])
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Linear velocity of the frame's origin in the world, shape (3,) [m/s]."""
+        linear, angular = np.split(self._simulation.state.velocity[self.index], 2)
+        return linear + np.cross(angular, self.position - self.centre_of_mass)
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """In the world frame, shape (3,) [rad/s]."""
+        return self._simulation.state.velocity[self.index, 3:].copy()
+
+    def set_velocity(self, linear: Any = (0.0, 0.0, 0.0), angular: Any = (0.0, 0.0, 0.0)) -> None:
+        """Velocity of the frame's origin [m/s] and angular velocity [rad/s], both in the world frame."""
+        linear, angular = triple("linear", linear), triple("angular", angular)
+        arm = self.centre_of_mass - self.position
+        sim = self._simulation
+        sim.stepper.set_body_velocity(
+            sim.state, self.index, np.concatenate([linear + np.cross(angular, arm), angular])
+        )
+
+    def set_pose(self, position: Any, quaternion: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
+        """Put the body frame there; the next step starts cold."""
+        sim = self._simulation
+        there, turned = triple("position", position), unit_quaternion("quaternion", quaternion)
+        sim.stepper.set_body_pose(sim.state, self.index, there, turned)
+        sim.stepper.forget()
+
+    def apply(self, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0)) -> None:
+        """A force on the centre of mass [N] and a torque [N m] in the world frame, until changed."""
+        self._simulation._wrench[self.index] = np.concatenate(
+            [triple("force", force), triple("torque", torque)]
+        )
+
+
+@dataclass(frozen=True)
+class Contact:
+    """One contact of the last step. The normal points from the first body to the second.
+
+    Attributes:
+        bodies: Names of the two bodies; "world" for what does not move.
+        geoms: Names of the two shapes.
+        point: Midway between the surfaces in the world, shape (3,) [m].
+        frame: Normal and two tangents as rows, shape (3, 3).
+        gap: Distance of the surfaces at the start of the step [m].
+        force: Of the first body on the second, in the world, mean over the step, shape (3,) [N]. The first
+            body feels the opposite.
+        state: "open", "slip" or "stick".
+    """
+
+    bodies: tuple[str, str]
+    geoms: tuple[str, str]
+    point: np.ndarray
+    frame: np.ndarray
+    gap: float
+    force: np.ndarray
+    state: str
+
+    @property
+    def normal_force(self) -> float:
+        """How hard the bodies press on each other [N], never negative."""
+        return float(self.frame[0] @ self.force)
+
+
+def contacts_of(model: Model, record: StepRecord) -> list[Contact]:
+    """The contacts of a step."""
+    found: Contacts = record.contacts
+    forces = record.contact_forces()
+    bodies = (*model.body_names, "world")
+    return [
+        Contact(
+            (bodies[found.body[c, 0]], bodies[found.body[c, 1]]),
+            (model.geom_names[found.geom[c, 0]], model.geom_names[found.geom[c, 1]]),
+            found.point[c].copy(),
+            found.frame[c].copy(),
+            float(found.gap[c]),
+            forces[c],
+            _STATES[int(record.sticking[c])],
+        )
+        for c in range(found.count)
+    ]

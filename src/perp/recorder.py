@@ -1,0 +1,192 @@
+"""Collects the steps of a simulation into columns, and appends them to a file chunk by chunk."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from perp.dynamics.motion import mechanics
+from perp.files.reading import PathName
+from perp.recording import Recording, turn
+from perp.recording_columns import CONTACT_COLUMNS, PHASES, STEP_COLUMNS, empty_tables, pack_shapes
+from perp.scenes.frames import conjugate, rotate
+from perp.scenes.geometry import read_geometry
+from perp.scenes.stored import store_scene
+
+if TYPE_CHECKING:
+    from perp.dynamics.state import State
+    from perp.simulation import Simulation
+    from perp.stepping import StepRecord
+
+CHUNK_STEPS = 100
+"""A chunk is this many steps at most."""
+CHUNK_SECONDS = 2.0
+"""And no more than this much wall time passes before it is written [s]."""
+
+Tables = dict[str, dict[str, np.ndarray]]
+
+
+class Recorder:
+    """Takes down a simulation's steps from where it is.
+
+    Args:
+        simulation: What is recorded; call `add` after each of its steps.
+        path: A file to write to; None keeps all of it in memory.
+        force: Replace an existing file.
+    """
+
+    def __init__(self, simulation: Simulation, path: PathName | None = None, *, force: bool = False) -> None:
+        self._simulation = simulation
+        self._records: list[StepRecord] = []
+        self._states: list[State] = []
+        self._controls: list[np.ndarray] = []
+        self._written = 0
+        self._since = monotonic()
+        self._about = describe(simulation)
+        self._start = _start_of(simulation)
+        self._file = None
+        if path is not None:
+            from perp.files.recordings import RecordingFile
+
+            model = simulation.model
+            groups = {
+                "start": self._start,
+                "geometry": pack_shapes(read_geometry(model)),
+                "scene": store_scene(model),
+            }
+            tables = empty_tables(model.body_count, len(simulation.stepper.motor_names))
+            self._file = RecordingFile.create(path, self._about, groups, tables, force=force)
+            self._append({}, "before the first step")
+
+    @classmethod
+    def going_on(cls, simulation: Simulation, path: PathName) -> Self:
+        """Goes on with a file that ends where the simulation is."""
+        from perp.files.recordings import RecordingFile
+
+        out = cls(simulation)
+        out._file = RecordingFile.resume(path)
+        return out
+
+    def add(self, record: StepRecord) -> None:
+        """Take down the step that the simulation has just made.
+
+        Raises:
+            FileError: The file cannot be written; what was written before is kept.
+        """
+        self._records.append(record)
+        self._states.append(self._simulation.state)
+        self._controls.append(self._simulation.control.copy())
+        waiting = len(self._records) - self._written
+        if self._file and (waiting >= CHUNK_STEPS or monotonic() - self._since > CHUNK_SECONDS):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what has not been written yet."""
+        self._since = monotonic()
+        if self._file is None or not self._records:
+            return
+        step = round(self._simulation.time / self._simulation.step_size)
+        tables = self._tables()
+        self._records, self._states, self._controls = [], [], []
+        self._append(tables, f"at step {step} (t = {self._simulation.time:g} s)")
+
+    def close(self) -> None:
+        """Write the rest and close the file."""
+        if self._file is None:
+            return
+        try:
+            self.flush()
+        finally:
+            self._file.close()
+            self._file = None
+
+    def recording(self) -> Recording:
+        """What was kept in memory, as one recording."""
+        tables = self._tables()
+        shapes = read_geometry(self._simulation.model)
+        out = Recording.of_tables(self._about, self._start, shapes, tables["steps"], tables["contacts"])
+        out.records, out.states = self._records, self._states
+        out.snapshot = self._simulation.snapshot()
+        return out
+
+    def _append(self, tables: Tables, when: str) -> None:
+        if self._file is not None:
+            self._file.append(tables, self._simulation.snapshot(), when=when)
+
+    def _tables(self) -> Tables:
+        model, records = self._simulation.model, self._records
+        if not records:
+            return empty_tables(model.body_count, len(self._simulation.stepper.motor_names))
+        steps = {
+            name: np.array([getattr(record, name) for record in records], dtype=kind)
+            for name, (_, kind) in STEP_COLUMNS.items()
+            if hasattr(records[0], name) and name != "times"
+        }
+        centre = np.array([state.position for state in self._states])
+        principal = np.array([state.quaternion for state in self._states])
+        steps["positions"] = centre + turn(principal, model.origin)
+        steps["quaternions"] = _product(principal, model.frame)
+        steps["velocities"] = np.array([state.velocity for state in self._states])
+        steps["control"] = np.array(self._controls)
+        steps["retried"] = np.array([bool(record.retries) for record in records])
+        steps["times"] = np.array([[record.times.get(name, 0.0) for name in PHASES] for record in records])
+        found = [record.contacts for record in records]
+        contacts = {
+            "force": np.concatenate([record.contact_forces() for record in records]),
+            "state": np.concatenate([record.sticking for record in records]),
+        }
+        for name in CONTACT_COLUMNS:
+            if name not in contacts:
+                contacts[name] = np.concatenate([getattr(each, name) for each in found])
+        return {"steps": steps, "contacts": contacts}
+
+
+def describe(simulation: Simulation) -> dict[str, Any]:
+    """What a recording says about its run: names, settings and versions."""
+    from importlib.metadata import version
+
+    import perp
+
+    model = simulation.model
+    return {
+        "body_names": list(model.body_names),
+        "geom_names": list(model.geom_names),
+        "motor_names": list(simulation.stepper.motor_names),
+        "step": simulation.step_size,
+        "coordinates": str(simulation.coordinates),
+        "settings": json.loads(json.dumps(asdict(simulation.stepper.settings), default=str)),
+        "report": [list(line) for line in model.report.ignored],
+        "versions": {
+            "perp": perp.__version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "scipy", "numba", "mujoco-core")},
+        },
+    }
+
+
+def _start_of(simulation: Simulation) -> dict[str, Any]:
+    model, state = simulation.model, simulation.state
+    numbers = mechanics(
+        model.mass, model.inertia, state.rotation, state.position, state.velocity, model.gravity
+    )
+    # the centre of mass as seen from the file's frame: minus the origin, turned back
+    centres = [-rotate(conjugate(q), x) for q, x in zip(model.frame, model.origin, strict=True)]
+    return {
+        "time": np.float64(state.time),
+        "energy": np.float64(numbers[0] + numbers[1]),
+        "position": state.position + turn(state.quaternion, model.origin),
+        "quaternion": _product(state.quaternion, model.frame),
+        "centres": np.array(centres).reshape(-1, 3),
+    }
+
+
+def _product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """p ⊗ q over the leading axes, shape (…, 4)."""
+    w = p[..., :1] * q[..., :1] - (p[..., 1:] * q[..., 1:]).sum(axis=-1, keepdims=True)
+    v = p[..., :1] * q[..., 1:] + q[..., :1] * p[..., 1:] + np.cross(p[..., 1:], q[..., 1:])
+    return np.concatenate([w, v], axis=-1)

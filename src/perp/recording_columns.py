@@ -1,0 +1,104 @@
+"""The columns of a recording: what each row holds, and how shapes of a scene become columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from perp.scenes.geometry import Shape
+
+PHASES = ("collision", "assembly", "solve", "finish")
+
+_NUMBER, _WHOLE, _FLAG, _TEXT = "f8", "i8", "?", "U16"
+
+# Shape of a row, and its type. "bodies" and "motors" stand for their counts.
+STEP_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
+    "time": ((), _NUMBER),
+    "positions": (("bodies", 3), _NUMBER),
+    "quaternions": (("bodies", 4), _NUMBER),
+    "velocities": (("bodies", 6), _NUMBER),
+    "control": (("motors",), _NUMBER),
+    "kinetic_energy": ((), _NUMBER),
+    "potential_energy": ((), _NUMBER),
+    "linear_momentum": ((3,), _NUMBER),
+    "angular_momentum": ((3,), _NUMBER),
+    "penetration": ((), _NUMBER),
+    "joint_error": ((), _NUMBER),
+    "joint_residual": ((), _NUMBER),
+    "contact_residual": ((), _NUMBER),
+    "friction_residual": ((), _NUMBER),
+    "momentum_residual": ((), _NUMBER),
+    "residual": ((), _NUMBER),
+    "iterations": ((), _WHOLE),
+    "solver_iterations": ((), _WHOLE),
+    "substeps": ((), _WHOLE),
+    "met": ((), _FLAG),
+    "retried": ((), _FLAG),
+    "route": ((), _TEXT),
+    "times": ((len(PHASES),), _NUMBER),
+    "contact_count": ((), _WHOLE),
+}
+CONTACT_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
+    "body": ((2,), _WHOLE),
+    "geom": ((2,), _WHOLE),
+    "point": ((3,), _NUMBER),
+    "frame": ((3, 3), _NUMBER),
+    "force": ((3,), _NUMBER),
+    "gap": ((), _NUMBER),
+    "friction": ((3,), _NUMBER),
+    "state": ((), _WHOLE),
+}
+
+
+def empty_tables(bodies: int, motors: int) -> dict[str, dict[str, np.ndarray]]:
+    """Columns without rows."""
+    sizes = {"bodies": bodies, "motors": motors}
+    return {
+        table: {
+            name: np.zeros((0, *(sizes[n] if isinstance(n, str) else n for n in shape)), dtype=kind)
+            for name, (shape, kind) in columns.items()
+        }
+        for table, columns in (("steps", STEP_COLUMNS), ("contacts", CONTACT_COLUMNS))
+    }
+
+
+def pack_shapes(shapes: Sequence[Shape]) -> dict[str, np.ndarray]:
+    """Shapes as arrays, vertices and faces one after the other."""
+    count = len(shapes)
+    return {
+        "kind": np.array([shape.kind for shape in shapes], dtype=_TEXT),
+        "size": np.array([shape.size for shape in shapes], dtype=np.float64).reshape(count, 3),
+        "body": np.array([shape.body for shape in shapes], dtype=np.int64),
+        "position": np.array([shape.position for shape in shapes], dtype=np.float64).reshape(count, 3),
+        "quaternion": np.array([shape.quaternion for shape in shapes], dtype=np.float64).reshape(count, 4),
+        "rgba": np.array([shape.rgba for shape in shapes], dtype=np.float64).reshape(count, 4),
+        "visual": np.array([shape.visual for shape in shapes], dtype=bool),
+        "group": np.array([shape.group for shape in shapes], dtype=np.int64),
+        "vertex_count": np.array([len(shape.vertices) for shape in shapes], dtype=np.int64),
+        "face_count": np.array([len(shape.faces) for shape in shapes], dtype=np.int64),
+        "vertices": np.concatenate([np.zeros((0, 3)), *(shape.vertices for shape in shapes)]),
+        "faces": np.concatenate([np.zeros((0, 3), dtype=np.int64), *(shape.faces for shape in shapes)]),
+    }
+
+
+def unpack_shapes(names: Sequence[str], columns: Mapping[str, np.ndarray]) -> tuple[Shape, ...]:
+    """The shapes that `pack_shapes` packed."""
+    vertex = np.concatenate([[0], np.cumsum(columns["vertex_count"])])
+    face = np.concatenate([[0], np.cumsum(columns["face_count"])])
+    return tuple(
+        Shape(
+            name=name,
+            kind=str(columns["kind"][i]),
+            size=columns["size"][i],
+            body=int(columns["body"][i]),
+            position=columns["position"][i],
+            quaternion=columns["quaternion"][i],
+            rgba=columns["rgba"][i],
+            vertices=columns["vertices"][vertex[i] : vertex[i + 1]],
+            faces=columns["faces"][face[i] : face[i + 1]],
+            visual=bool(columns["visual"][i]),
+            group=int(columns["group"][i]),
+        )
+        for i, name in enumerate(names)
+    )
