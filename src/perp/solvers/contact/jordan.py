@@ -1,10 +1,11 @@
 """The contact conditions as Fischer–Burmeister equations on the Jordan algebra of the second-order cone.
 
-With a = d (g λ_N, g λ_T / μ) and b = ((u_N + Γ) / g, μ u_T / g), g = √μ, a contact says a, b ∈ L and a · b = 0
+With a = d (g λ_N, g λ_T / μ) and b = ((u_N + Γ) / g, μ u_T / g), g = √μ, a contact says a, b ∈ L, a · b = 0
 for the cone L = {(s, t): ‖t‖ ≤ s}, and that is Φ(a, b) = a + b − (a∘a + b∘b)^½ = 0 with the product
 x∘y = (x · y, x₀ ȳ + y₀ x̄). With z the root, L_z dz = L_a da + L_b db gives the derivative, where
-L_x y = x∘y; an eigenvalue of z that is nearly zero, as where both a and b are on the boundary in one direction, is lifted
-in the derivative. A scalar row is the same on the line, nested for a box. ‖Φ‖² is smooth for the relaxation.
+L_x y = x∘y; an eigenvalue of z that is nearly zero, as where a and b lie on one ray of the boundary, is
+lifted in the derivative. A scalar row is the same on the line, nested for a box. ‖Φ‖² is smooth for the
+relaxation.
 
 Reference: Fukushima, Luo and Tseng, Smoothing functions for second-order-cone complementarity problems
 (2002).
