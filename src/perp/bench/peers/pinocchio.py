@@ -5,6 +5,7 @@ Its contacts have the normal last, and it takes a dense matrix here: friction in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,13 @@ def _refuses(problem: ContactProblem) -> str | None:
     return "it takes Coulomb friction in space and nothing else"
 
 
-def _register(name: str, family: str, summary: str) -> None:
-    @peer(name, takes=ContactProblem, needs=PINOCCHIO, summary=summary, tolerance=TOLERANCE, refuses=_refuses)
+def _refuses_relaxed(problem: ContactProblem) -> str | None:
+    # its sweep projects on the disc of the current normal impulse, which has no relaxed form
+    return "it solves the exact problem only" if problem.relaxed else _refuses(problem)
+
+
+def _register(name: str, family: str, summary: str, refuses: Callable[[ContactProblem], str | None]) -> None:
+    @peer(name, takes=ContactProblem, needs=PINOCCHIO, summary=summary, tolerance=TOLERANCE, refuses=refuses)
     def solve(request: Request) -> Reply:
         pin = load("pinocchio")
 
@@ -80,5 +86,5 @@ def _contacts(pin: Any, problem: ContactProblem) -> tuple[Any, Any]:
     return models, datas
 
 
-_register("pinocchio-admm", "ADMM", "ADMM of Pinocchio")
-_register("pinocchio-pgs", "PGS", "projected Gauss–Seidel of Pinocchio")
+_register("pinocchio-admm", "ADMM", "ADMM of Pinocchio", _refuses)
+_register("pinocchio-pgs", "PGS", "projected Gauss–Seidel of Pinocchio", _refuses_relaxed)
