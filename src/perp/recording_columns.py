@@ -74,6 +74,7 @@ def pack_shapes(shapes: Sequence[Shape]) -> dict[str, np.ndarray]:
         "quaternion": np.array([shape.quaternion for shape in shapes], dtype=np.float64).reshape(count, 4),
         "rgba": np.array([shape.rgba for shape in shapes], dtype=np.float64).reshape(count, 4),
         "visual": np.array([shape.visual for shape in shapes], dtype=bool),
+        "group": np.array([shape.group for shape in shapes], dtype=np.int64),
         "vertex_count": np.array([len(shape.vertices) for shape in shapes], dtype=np.int64),
         "face_count": np.array([len(shape.faces) for shape in shapes], dtype=np.int64),
         "vertices": np.concatenate([np.zeros((0, 3)), *(shape.vertices for shape in shapes)]),
@@ -97,6 +98,7 @@ def unpack_shapes(names: Sequence[str], columns: Mapping[str, np.ndarray]) -> tu
             vertices=columns["vertices"][vertex[i] : vertex[i + 1]],
             faces=columns["faces"][face[i] : face[i + 1]],
             visual=bool(columns["visual"][i]),
+            group=int(columns["group"][i]),
         )
         for i, name in enumerate(names)
     )

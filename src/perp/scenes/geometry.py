@@ -28,6 +28,7 @@ class Shape:
         rgba: Colour, shape (4,).
         vertices, faces: Of a mesh or height field in the shape's frame, shapes (v, 3) [m] and (f, 3).
         visual: Whether it never touches anything.
+        group: MuJoCo's group of the geom; viewers hide 3 and up.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Shape:
     vertices: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
     visual: bool = False
+    group: int = 0
 
 
 def read_geometry(model: Model) -> tuple[Shape, ...]:
@@ -68,6 +70,7 @@ def read_geometry(model: Model) -> tuple[Shape, ...]:
                 vertices=vertices,
                 faces=faces,
                 visual=not touches,
+                group=int(shapes.geom_group[g]),
             )
         )
     return tuple(out)

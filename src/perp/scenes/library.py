@@ -191,5 +191,69 @@ def rover(*, friction: float = 0.8, step_height: float = 0.05, step_at: float = 
     )
 
 
+def dominoes(count: int = 24, *, friction: float = 0.4, spacing: float = 0.035) -> str:
+    """A row of dominoes along x; the first leans a little beyond its balance and starts the fall."""
+    thick, tall = 0.004, 0.024
+    half = (thick, 0.012, tall)
+    lean = math.atan2(thick, tall) + 0.06
+    c, s = math.cos(lean), math.sin(lean)
+    # the lower front edge of the leaning one stays where it stood
+    first = (thick - thick * c + tall * s, 0.0, tall * c + thick * s)
+    bodies = box("domino0", half, first, mass=0.012, friction=friction, turn=(0.0, lean, 0.0))
+    bodies += "".join(
+        box(f"domino{i}", half, (spacing * i, 0.0, tall), mass=0.012, friction=friction)
+        for i in range(1, count)
+    )
+    return scene(plane(friction) + bodies)
+
+
+def tumbler(count: int = 500, *, friction: float = 0.4, speed: float = 1.5, staves: int = 24) -> str:
+    """Spheres in a drum that a motor turns about y at `speed` [rad/s]; they start on a grid inside it."""
+    drum, depth, ball = 0.5, 0.24, 0.025
+    wall = 0.02
+    parts = ""
+    half = (drum + wall) * math.tan(math.pi / staves)
+    for i in range(staves):
+        angle = 2 * math.pi * i / staves
+        x, z = (drum + wall) * math.sin(angle), (drum + wall) * math.cos(angle)
+        parts += (
+            f'<geom type="box" size="{half!r} {0.5 * depth!r} {wall!r}" pos="{x!r} 0 {z!r}" '
+            f'euler="0 {angle!r} 0" mass="0.5" friction="{friction!r} 0 0"/>'
+        )
+    for side in (-1, 1):
+        parts += (
+            f'<geom type="cylinder" size="{drum + wall!r} 0.01" pos="0 {side * (0.5 * depth + 0.01)!r} 0" '
+            f'euler="{math.pi / 2!r} 0 0" mass="2" friction="{friction!r} 0 0" rgba="0.7 0.8 0.9 0.15"/>'
+        )
+    body = f'<body name="drum" pos="0 0 0.6"><joint name="axle" axis="0 1 0"/>{parts}</body>'
+    # torque = 1000 (speed wanted − speed): control 0 turns it
+    bias = f"{1000 * speed!r} 0 -1000"
+    motor = f'<general name="motor" joint="axle" biastype="affine" gainprm="0" biasprm="{bias}"/>'
+    spots = _grid_in_circle(count, 0.9 * drum, 2.2 * ball, rows=4)
+    spheres = "".join(
+        f'<body name="ball{i}" pos="{x!r} {y!r} {0.6 + z!r}"><freejoint/>'
+        f'<geom type="sphere" size="{ball!r}" mass="0.05" friction="{friction!r} 0 0"/></body>'
+        for i, (x, y, z) in enumerate(spots)
+    )
+    return scene(body + spheres, extra=f"<actuator>{motor}</actuator>")
+
+
+def _grid_in_circle(
+    count: int, radius: float, apart: float, *, rows: int
+) -> list[tuple[float, float, float]]:
+    """Points of a grid inside a cylinder about y, from the bottom up."""
+    steps = int(radius / apart)
+    spots = [
+        (apart * i, apart * (k - 0.5 * (rows - 1)), apart * j)
+        for j in range(-steps, steps + 1)
+        for i in range(-steps, steps + 1)
+        for k in range(rows)
+        if math.hypot(apart * i, apart * j) <= radius
+    ]
+    if len(spots) < count:
+        raise ValueError(f"there is room for {len(spots)} spheres, not for {count}")
+    return spots[:count]
+
+
 def _numbers(values: tuple[float, ...]) -> str:
     return " ".join(repr(float(value)) for value in values)
