@@ -16,7 +16,7 @@ from perp.bench.rows import read
 from perp.bench.sets import families
 from perp.bench.tolerances import tolerance_in_words
 from perp.cli import main
-from perp.solvers.solve import can_take
+from perp.solvers.listing import can_take
 
 CUBE = perp.ContactProblem.coulomb(2.0 * np.eye(3), [-1.0, 0.3, 0.0], 0.1)
 PROBLEMS = {
