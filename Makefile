@@ -1,7 +1,7 @@
 # Two commands matter: `make demo` and `make test`. Both set up .venv once and need no network afterwards.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-gams demo test format clean
+.PHONY: help setup setup-gams demo test docs format clean
 
 # Any interpreter can be forced: make PYTHON=/path/to/python3.12 test
 PYTHON ?=
@@ -12,6 +12,8 @@ READY  := $(VENV)/.ready
 # Without this pyright asks the network whether a newer release exists.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The theme announces its successor in every build otherwise.
+export NO_MKDOCS_2_WARNING := 1
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -31,12 +33,17 @@ test: $(READY) ## lint, check types and run the whole test suite
 	$(BIN)/pyright
 	$(BIN)/python -m pytest -n auto --maxprocesses 8
 
+docs: $(READY) ## build the documentation into site/, a folder of pages that need no network
+	$(BIN)/python docs/scripts/capabilities.py
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html in a browser."
+
 format: $(READY) ## put every file in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean: ## remove .venv and every generated file
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis
 	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The build backend is installed first and used without isolation, so that a set-up which has become stale

@@ -1,0 +1,96 @@
+"""The documentation as a site: it builds without a warning, asks nobody for anything, and is complete."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import perp
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+# What a browser fetches by itself, as opposed to links that somebody may click.
+FETCHED = re.compile(r"""<(?:script|img|iframe|source)[^>]*\ssrc=["']?([^"'\s>]+)|url\(["']?([^"')]+)""")
+LINKED = re.compile(r"""<link[^>]*\srel=["']?([a-z ]+)["']?[^>]*\shref=["']?([^"'\s>]+)""")
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("material", reason="mkdocs-material is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    run = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return folder
+
+
+def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
+    fetched = set()
+    for page in [*site.rglob("*.html"), *site.rglob("*.css")]:
+        text = page.read_text(encoding="utf-8")
+        fetched |= {source or style for source, style in FETCHED.findall(text)}
+        fetched |= {
+            target for kind, target in LINKED.findall(text) if kind not in ("canonical", "prev", "next")
+        }
+    assert any(name.endswith("katex.min.js") for name in fetched)
+    assert not {name for name in fetched if re.match(r"(https?:)?//", name)}
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.glob("**/*.md")} - {"assets/README.md"}
+    listed = set(re.findall(r"[\w/-]+\.md", navigation))
+    assert pages == listed, "nav of mkdocs.yml lists every page below docs/"
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    described = re.findall(r"^::: ([\w.]+)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    missing = set(perp.__all__) - {name.rpartition(".")[2] for name in described}
+    assert not missing, "docs/api.md has a line `::: module.name` for each of them"
+
+
+def test_formulas_have_no_unpaired_dollars() -> None:
+    for page in DOCS.glob("**/*.md"):
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        outside = re.sub(r"\$\$.*?\$\$", "", text, flags=re.DOTALL)
+        for paragraph in outside.split("\n\n"):
+            assert paragraph.count("$") % 2 == 0, (page.name, paragraph)
+
+
+def test_capability_matrices_are_current() -> None:
+    script = DOCS / "scripts" / "capabilities.py"
+    run = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("page", ["tour.md", "figures.md", "theory/pivoting.md"])
+def test_files_that_a_page_names_exist(page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:src|tests|examples|benchmarks|docs)/[\w/.-]+\.\w+)", text)
+    assert named
+    assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+def test_every_figure_says_where_it_comes_from() -> None:
+    page = (DOCS / "figures.md").read_text(encoding="utf-8")
+    figures = [path for folder in ("figures", "images") for path in (DOCS / folder).glob("*.[ps][nv]g")]
+    assert figures
+    for figure in figures:
+        assert f"({figure.relative_to(DOCS).as_posix()})" in page, figure.name
+
+
+def test_no_source_file_is_longer_than_450_lines() -> None:
+    long = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("src", "tests", "examples", "benchmarks", "docs/scripts")
+        for path in (ROOT / folder).rglob("*.py")
+        if len(path.read_text(encoding="utf-8").splitlines()) > 450
+    ]
+    assert long == []

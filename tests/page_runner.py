@@ -1,0 +1,92 @@
+"""Runs one page as a reader would: its Python blocks and its `perp` lines, in order, in the current folder.
+
+Usage: python -W error page_runner.py PAGE [sh]. Blocks share their names as in one session; with `sh` only shell
+blocks are run. The folder first gets the files that pages speak of without writing them: an LCP, a contact problem
+and a scene.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import perp
+from perp.cli import main
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SCENE = """
+<mujoco>
+  <worldbody>
+    <geom name="floor" type="plane" size="10 10 1" friction="0.5"/>
+    <body name="box" pos="0 0 0.1">
+      <freejoint/>
+      <geom type="box" size="0.1 0.1 0.1" mass="1" friction="0.5"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Language and text of every fenced block."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def command_lines(block: str) -> list[str]:
+    """The commands of a shell block, without comments."""
+    lines = (line.split("#")[0].strip() for line in block.splitlines())
+    return [line for line in lines if line]
+
+
+def prepare_folder() -> None:
+    """The files that pages take for granted."""
+    perp.LCP([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0]).save("problem.npz")
+    perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0.2, 0.0], 0.5).save("contact.npz")
+    Path("scene.xml").write_text(SCENE, encoding="utf-8")
+
+
+def stay_in_one_process() -> None:
+    """Let `perp compare` run its cells here: tests of the command itself start its processes."""
+    from contextlib import nullcontext
+
+    from perp.comparison import running
+    from perp.comparison.verdict import run_cell
+
+    running.WorkerProcess = lambda command: nullcontext()  # pyright: ignore[reportAttributeAccessIssue]
+    running._run = lambda worker, cell, problem, limits: run_cell(cell=cell, problem=problem, **limits)
+
+
+def run_command(line: str) -> None:
+    """One line of a shell block: `perp` is called, for `make` and `python FILE` others see to it."""
+    words = shlex.split(line)
+    if words[0] != "perp":
+        return
+    if words[1] == "compare":
+        stay_in_one_process()
+        # every vendor's solvers take half a minute
+        words += ["--workers", "1"] + ([] if "--solver" in words else ["--solver", "perp"])
+    code = main(words[1:])
+    if code != 0:
+        raise SystemExit(f"`{line}` ended with exit code {code}")
+
+
+def run_page(page: Path, languages: tuple[str, ...]) -> None:
+    """The page's blocks in these languages, from the top."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    for number, (language, text) in enumerate(blocks(page), 1):
+        if language not in languages:
+            continue
+        if language == "python":
+            exec(compile(text, f"{page.name}, block {number}", "exec"), names)
+        else:
+            for line in command_lines(text):
+                run_command(line)
+
+
+if __name__ == "__main__":
+    prepare_folder()
+    run_page(Path(sys.argv[1]), ("python", "sh") if len(sys.argv) == 2 else (sys.argv[2],))
