@@ -119,6 +119,16 @@ class Viewer:
         """Whether the user lets time pass."""
         return self._controls.playing
 
+    @property
+    def speed(self) -> float:
+        """Simulated seconds per second, as the user chose."""
+        return self._controls.speed
+
+    @property
+    def time(self) -> float:
+        """The time that is shown [s]."""
+        return self._controls.time
+
     def extend(self, piece: Recording) -> None:
         """Add steps; while a run goes on and is not paused, the page shows the newest."""
         if not len(piece):
