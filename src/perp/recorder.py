@@ -59,7 +59,7 @@ class Recorder:
                 "geometry": pack_shapes(read_geometry(model)),
                 "scene": store_scene(model),
             }
-            tables = empty_tables(model.body_count, len(model.motors))
+            tables = empty_tables(model.body_count, len(simulation.stepper.motor_names))
             self._file = RecordingFile.create(path, self._about, groups, tables, force=force)
             self._append({}, "before the first step")
 
@@ -121,7 +121,7 @@ class Recorder:
     def _tables(self) -> Tables:
         model, records = self._simulation.model, self._records
         if not records:
-            return empty_tables(model.body_count, len(model.motors))
+            return empty_tables(model.body_count, len(self._simulation.stepper.motor_names))
         steps = {
             name: np.array([getattr(record, name) for record in records], dtype=kind)
             for name, (_, kind) in STEP_COLUMNS.items()
@@ -156,8 +156,9 @@ def describe(simulation: Simulation) -> dict[str, Any]:
     return {
         "body_names": list(model.body_names),
         "geom_names": list(model.geom_names),
-        "motor_names": [motor.name for motor in model.motors],
+        "motor_names": list(simulation.stepper.motor_names),
         "step": simulation.step_size,
+        "coordinates": str(simulation.coordinates),
         "settings": json.loads(json.dumps(asdict(simulation.stepper.settings), default=str)),
         "report": [list(line) for line in model.report.ignored],
         "versions": {

@@ -19,9 +19,9 @@ from perp.problems import ProblemError
 from perp.problems.validation import vector
 from perp.scenes import ImportReport, load_scene
 from perp.scenes.model import find
-from perp.simulation_arguments import number, positive, step_count, step_settings
+from perp.simulation_arguments import Coordinates, choice, number, positive, step_count, step_settings
 from perp.snapshots import restore_snapshot, take_snapshot
-from perp.stepping import Level, Stepper, StepRecord, StepSettings
+from perp.stepping import Level, ReducedStepper, Stepper, StepRecord, StepSettings
 
 if TYPE_CHECKING:
     from perp.files.reading import PathName
@@ -35,6 +35,7 @@ class Simulation:
         scene: MJCF text, a path, an MjSpec, an MjModel or a Model.
         step: Length of a step [s].
         level: "position" (no drift) or "velocity".
+        coordinates: "maximal" (bodies, with joints as constraints) or "reduced" (joint coordinates).
         solver: Contact solver, a name from `perp.solvers()`.
         restitution: For all shapes, or by geom name; scenes have no such attribute.
         settings: All options of the stepper; the arguments above take precedence where given.
@@ -47,6 +48,7 @@ class Simulation:
         *,
         step: float,
         level: str | Level | None = None,
+        coordinates: str = "maximal",
         solver: str | None = None,
         restitution: float | Mapping[str, float] = 0.0,
         settings: StepSettings | None = None,
@@ -54,12 +56,16 @@ class Simulation:
     ) -> None:
         self.step_size = positive("step", step, "seconds")
         chosen = step_settings(settings, level, solver, options)
-        self.model = load_scene(scene, restitution=restitution)
-        self.stepper = Stepper(self.model, MujocoFinder(self.model), chosen)
+        self.coordinates = choice("coordinates", coordinates, Coordinates)
+        self.model = load_scene(
+            scene, restitution=restitution, reduced=self.coordinates is Coordinates.REDUCED
+        )
+        kind = ReducedStepper if self.coordinates is Coordinates.REDUCED else Stepper
+        self.stepper = kind(self.model, MujocoFinder(self.model), chosen)
         self.state = self.stepper.initial_state()
         self._last: StepRecord | None = None
         self._wrench = np.zeros((self.model.body_count, 6))
-        self._control = np.array([motor.control for motor in self.model.motors], dtype=np.float64)
+        self._control = self.stepper.initial_control()
 
     @property
     def time(self) -> float:
@@ -118,19 +124,16 @@ class Simulation:
 
     def set_control(self, control: Any) -> None:
         """Give the motors their values: one each in order, or a mapping from motor names."""
-        names = tuple(motor.name for motor in self.model.motors)
-        table = self.stepper.table
+        names = self.stepper.motor_names
         if isinstance(control, Mapping):
             given = [
                 (find(name, names, "motor"), number(f"control[{name!r}]", x)) for name, x in control.items()
             ]
-            for motor, value in given:
-                table.set_motor(self.model, motor, value)
-                self._control[motor] = value
-            return
-        values = vector("control", control, len(names))
-        table.set_control(self.model, values)
-        self._control[:] = values
+        else:
+            given = enumerate(vector("control", control, len(names)))
+        for motor, value in given:
+            self.stepper.set_motor(motor, float(value))
+            self._control[motor] = value
 
     @property
     def control(self) -> np.ndarray:
@@ -162,7 +165,7 @@ class Simulation:
     def copy(self) -> Self:
         """An independent simulation in the same state."""
         other = copy(self)
-        other.stepper = Stepper(self.model, MujocoFinder(self.model), self.stepper.settings)
+        other.stepper = type(self.stepper)(self.model, MujocoFinder(self.model), self.stepper.settings)
         other._wrench, other._control = self.wrench, self.control
         other.restore(self.snapshot())
         return other

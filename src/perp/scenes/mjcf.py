@@ -53,12 +53,13 @@ def _parse(mujoco: Any, scene: Any) -> Any:
     return mujoco.MjSpec.from_file(str(path))
 
 
-def load_scene(scene: Any, *, restitution: float | Mapping[str, float] = 0.0) -> Model:
+def load_scene(scene: Any, *, restitution: float | Mapping[str, float] = 0.0, reduced: bool = False) -> Model:
     """Read a scene.
 
     Args:
         scene: MJCF text, a path, an MjSpec, an MjModel, or a Model (returned as it is).
         restitution: Coefficient of restitution for all shapes, or by geom name; a pair takes the larger one.
+        reduced: For generalised coordinates: joints and motors stay in the compiled scene.
 
     Raises:
         SceneError: The scene cannot be read, or asks for something without which it would be another scene.
@@ -75,7 +76,8 @@ def load_scene(scene: Any, *, restitution: float | Mapping[str, float] = 0.0) ->
     index = np.full(shapes.nbody, WORLD)
     index[movable] = np.arange(movable.size)
     names = tuple(shapes.body(int(b)).name or f"body{b}" for b in movable)
-    _check_masses(shapes, movable, names)
+    if not reduced:
+        _check_masses(shapes, movable, names)
     principal = np.array([from_matrix(R) for R in data.ximat[movable].reshape(-1, 3, 3)]).reshape(-1, 4)
     origin, frame = _file_frames(data, movable)
     ignored: list[tuple[str, str]] = []
@@ -98,6 +100,8 @@ def load_scene(scene: Any, *, restitution: float | Mapping[str, float] = 0.0) ->
         friction_axis=freeze(np.zeros((shapes.ngeom, 3))),
         shapes=shapes,
     )
+    if reduced:
+        return body
     joints, joint_index = read_joints(shapes, data, body, movable, index, ignored)
     joints += read_equalities(shapes, data, body, index, ignored)
     motors = read_motors(shapes, joint_index, ignored)

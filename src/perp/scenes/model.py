@@ -86,9 +86,10 @@ class Model:
     @property
     def size(self) -> float:
         """A typical length of the bodies [m]: the largest radius of gyration."""
-        if not self.body_count:
+        heavy = self.mass > 0
+        if not heavy.any():
             return 1.0
-        return float(np.sqrt(self.inertia.max(axis=1) / self.mass).max())
+        return float(np.sqrt(self.inertia[heavy].max(axis=1) / self.mass[heavy]).max())
 
     def body_index(self, name: str) -> int:
         """The index of a body by name; the error lists the names there are."""

@@ -6,12 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perp.dynamics.row_kernels import ORIENTATION, PERPENDICULAR
-from perp.dynamics.rows import HOLD
 from perp.problems.set_kernels import natural_map
 from perp.stepping.system import StepSystem
-
-_LARGEST_TURN = 1.5  # [rad]
 
 
 @dataclass(slots=True)
@@ -90,22 +86,10 @@ def measure(system: StepSystem, outcome: Outcome) -> Blocks:
     tangent = ~normal
     tangent[:m] = False
     return Blocks(
-        joint=h * float(gap[:m].max(initial=0.0)) if _same_turn(system, moving) else np.inf,
+        joint=h * float(gap[:m].max(initial=0.0)) if system.same_turn(moving) else np.inf,
         contact=h * float(gap[normal].max(initial=0.0)),
         friction=float(gap[tangent].max(initial=0.0)),
         momentum=float(drift),
         length=length,
         speed=speed,
     )
-
-
-def _same_turn(system: StepSystem, moving: np.ndarray) -> bool:
-    """Whether no joint was met by turning a body once more about an axis that the joint holds.
-
-    A full turn satisfies orientation rows as well as none. Along such rows a body moves by half the square of
-    the rotation in a step at most; about the axis that a joint leaves free it may turn as far as it likes.
-    """
-    links, law = system.table.links[: system.joint_rows], system.table.law[: system.joint_rows]
-    held = (law == HOLD) & ((links[:, 0] == PERPENDICULAR) | (links[:, 0] == ORIENTATION))
-    turned = system.h * moving[: system.joint_rows][held]
-    return bool(np.abs(turned).max(initial=0.0) < _LARGEST_TURN)

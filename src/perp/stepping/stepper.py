@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from warnings import warn
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from perp.collision import ContactFinder
 from perp.dynamics.motion import mechanics, rotation_matrices, spin_velocity
-from perp.dynamics.rows import HOLD, JointRows
+from perp.dynamics.rows import JointRows
 from perp.dynamics.state import State
 from perp.scenes import Model
 from perp.scenes.frames import conjugate, multiply, rotate
@@ -27,9 +27,9 @@ from perp.stepping.velocity_level import solve_velocity_level
 from perp.stepping.warm_start import Memory
 
 # Shapes this share of a body's size apart are contacts even when nothing moves.
-_NEARBY = 1e-3
+NEARBY = 1e-3
 # Bodies may be pushed by others within a step: twice their own travel is searched.
-_SAFETY = 2.0
+SAFETY = 2.0
 # A contact that slides slower than this share of the step's speeds counts as sticking in the record.
 _NO_SLIP = 1e-6
 # Newton's method from the last step's impulses needs one or two steps, or changes of contact make it wander.
@@ -67,6 +67,19 @@ class Stepper:
         self._weight = np.zeros((model.body_count, 6))
         self._weight[:, :3] = model.mass[:, None] * model.gravity
         self.forget()
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """One name per control value."""
+        return tuple(motor.name for motor in self.model.motors)
+
+    def initial_control(self) -> np.ndarray:
+        """Control values at the start, shape (motors,)."""
+        return np.array([motor.control for motor in self.model.motors], dtype=np.float64)
+
+    def set_motor(self, motor: int, control: float) -> None:
+        """Give one motor its control value."""
+        self.table.set_motor(self.model, motor, control)
 
     def initial_state(self) -> State:
         """The model's starting state."""
@@ -114,7 +127,7 @@ class Stepper:
         attempts: list[_Attempt] = []
         system, times = self._prepare(state, h, wrench)
         start = self._memory.recall(system)
-        for route, limit in self._routes(system):
+        for route, limit in self._all_routes(system):
             began = perf_counter()
             outcome = self._solve(system, start, route, limit)
             times["solve"] = times.get("solve", 0.0) + perf_counter() - began
@@ -161,6 +174,16 @@ class Stepper:
         second.solver_iterations += first.solver_iterations
         return end, second
 
+    def _all_routes(self, system: StepSystem) -> Iterator[tuple[str, int]]:
+        """The routes; then, where shapes overlap, the same again without asking for their separation.
+
+        Shapes that overlap in a way that their joints do not let them leave have no other answer.
+        """
+        yield from self._routes(system)
+        if system.overlaps and self.settings.recovery_speed > 0:
+            system.settings = replace(self.settings, recovery_speed=0.0)
+            yield from self._routes(system)
+
     def _routes(self, system: StepSystem) -> list[tuple[str, int]]:
         """Routes in the order to try, with their limits of outer iterations."""
         full = self.settings.max_iterations
@@ -190,14 +213,14 @@ class Stepper:
         for u in (system.state.velocity, system.predicted):
             speed = np.linalg.norm(u[:, :3], axis=1) + bound * np.linalg.norm(u[:, 3:], axis=1)
             fastest = np.maximum(fastest, speed)
-        return _SAFETY * system.h * fastest + _NEARBY * bound
+        return SAFETY * system.h * fastest + NEARBY * bound
 
     def _solve(self, system: StepSystem, start: np.ndarray, route: str, limit: int) -> Outcome:
         if route == "velocity":
             return solve_velocity_level(system, start)
         if route == Route.NEWTON.value:
             return solve_newton(system, start, limit=limit, redundant=self._redundant)
-        return solve_sequence(system, start, system.state.velocity)
+        return solve_sequence(system, start, system.before)
 
     def _finish(
         self,
@@ -236,8 +259,6 @@ class Stepper:
         times: dict[str, float],
     ) -> StepRecord:
         m, gap = system.joint_rows, system.gaps_after(outcome.velocity)
-        held = system.table.law[:m] == HOLD
-        values = system.joint_values_after(outcome.velocity)[:m]
         return StepRecord(
             time=system.state.time + system.h,
             step=system.h,
@@ -251,7 +272,7 @@ class Stepper:
             momentum_residual=blocks.momentum,
             residual=blocks.worst,
             penetration=float(np.maximum(-gap, 0.0).max(initial=0.0)),
-            joint_error=float(np.abs(values[held]).max(initial=0.0)),
+            joint_error=system.joint_error(outcome.velocity),
             contacts=system.contacts,
             contact_impulse=outcome.impulse[m:].copy(),
             contact_first=system.first - m,

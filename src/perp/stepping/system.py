@@ -15,7 +15,8 @@ import numpy as np
 
 from perp.collision import Contacts
 from perp.dynamics.motion import free_motion, inverse_mass, move, rotation_matrices
-from perp.dynamics.rows import DRIVE, TARGET, JointRows
+from perp.dynamics.row_kernels import ORIENTATION, PERPENDICULAR
+from perp.dynamics.rows import DRIVE, HOLD, TARGET, JointRows
 from perp.dynamics.state import State
 from perp.problems import ContactProblem, Sets
 from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE, ROLLING
@@ -41,6 +42,7 @@ _SLOWEST_SPEED = 1e-8
 _STEPS_PER_LENGTH = 10.0
 _SIZES = 10.0
 _ROUND_OFF = 2e-15
+_LARGEST_TURN = 1.5  # [rad]
 
 
 class StepSystem:
@@ -92,6 +94,7 @@ class StepSystem:
     def add_contacts(self, contacts: Contacts) -> None:
         """Complete the rows with the contacts of the step's start."""
         self.contacts = contacts
+        self.overlaps = bool((contacts.gap < 0.0).any())
         m = self.joint_rows
         rows = contacts.rows
         kind = np.where(rows == 1, NONNEGATIVE, np.where(rows == 5, ROLLING, COULOMB))
@@ -231,6 +234,33 @@ class StepSystem:
         R = np.empty_like(self.rotation)
         rotation_matrices(quat, R)
         return self.table.evaluate(x, quat, R, self.joint_value)[0]
+
+    def joint_error(self, u: np.ndarray) -> float:
+        """Largest error of a bilateral joint row after the step with velocities u [m or rad]."""
+        held = self.table.law[: self.joint_rows] == HOLD
+        return float(np.abs(self.joint_values_after(u)[: self.joint_rows][held]).max(initial=0.0))
+
+    def same_turn(self, moving: np.ndarray) -> bool:
+        """Whether no joint was met by turning a body once more about an axis that the joint holds.
+
+        A full turn satisfies orientation rows as well as none. Along such rows a body moves by half the
+        square of the rotation in a step at most; about the axis that a joint leaves free it may turn as far
+        as it likes.
+        """
+        links, law = self.table.links[: self.joint_rows], self.table.law[: self.joint_rows]
+        held = (law == HOLD) & ((links[:, 0] == PERPENDICULAR) | (links[:, 0] == ORIENTATION))
+        turned = self.h * moving[: self.joint_rows][held]
+        return bool(np.abs(turned).max(initial=0.0) < _LARGEST_TURN)
+
+    @property
+    def before(self) -> np.ndarray:
+        """Velocities at the start of the step, shape (n, 6)."""
+        return self.state.velocity
+
+    @property
+    def joint_identity(self) -> slice:
+        """Which joint rows of the model these are: all of them."""
+        return slice(None)
 
     def gaps_after(self, u: np.ndarray) -> np.ndarray:
         """Gaps of all contacts after the step with velocities u, shape (contacts,)."""

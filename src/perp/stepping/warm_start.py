@@ -43,7 +43,7 @@ class Memory:
     """What a stepper remembers of its last step.
 
     Args:
-        joint_rows: Number of joint constraint rows.
+        joint_rows: Number of joint constraint rows that there can be.
     """
 
     def __init__(self, joint_rows: int) -> None:
@@ -76,7 +76,7 @@ class Memory:
         """Impulses to begin a step with, shape (rows,)."""
         contacts, state = system.contacts, system.state
         start = np.zeros(system.rows)
-        start[: system.joint_rows] = system.h * self._joint_force
+        start[: system.joint_rows] = system.h * self._joint_force[system.joint_identity]
         local = local_points(contacts, state.position, system.rotation)
         partner = carry_over(contacts, local, self._contacts, self._local)
         _into_frames(system.first, contacts.rows, contacts.frame, partner, self._world, system.h, start)
@@ -85,7 +85,8 @@ class Memory:
     def remember(self, system: StepSystem, impulse: np.ndarray) -> None:
         """Keep the impulses of a finished step, as forces."""
         contacts, state = system.contacts, system.state
-        self._joint_force = impulse[: system.joint_rows] / system.h
+        self._joint_force = np.zeros_like(self._joint_force)
+        self._joint_force[system.joint_identity] = impulse[: system.joint_rows] / system.h
         self._contacts = contacts
         self._local = local_points(contacts, state.position, system.rotation)
         self._world = np.empty((contacts.count, 2, 3))

@@ -57,7 +57,7 @@ def _rest(i, c, start, q, first, column, at, diagonal, data, x):
 
 
 @njit(cache=True, nogil=True)
-def _rolling(c, start, mu, mu_r, data, p, b, x):
+def rolling(c, start, mu, mu_r, data, p, b, x):
     """A rolling contact: normal and sliding with rolling fixed, then rolling, each exact.
 
     Half steps if they fight.
@@ -132,7 +132,7 @@ def sweep(blocks, x, b):
             for m in range(5):
                 b[m] = _rest(i + m, c, start, q, first, column, at, diagonal, data, x)
                 b[5 + m] = x[i + m]
-            _rolling(c, start, mu, mu_r, data, p, b, x)
+            rolling(c, start, mu, mu_r, data, p, b, x)
             for m in range(5):
                 change += (x[i + m] - b[5 + m]) ** 2
         moved += d[c] * d[c] * change

@@ -1,0 +1,140 @@
+"""Actuators of generalised coordinates: F = gain · control + bias, both affine in length and speed.
+
+    F = (g₀ + g₁ ℓ + g₂ ℓ̇) c + b₀ + b₁ ℓ + b₂ ℓ̇,   clipped to its range,   generalised force mᵀ F
+
+The part that grows with ℓ and ℓ̇ is implicit: with K = −h² ∂F/∂ℓ − h ∂F/∂ℓ̇ > 0 and F₀ the force at the start
+with ℓ̇ = 0, the impulse of a step is λ = h F₀ − K (m · v⁺). Forces of any other actuator (muscles, user
+functions, motors with several inputs) are mujoco's own at the start of the step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from perp.scenes.engine import engine
+
+
+class Actuators:
+    """The actuators of a mujoco model.
+
+    Attributes:
+        count: Number of control values.
+        names: One per control value.
+        control: Current values, shape (count,).
+    """
+
+    def __init__(self, m: Any) -> None:
+        mujoco = engine()
+        self._m, self._mujoco = m, mujoco
+        self.count = int(m.nu)
+        self.names = control_names(m)
+        self.control = np.zeros(self.count)
+        gain, bias, dyn = m.actuator_gaintype, m.actuator_biastype, m.actuator_dyntype
+        single = (m.actuator_ctrlnum == 1) & (m.actuator_outnum == 1) & (m.actuator_history[:, 0] == 0)
+        affine = (gain <= int(mujoco.mjtGain.mjGAIN_AFFINE)) & (bias <= int(mujoco.mjtBias.mjBIAS_AFFINE))
+        known = dyn <= int(mujoco.mjtDyn.mjDYN_FILTEREXACT)
+        self._off = (
+            bool(int(m.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)) or not m.nactuator
+        )
+        self.affine = np.flatnonzero(single & affine & known)
+        self.other = np.flatnonzero(~(single & affine & known))
+        clamp = not int(m.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL)
+        limited = (m.actuator_ctrllimited != 0) & clamp if m.nactuator else np.zeros(0, dtype=bool)
+        self._low = np.where(limited, m.actuator_ctrlrange[:, 0], -np.inf)
+        self._high = np.where(limited, m.actuator_ctrlrange[:, 1], np.inf)
+        self.force_low, self.force_high = _force_range(m, mujoco)
+
+    def laws(self, d: Any, h: float) -> tuple[np.ndarray, np.ndarray]:
+        """F₀ and K of the affine actuators at the start of a step, shapes (affine,)."""
+        i, m = self.affine, self._m
+        if self._off or not i.size:
+            return np.zeros(i.size), np.zeros(i.size)
+        c = np.clip(d.ctrl[m.actuator_ctrladr[i]], self._low[i], self._high[i])
+        stateful = m.actuator_actadr[i] >= 0
+        if stateful.any():
+            held = m.actuator_actadr[i][stateful] + m.actuator_actnum[i][stateful] - 1
+            now, later = d.act[held], self.next_activation(d, h)[held]
+            c[stateful] = np.where(m.actuator_actearly[i][stateful] != 0, later, now)
+        length, speed = d.actuator_length[i], d.actuator_velocity[i]
+        g, b = m.actuator_gainprm[i], m.actuator_biasprm[i]
+        varies = m.actuator_gaintype[i] == 1
+        biased = m.actuator_biastype[i] == 1
+        by_length = np.where(varies, g[:, 1] * c, 0.0) + np.where(biased, b[:, 1], 0.0)
+        by_speed = np.where(varies, g[:, 2] * c, 0.0) + np.where(biased, b[:, 2], 0.0)
+        force = g[:, 0] * c + np.where(biased, b[:, 0], 0.0) + by_length * length
+        gain = -h * h * by_length - h * by_speed
+        explicit = gain <= 0.0
+        force = np.where(explicit, force + by_speed * speed, force)
+        return force, np.where(explicit, 0.0, gain)
+
+    def next_activation(self, d: Any, h: float) -> np.ndarray:
+        """Activations after a step, shape (na,)."""
+        m = self._m
+        out = d.act.copy()
+        if not m.na:
+            return out
+        self._mujoco.mj_fwdActuation(m, d)
+        exact = int(self._mujoco.mjtDyn.mjDYN_FILTEREXACT)
+        for i in np.flatnonzero(m.actuator_actadr >= 0):
+            at, n = int(m.actuator_actadr[i]), int(m.actuator_actnum[i])
+            span = h
+            if int(m.actuator_dyntype[i]) == exact:
+                tau = max(float(m.actuator_dynprm[i, 0]), 1e-15)
+                span = tau * -math.expm1(-h / tau)
+            out[at : at + n] += span * d.act_dot[at : at + n]
+            if m.actuator_actlimited[i]:
+                out[at : at + n] = np.clip(out[at : at + n], *m.actuator_actrange[i])
+        return out
+
+    def other_forces(self, d: Any) -> np.ndarray:
+        """Generalised force of the actuators that are not affine, shape (nv,)."""
+        out = np.zeros(self._m.nv)
+        if self._off or not self.other.size:
+            return out
+        self._mujoco.mj_fwdActuation(self._m, d)
+        for i in self.other:
+            at, n = int(self._m.actuator_outadr[i]), int(self._m.actuator_outnum[i])
+            for k in range(at, at + n):
+                columns, values = moment(d, k)
+                out[columns] += values * d.actuator_force[k]
+        return out
+
+
+def moment(d: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and values of an actuator's row of moments."""
+    at, n = int(d.moment_rowadr[k]), int(d.moment_rownnz[k])
+    return d.moment_colind[at : at + n], d.actuator_moment[at : at + n]
+
+
+def control_names(m: Any) -> tuple[str, ...]:
+    """One name per control value: the actuator's, with an index where it has several."""
+    names: list[str] = []
+    for i in range(m.nactuator):
+        name = m.actuator(i).name or f"actuator{i}"
+        n = int(m.actuator_ctrlnum[i])
+        names += [name] if n == 1 else [f"{name}[{k}]" for k in range(n)]
+    return tuple(names)
+
+
+def _force_range(m: Any, mujoco: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of each actuator's force: its own, and those of the joint or tendon that it acts on."""
+    limited = m.actuator_forcelimited != 0
+    low = np.where(limited, m.actuator_forcerange[:, 0], -np.inf)
+    high = np.where(limited, m.actuator_forcerange[:, 1], np.inf)
+    joint, tendon = int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_TENDON)
+    for i in range(m.nactuator):
+        target, kind = int(m.actuator_trnid[i, 0]), int(m.actuator_trntype[i])
+        gear = float(m.actuator_gear[i, 0])
+        if kind == joint and m.jnt_actfrclimited[target]:
+            bounds = m.jnt_actfrcrange[target]
+        elif kind == tendon and m.tendon_actfrclimited[target]:
+            bounds = m.tendon_actfrcrange[target]
+        else:
+            continue
+        if gear:
+            low[i] = max(low[i], min(bounds / gear))
+            high[i] = min(high[i], max(bounds / gear))
+    return low, high

@@ -1,0 +1,307 @@
+"""Joint rows in generalised coordinates: equalities, limits, dry friction, tendons and motors of one step.
+
+    HOLD    c(q⁺) = 0                  equalities of the scene, as mujoco evaluates them
+    LIMIT   c(q⁺) ≥ 0 ⊥ λ ≥ 0          limits of joints and tendons, those within reach of the step
+    DRIVE   λ = h F₀ − K (J v⁺), clipped to h [low, high]; K = ∞ for dry friction
+
+Springs and dampers of joints, and motors without a force limit on one degree of freedom, are not rows: their
+gains are added to the diagonal of M.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from perp.dynamics.actuators import Actuators, moment
+from perp.dynamics.generalised import Tree
+from perp.dynamics.rows import DRIVE, HOLD, LIMIT
+from perp.problems.sets import BOX, FREE, NONNEGATIVE
+from perp.scenes.engine import engine
+
+# Limits this near [rad or m], or within a few steps of travel, are rows.
+_NEAR, _STEPS = 0.1, 4.0
+
+
+@njit(cache=True)
+def joint_bias(law, value, linear, force, gain, correction, recovery, h, bias):
+    """What the laws add to the row velocities.
+
+    Args:
+        law: HOLD, LIMIT or DRIVE.
+        value: c at the start of the step.
+        linear: The constant part of c over the step.
+        force: F₀ of drives.
+        gain: K of drives.
+        correction: Baumgarte's Υ, 1 at position level.
+        recovery: A limit that is exceeded at the start is approached no faster than this.
+        h: Step [s].
+        bias: Out, over the joint rows.
+    """
+    for i in range(law.size):
+        if law[i] == DRIVE:
+            bias[i] = -h * force[i] / gain[i] if gain[i] < 1e300 else 0.0
+        elif law[i] == HOLD:
+            bias[i] = correction * linear[i] / h
+        else:
+            allowed = min(0.0, value[i] + h * recovery)
+            if value[i] < 0.0:
+                allowed += (1.0 - correction) * (value[i] - allowed)
+            bias[i] = (linear[i] - allowed) / h
+
+
+@dataclass(slots=True)
+class RowSet:
+    """The joint rows of one step.
+
+    Attributes:
+        identity: Which row of the model each one is: impulses are remembered by it.
+        law: HOLD, LIMIT or DRIVE.
+        dof, sign, source: As in `tree_kernels.given_rows`.
+        dense: Rows over several degrees of freedom, shape (any, nv).
+        value: c at the start of the step.
+        force, gain: F₀ and K of drives.
+        low, high: Bounds of a drive's force.
+    """
+
+    identity: np.ndarray
+    law: np.ndarray
+    dof: np.ndarray
+    sign: np.ndarray
+    source: np.ndarray
+    dense: np.ndarray
+    value: np.ndarray
+    force: np.ndarray
+    gain: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def set_kind(self) -> np.ndarray:
+        """FREE, NONNEGATIVE or BOX per row."""
+        bounded = (self.low > -np.inf) | (self.high < np.inf)
+        return np.where(self.law == LIMIT, NONNEGATIVE, np.where((self.law == DRIVE) & bounded, BOX, FREE))
+
+    @property
+    def compliance(self) -> np.ndarray:
+        """1 / K of drives, zero elsewhere."""
+        return np.where(self.law == DRIVE, 1.0 / np.where(self.gain > 0, self.gain, np.inf), 0.0)
+
+
+class _Collector:
+    """Gathers groups of rows of one kind."""
+
+    def __init__(self) -> None:
+        self.groups: list[dict[str, Any]] = []
+        self.dense: list[np.ndarray] = []
+        self.dense_count = 0
+
+    def add(self, identity: np.ndarray, law: int, **columns: Any) -> None:
+        n = len(identity)
+        if not n:
+            return
+        dense = columns.pop("rows", None)
+        group = {"identity": identity, "law": np.full(n, law)}
+        defaults = {"dof": -1, "sign": 1.0, "source": -1, "value": 0.0, "force": 0.0, "gain": np.inf,
+                    "low": -np.inf, "high": np.inf}  # fmt: skip
+        if dense is not None:
+            columns["source"] = self.dense_count + np.arange(n)
+            self.dense.append(np.asarray(dense).reshape(n, -1))
+            self.dense_count += n
+        for name, default in defaults.items():
+            group[name] = np.broadcast_to(columns.get(name, default), n)
+        self.groups.append(group)
+
+    def finish(self, nv: int) -> RowSet:
+        dense = np.concatenate(self.dense) if self.dense else np.zeros((0, nv))
+        integers = ("identity", "law", "dof", "source")
+        columns: dict[str, np.ndarray] = {}
+        for name in ("identity", "law", "dof", "sign", "source", "value", "force", "gain", "low", "high"):
+            kind = np.int64 if name in integers else np.float64
+            parts = [np.asarray(group[name], dtype=kind) for group in self.groups]
+            columns[name] = np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
+        return RowSet(dense=dense, **columns)
+
+
+class TreeRows:
+    """Finds the joint rows of a step, and what of the motors and springs goes elsewhere.
+
+    Args:
+        tree: The scene in generalised coordinates.
+        actuators: Its actuators.
+        flags: What the scene file disables.
+
+    Attributes:
+        identities: How many different rows there can be.
+        curved: Whether some c is not linear in the velocities of a step.
+    """
+
+    def __init__(self, tree: Tree, actuators: Actuators, flags: int) -> None:
+        mujoco = engine()
+        m, bits = tree.mujoco_model, mujoco.mjtDisableBit
+        self._tree, self.actuators, self._m = tree, actuators, m
+
+        def on(bit: Any) -> bool:
+            return not flags & (int(bit) | int(bits.mjDSBL_CONSTRAINT))
+
+        kinds = mujoco.mjtJoint
+        scalar = (m.jnt_type == int(kinds.mjJNT_HINGE)) | (m.jnt_type == int(kinds.mjJNT_SLIDE))
+        limited = (m.jnt_limited != 0) & on(bits.mjDSBL_LIMIT)
+        self._limited = np.flatnonzero(limited & scalar)
+        self._balls = np.flatnonzero(limited & (m.jnt_type == int(kinds.mjJNT_BALL)))
+        self._tendons = np.flatnonzero((m.tendon_limited != 0) & on(bits.mjDSBL_LIMIT))
+        rubs = on(bits.mjDSBL_FRICTIONLOSS)
+        self._rubbing = np.flatnonzero((m.dof_frictionloss > 0) & rubs)
+        self._rubbing_tendons = np.flatnonzero((m.tendon_frictionloss > 0) & rubs)
+        springs = not flags & int(bits.mjDSBL_SPRING)
+        dampers = not flags & int(bits.mjDSBL_DAMPER)
+        self._tendon_stiffness = m.tendon_stiffness * springs
+        self._tendon_damping = m.tendon_damping * dampers
+        self._elastic = np.flatnonzero((self._tendon_stiffness > 0) | (self._tendon_damping > 0))
+        self._dof_damping = m.dof_damping * dampers
+        self._dof_stiffness = m.jnt_stiffness[m.dof_jntid] * springs if m.nv else np.zeros(0)
+        self.curved = bool(m.neq or self._tendons.size or self._balls.size)
+        self._number()
+
+    def _number(self) -> None:
+        """Identities of all rows there can be, group by group."""
+        m, at = self._m, 0
+        self._base: dict[str, int] = {}
+        sizes = {
+            "lower": m.njnt, "upper": m.njnt, "ball": m.njnt, "tendon lower": m.ntendon,
+            "tendon upper": m.ntendon, "friction": m.nv, "tendon friction": m.ntendon,
+            "elastic": m.ntendon, "motor": m.nactuator, "equality": 6 * m.neq,
+        }  # fmt: skip
+        for name, size in sizes.items():
+            self._base[name] = at
+            at += int(size)
+        self.identities = at
+
+    def implicit_diagonal(self, h: float) -> np.ndarray:
+        """h D + h² K of the joints' dampers and springs, shape (nv,)."""
+        return h * self._dof_damping + h * h * self._dof_stiffness
+
+    def collect(self, h: float, v: np.ndarray, force: np.ndarray, extra: np.ndarray) -> RowSet:
+        """The rows of a step that starts at the tree's `start`.
+
+        Args:
+            h: Step [s].
+            v: Speeds to expect, shape (nv,): decides which limits are near.
+            force: Generalised force, shape (nv,): given forces of motors are added.
+            extra: Diagonal added to M, shape (nv,): gains of unlimited motors are added.
+        """
+        out = _Collector()
+        d = self._tree.start
+        self._equalities(out, d)
+        self._limits(out, d, np.abs(v), h)
+        base = self._base
+        i = self._rubbing
+        loss = self._m.dof_frictionloss[i]
+        out.add(base["friction"] + i, DRIVE, dof=i, low=-loss, high=loss)
+        if self._m.ntendon:
+            self._tendon_rows(out, d, h)
+        self._motors(out, d, h, force, extra)
+        return out.finish(self._tree.nv)
+
+    def _equalities(self, out: _Collector, d: Any) -> None:
+        n = d.nefc
+        if n:
+            identity = self._base["equality"] + np.arange(n)
+            out.add(identity, HOLD, rows=d.efc_J[: n * self._tree.nv].copy(), value=d.efc_pos[:n])
+
+    def _limits(self, out: _Collector, d: Any, speed: np.ndarray, h: float) -> None:
+        m, base = self._m, self._base
+        j = self._limited
+        if j.size:
+            q, dof = d.qpos[m.jnt_qposadr[j]], m.jnt_dofadr[j]
+            reach = _NEAR + _STEPS * h * speed[dof]
+            for name, value, sign in (
+                ("lower", q - m.jnt_range[j, 0], 1.0),
+                ("upper", m.jnt_range[j, 1] - q, -1.0),
+            ):
+                near = value < reach
+                if near.any():
+                    out.add(base[name] + j[near], LIMIT, dof=dof[near], sign=sign, value=value[near])
+        for b in self._balls:
+            axis, angle = axis_angle(d.qpos[m.jnt_qposadr[b] : m.jnt_qposadr[b] + 4])
+            row = np.zeros(self._tree.nv)
+            row[m.jnt_dofadr[b] : m.jnt_dofadr[b] + 3] = -axis
+            value = max(m.jnt_range[b]) - angle
+            out.add(base["ball"] + np.array([b]), LIMIT, rows=row, value=value)
+
+    def _tendon_rows(self, out: _Collector, d: Any, h: float) -> None:
+        m, base, J = self._m, self._base, tendon_rows(self._m, d)
+        t, length = self._tendons, d.ten_length
+        out.add(base["tendon lower"] + t, LIMIT, rows=J[t], value=length[t] - m.tendon_range[t, 0])
+        out.add(base["tendon upper"] + t, LIMIT, rows=-J[t], value=m.tendon_range[t, 1] - length[t])
+        t = self._rubbing_tendons
+        loss = m.tendon_frictionloss[t]
+        out.add(base["tendon friction"] + t, DRIVE, rows=J[t], low=-loss, high=loss)
+        t = self._elastic
+        stretch = length[t] - np.clip(length[t], m.tendon_lengthspring[t, 0], m.tendon_lengthspring[t, 1])
+        stiffness = self._tendon_stiffness[t]
+        gain = h * h * np.where(stretch != 0, stiffness, 0.0) + h * self._tendon_damping[t]
+        on = gain > 0
+        out.add(
+            base["elastic"] + t[on], DRIVE, rows=J[t][on], force=-(stiffness * stretch)[on], gain=gain[on]
+        )
+
+    def _motors(self, out: _Collector, d: Any, h: float, force: np.ndarray, extra: np.ndarray) -> None:
+        motors = self.actuators
+        if not motors.count:
+            return
+        force += motors.other_forces(d)
+        F, K = motors.laws(d, h)
+        for k, i in enumerate(motors.affine):
+            columns, values = moment(d, int(self._m.actuator_outadr[i]))
+            low, high = motors.force_low[i], motors.force_high[i]
+            if K[k] == 0.0:
+                force[columns] += values * min(max(F[k], low), high)
+            elif len(columns) == 1 and low == -np.inf and high == np.inf:
+                force[columns] += values * F[k]
+                extra[columns] += K[k] * values**2
+            else:
+                row = np.zeros(self._tree.nv)
+                row[columns] = values
+                identity = self._base["motor"] + np.array([i])
+                out.add(identity, DRIVE, rows=row, force=F[k], gain=K[k], low=low, high=high)
+
+    def values_after(self, rows: RowSet, moved: np.ndarray, h: float) -> np.ndarray:
+        """c of every row at the tree's `end`, given J v of the rows."""
+        out = rows.value + h * moved
+        m, d, base = self._m, self._tree.end, self._base
+        identity = rows.identity
+        held = rows.law == HOLD
+        if held.any() and d.nefc == int(held.sum()):
+            out[held] = d.efc_pos[: d.nefc]
+        for group, sign, edge in (("tendon lower", 1.0, 0), ("tendon upper", -1.0, 1)):
+            t = identity - base[group]
+            mine = (t >= 0) & (t < m.ntendon)
+            out[mine] = sign * (d.ten_length[t[mine]] - m.tendon_range[t[mine], edge])
+        if self._balls.size:
+            b = identity - base["ball"]
+            for line in np.flatnonzero((b >= 0) & (b < m.njnt)):
+                at = m.jnt_qposadr[b[line]]
+                out[line] = max(m.jnt_range[b[line]]) - axis_angle(d.qpos[at : at + 4])[1]
+        return out
+
+
+def axis_angle(quaternion: np.ndarray) -> tuple[np.ndarray, float]:
+    """Axis and angle in [0, π] of a rotation; any axis for none."""
+    q = quaternion if quaternion[0] >= 0 else -quaternion
+    size = float(np.linalg.norm(q[1:]))
+    axis = q[1:] / size if size > 1e-12 else np.array([1.0, 0.0, 0.0])
+    return axis, 2.0 * float(np.arctan2(size, q[0]))
+
+
+def tendon_rows(m: Any, d: Any) -> np.ndarray:
+    """Jacobian of the tendon lengths, dense, shape (tendons, nv)."""
+    out = np.zeros((m.ntendon, m.nv))
+    values = np.asarray(d.ten_J).ravel()
+    for t in range(m.ntendon):
+        at, n = int(m.ten_J_rowadr[t]), int(m.ten_J_rownnz[t])
+        out[t, m.ten_J_colind[at : at + n]] = values[at : at + n]
+    return out

@@ -1,0 +1,156 @@
+"""Takes steps in generalised coordinates: joints need no rows, and cannot drift."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from perp.collision import ContactFinder
+from perp.dynamics.actuators import Actuators
+from perp.dynamics.generalised import GeneralisedState, Tree
+from perp.dynamics.motion import mechanics
+from perp.scenes import Model, SceneError
+from perp.stepping.outcome import Blocks, Outcome
+from perp.stepping.record import StepRecord
+from perp.stepping.reduced_rows import TreeRows
+from perp.stepping.reduced_system import ReducedSystem
+from perp.stepping.settings import StepSettings
+from perp.stepping.stepper import NEARBY, SAFETY, Stepper
+from perp.stepping.warm_start import Memory
+
+
+class ReducedStepper(Stepper):
+    """A `Stepper` whose state is mujoco's qpos and qvel.
+
+    Args:
+        model: The scene.
+        finder: Finds contacts.
+        settings: How to step.
+    """
+
+    def __init__(self, model: Model, finder: ContactFinder, settings: StepSettings) -> None:
+        self.model, self.finder, self.settings = model, finder, settings
+        self.tree = Tree(model)
+        self.actuators = Actuators(self.tree.mujoco_model)
+        self.rows = TreeRows(self.tree, self.actuators, int(model.shapes.opt.disableflags))
+        # equalities often close loops that the tree holds already
+        self._redundant = bool(self.tree.mujoco_model.neq)
+        self.forget()
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """One name per control value."""
+        return self.actuators.names
+
+    def initial_control(self) -> np.ndarray:
+        """Control values at the start, shape (motors,)."""
+        return np.zeros(self.actuators.count)
+
+    def set_motor(self, motor: int, control: float) -> None:
+        """Give one motor its control value."""
+        self.actuators.control[motor] = control
+
+    def initial_state(self) -> GeneralisedState:
+        """The state of the scene file: its reference position, at rest."""
+        m = self.tree.mujoco_model
+        return self.state_of(m.qpos0.copy(), np.zeros(m.nv), np.zeros(m.na), 0.0)
+
+    def state_of(self, qpos: np.ndarray, qvel: np.ndarray, act: np.ndarray, time: float) -> GeneralisedState:
+        """The state with these coordinates, shapes (nq,), (nv,), (na,)."""
+        tree = self.tree
+        tree.evaluate_end(qpos, jacobian=True)
+        position, _ = tree.poses(tree.end)
+        u = tree.body_velocities(tree.end, qvel)
+        return GeneralisedState(time, position, tree.quaternions(tree.end), u, np.zeros(0), qpos, qvel, act)
+
+    def forget(self) -> None:
+        """Drop the impulses of earlier steps: the next step starts cold."""
+        self._memory = Memory(self.rows.identities)
+
+    def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Remember what `memory` returned earlier."""
+        self._memory = Memory.of_arrays(self.rows.identities, arrays)
+
+    def set_body_velocity(self, state: Any, body: int, velocity: np.ndarray) -> None:
+        """Velocity of a centre of mass and angular velocity in the world frame, shape (6,)."""
+        dof, _ = self._free_joint(body)
+        tree = self.tree
+        tree.evaluate_end(state.qpos, jacobian=True)
+        # six columns of the body's own Jacobian
+        columns = np.empty((6, 6))
+        for k in range(6):
+            unit = np.zeros(tree.nv)
+            unit[dof + k] = 1.0
+            columns[:, k] = tree.body_velocities(tree.end, unit)[body]
+        state.qvel[dof : dof + 6] = np.linalg.solve(columns, velocity)
+        self._refresh(state)
+
+    def set_body_pose(self, state: Any, body: int, origin: np.ndarray, quaternion: np.ndarray) -> None:
+        """Put the file's frame of a body somewhere."""
+        _, at = self._free_joint(body)
+        state.qpos[at : at + 3], state.qpos[at + 3 : at + 7] = origin, quaternion
+        self._refresh(state)
+
+    def _free_joint(self, body: int) -> tuple[int, int]:
+        """Addresses of a free body's velocity and position."""
+        m = self.tree.mujoco_model
+        b = int(self.tree.movable[body])
+        j = int(m.body_jntadr[b])
+        if j < 0 or int(m.jnt_type[j]) != 0:
+            raise SceneError(
+                f"body {self.model.body_names[body]!r} moves by its joints in reduced coordinates: "
+                "set them with sim.joint(name)"
+            )
+        return int(m.jnt_dofadr[j]), int(m.jnt_qposadr[j])
+
+    def _refresh(self, state: Any) -> None:
+        """Poses and velocities of the bodies from the generalised coordinates, in place."""
+        new = self.state_of(state.qpos, state.qvel, state.act, state.time)
+        state.position[:], state.quaternion[:], state.velocity[:] = new.position, new.quaternion, new.velocity
+
+    def _prepare(self, state: Any, h: float, wrench: np.ndarray) -> tuple[Any, dict[str, float]]:
+        began = perf_counter()
+        tree = self.tree
+        tree.evaluate_start(state, self.actuators.control)
+        force = tree.generalised_force(wrench)
+        system = ReducedSystem(tree, self.rows, state, h, force, self.settings)
+        built = perf_counter()
+        contacts = self.finder.find(system.position, system.rotation, self._reach(system))
+        found = perf_counter()
+        system.add_contacts(contacts)
+        return system, {"collision": found - built, "assembly": built - began + perf_counter() - found}
+
+    def _reach(self, system: Any) -> np.ndarray:
+        """How far each body's surface may travel in the step, shape (n,) [m]."""
+        bound = self.finder.bound
+        fastest = np.zeros(self.model.body_count)
+        for u in (system.state.velocity, system.body_predicted):
+            speed = np.linalg.norm(u[:, :3], axis=1) + bound * np.linalg.norm(u[:, 3:], axis=1)
+            fastest = np.maximum(fastest, speed)
+        return SAFETY * system.h * fastest + NEARBY * bound
+
+    def _finish(
+        self,
+        system: Any,
+        outcome: Outcome,
+        blocks: Blocks,
+        route: str,
+        tried: tuple[str, ...],
+        times: dict[str, float],
+    ) -> tuple[GeneralisedState, StepRecord]:
+        began = perf_counter()
+        state, tree, h, v = system.state, self.tree, system.h, outcome.velocity
+        record = self._record(system, outcome, blocks, route, tried, times)
+        after = self.state_of(tree.moved(state.qpos, v, h), v.copy(), system.next_activation, state.time + h)
+        model = self.model
+        numbers = mechanics(
+            model.mass, model.inertia, tree.poses(tree.end)[1], after.position, after.velocity, model.gravity
+        )
+        record.kinetic_energy, record.potential_energy = float(numbers[0]), float(numbers[1])
+        record.linear_momentum, record.angular_momentum = numbers[2:5], numbers[5:8]
+        self._memory.remember(system, outcome.impulse)
+        times["finish"] = perf_counter() - began
+        return after, record
