@@ -103,7 +103,8 @@ def test_a_command_shown_is_one_that_is_run(line: str) -> None:
 def table_rows(text: str) -> list[list[str]]:
     """Cells of every line of every Markdown table."""
     return [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\|.*\|$", text, re.M)
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in re.findall(r"^\|.*\|$", text, re.MULTILINE)
     ]
 
 
