@@ -21,7 +21,7 @@ from numba import njit
 from perp.solvers.contact.block_elimination import factorise, substitute
 from perp.solvers.contact.canonical import Blocks, velocity
 from perp.solvers.contact.cone_scaling import divide, inverse_square, room, scale, scaling, unscale
-from perp.solvers.contact.newton_system import largest_block
+from perp.solvers.contact.newton_system import largest_size
 from perp.solvers.contact.residual import norm, residual_at
 from perp.solvers.contact.sweep import WORKSPACE
 
@@ -250,7 +250,7 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit):
     cones = cones_of(inner, cap)
     first, owner, row, coefficient, constant, _, fixed = cones
     count, rows = inner.start.size - 1, row.size
-    largest = largest_block(inner.start)
+    largest = largest_size(inner.start)
     B, C = np.empty((count, largest, largest)), np.empty((count, largest, largest))
     closed, ones = np.ones(count, np.bool_), np.ones(count)
     y, s, z = x / back, np.empty(rows), np.zeros(rows)

@@ -17,12 +17,24 @@ from perp.solvers.contact.sweep import TINY
 
 
 @njit(cache=True, nogil=True)
-def largest_block(start):
-    """Rows of the largest constraint."""
+def largest_size(start):
+    """Rows of the largest constraint, at least one."""
     largest = 1
     for c in range(start.size - 1):
         largest = max(largest, start[c + 1] - start[c])
     return largest
+
+
+@njit(cache=True, nogil=True)
+def solve_linearised(blocks, order, rho, sigma, F, B, C, closed, dx):
+    """Solves B_c dx_c + C_c ((W + σ ρ) dx)_c = −F_c for the closed constraints, with dx given for the others.
+
+    Returns:
+        How many diagonal blocks were singular and had to be perturbed.
+    """
+    factors = factorise(blocks, order, rho, sigma, closed, B, C)
+    substitute(blocks, order, factors, closed, C, F, dx)
+    return factors[5]
 
 
 @njit(cache=True, nogil=True)
@@ -43,7 +55,7 @@ def newton_step(blocks, order, rho, sigma, x, u, dx):
     """
     start, low, high, mu, mu_r = blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r
     count = start.size - 1
-    largest = largest_block(start)
+    largest = largest_size(start)
     F = np.empty(x.size)
     B, C = np.zeros((count, largest, largest)), np.zeros((count, largest, largest))
     closed, point, change = np.zeros(count, np.bool_), np.empty(5), np.ones(5)
@@ -63,6 +75,4 @@ def newton_step(blocks, order, rho, sigma, x, u, dx):
         if not closed[c]:
             for r in range(size):
                 dx[i + r] = -F[i + r] / rho[c]
-    factors = factorise(blocks, order, rho, sigma, closed, B, C)
-    substitute(blocks, order, factors, closed, C, F, dx)
-    return factors[5]
+    return solve_linearised(blocks, order, rho, sigma, F, B, C, closed, dx)
