@@ -17,6 +17,7 @@ from perp.dynamics.state import State
 from perp.scenes import Model
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.stepping.fischer_burmeister import solve_newton
+from perp.stepping.joint_access import MaximalJoint, ReducedJoint
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
@@ -80,6 +81,10 @@ class Stepper:
     def set_motor(self, motor: int, control: float) -> None:
         """Give one motor its control value."""
         self.table.set_motor(self.model, motor, control)
+
+    def joint_law(self, name: str) -> MaximalJoint | ReducedJoint:
+        """Access to a joint by name."""
+        return MaximalJoint(self, name)
 
     def initial_state(self) -> State:
         """The model's starting state."""
