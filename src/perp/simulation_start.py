@@ -63,7 +63,8 @@ def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
     tree.evaluate_end(qpos, jacobian=True)
     position, _ = tree.poses(tree.end)
     u = tree.body_velocities(tree.end, qvel)
-    state = State(time, position, tree.quaternions(tree.end), u, np.zeros(stepper.table.law.size))
+    # angles are taken within half a turn of the reference
+    state = State(time, position, tree.quaternions(tree.end), u, stepper.table.at_reference)
     state.coordinate = stepper.table.evaluate(
         state.position, state.quaternion, state.rotation, state.coordinate
     )[0]

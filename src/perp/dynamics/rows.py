@@ -110,6 +110,11 @@ class JointRows:
             value = min(max(value, -motor.force_limit), motor.force_limit)
         self.parameters[self.motor_row[m], RATE if motor.kind is MotorKind.VELOCITY else TARGET] = value
 
+    @property
+    def at_reference(self) -> np.ndarray:
+        """Values of the rows where both frames of every joint coincide, shape (rows,): angles begin there."""
+        return -self.geometry[:, 24] * self.geometry[:, 23]
+
     def known_coordinate(self, model: Model, joint: int, values: np.ndarray) -> float | None:
         """A joint's coordinate with its whole turns, from any of its rows that carries it; None without."""
         lines = np.flatnonzero((self.joint == joint) & (self.law != HOLD))

@@ -118,7 +118,7 @@ def _transform(node: ET.Element) -> np.ndarray:
         else:
             axis, angle = x[:3] / np.linalg.norm(x[:3]), np.radians(x[3])
             cross = np.cross(np.eye(3), axis)
-            step[:3, :3] = np.eye(3) - np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+            step[:3, :3] = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
         total = total @ step
     return total
 

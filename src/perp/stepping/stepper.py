@@ -88,7 +88,7 @@ class Stepper:
 
     def initial_state(self) -> State:
         """The model's starting state."""
-        start = State.of(self.model, np.zeros(self.table.law.size))
+        start = State.of(self.model, self.table.at_reference)
         start.coordinate = self.table.evaluate(
             start.position, start.quaternion, start.rotation, start.coordinate
         )[0]
