@@ -15,12 +15,12 @@ from scene_features import FEATURES, verdict
 
 import perp
 from perp.formulations.registry import Formulation, all_formulations
-from perp.solvers.registry import SolverInfo, SolverMismatch, all_solvers
+from perp.solvers.listing import FAMILIES
+from perp.solvers.registry import SolverInfo, SolverMismatch
 from perp.solvers.solve import find_route
 
 PAGE = Path(__file__).parents[1] / "capabilities.md"
 DIRECT, THROUGH, NO = "●", "○", ""
-FAMILIES = ("auto", "pivoting", "projection", "newton", "interior", "splitting", "external")
 
 
 def symmetric(n: int) -> np.ndarray:
@@ -87,9 +87,8 @@ def solvers_taking(formulation: Formulation) -> list[SolverInfo]:
 
 
 def in_order() -> list[SolverInfo]:
-    """Every solver of perp, ours first."""
-    known = [info for info in all_solvers().values() if info.family in FAMILIES]
-    return sorted(known, key=lambda info: (FAMILIES.index(info.family), info.name))
+    """Every solver that comes with perp, ours first."""
+    return [info for info in perp.solvers() if info.family in (*FAMILIES, "external")]
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

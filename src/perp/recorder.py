@@ -38,15 +38,23 @@ class Recorder:
         simulation: What is recorded; call `add` after each of its steps.
         path: A file to write to; None keeps all of it in memory.
         force: Replace an existing file.
+        goal: How long the run is to last, for whoever goes on with it [s].
     """
 
-    def __init__(self, simulation: Simulation, path: PathName | None = None, *, force: bool = False) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        path: PathName | None = None,
+        *,
+        force: bool = False,
+        goal: float = 0.0,
+    ) -> None:
         self._simulation = simulation
         self._records: list[StepRecord] = []
         self._states: list[State] = []
         self._controls: list[np.ndarray] = []
-        self._written = 0
         self._since = monotonic()
+        self._goal = goal
         self._about = describe(simulation)
         self._start = _start_of(simulation)
         self._file = None
@@ -64,11 +72,11 @@ class Recorder:
             self._append({}, "before the first step")
 
     @classmethod
-    def going_on(cls, simulation: Simulation, path: PathName) -> Self:
+    def going_on(cls, simulation: Simulation, path: PathName, *, goal: float = 0.0) -> Self:
         """Goes on with a file that ends where the simulation is."""
         from perp.files.recordings import RecordingFile
 
-        out = cls(simulation)
+        out = cls(simulation, goal=goal)
         out._file = RecordingFile.resume(path)
         return out
 
@@ -81,8 +89,7 @@ class Recorder:
         self._records.append(record)
         self._states.append(self._simulation.state)
         self._controls.append(self._simulation.control.copy())
-        waiting = len(self._records) - self._written
-        if self._file and (waiting >= CHUNK_STEPS or monotonic() - self._since > CHUNK_SECONDS):
+        if self._file and (len(self._records) >= CHUNK_STEPS or monotonic() - self._since > CHUNK_SECONDS):
             self.flush()
 
     def flush(self) -> None:
@@ -116,7 +123,8 @@ class Recorder:
 
     def _append(self, tables: Tables, when: str) -> None:
         if self._file is not None:
-            self._file.append(tables, self._simulation.snapshot(), when=when)
+            state = {**self._simulation.snapshot(), "goal": np.array(self._goal)}
+            self._file.append(tables, state, when=when)
 
     def _tables(self) -> Tables:
         model, records = self._simulation.model, self._records
@@ -139,6 +147,7 @@ class Recorder:
         contacts = {
             "force": np.concatenate([record.contact_forces() for record in records]),
             "state": np.concatenate([record.sticking for record in records]),
+            "slip": np.concatenate([record.slip for record in records]),
         }
         for name in CONTACT_COLUMNS:
             if name not in contacts:
@@ -148,10 +157,6 @@ class Recorder:
 
 def describe(simulation: Simulation) -> dict[str, Any]:
     """What a recording says about its run: names, settings and versions."""
-    from importlib.metadata import version
-
-    import perp
-
     model = simulation.model
     return {
         "body_names": list(model.body_names),
@@ -161,12 +166,19 @@ def describe(simulation: Simulation) -> dict[str, Any]:
         "coordinates": str(simulation.coordinates),
         "settings": json.loads(json.dumps(asdict(simulation.stepper.settings), default=str)),
         "report": [list(line) for line in model.report.ignored],
-        "versions": {
-            "perp": perp.__version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("numpy", "scipy", "numba", "mujoco-core")},
-        },
+        "versions": versions(),
     }
+
+
+def versions() -> dict[str, str]:
+    """What the bits of a run depend on."""
+    from importlib.metadata import version
+
+    import perp
+
+    packages = ("numpy", "scipy", "numba", "mujoco-core")
+    machine = {"python": platform.python_version(), "machine": platform.machine()}
+    return {"perp": perp.__version__, **machine, **{name: version(name) for name in packages}}
 
 
 def _start_of(simulation: Simulation) -> dict[str, Any]:

@@ -21,6 +21,9 @@ from perp.scenes.model import find
 
 __all__ = ["PHASES", "ContactRows", "Recording"]
 
+# Friction within this share of its limit counts as sliding.
+_AT_THE_LIMIT = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class ContactRows:
@@ -30,7 +33,7 @@ class ContactRows:
         body, geom: Indices of both sides, −1 for the world, shape (contacts, 2).
         point: [m]. frame: normal (first to second) and two tangents as rows. force: [N].
         gap: [m]. friction: Two sliding coefficients and a rolling one [m].
-        state: −1 open, 0 slipping, 1 sticking.
+        state: −1 open, 0 slipping, 1 sticking. slip: Sliding speed [m/s].
     """
 
     body: np.ndarray
@@ -41,6 +44,7 @@ class ContactRows:
     gap: np.ndarray
     friction: np.ndarray
     state: np.ndarray
+    slip: np.ndarray
 
 
 @dataclass(eq=False, repr=False)
@@ -73,6 +77,7 @@ class Recording:
         contact_point, contact_frame: [m]; normal (first body to second) and tangents as rows.
         contact_force: Of the first body on the second in the world, shape (…, 3) [N].
         contact_gap: [m]. contact_friction: Shape (…, 3). contact_state: −1 open, 0 slip, 1 stick.
+        contact_slip: Sliding speed [m/s].
         about: Settings and versions of the run.
         snapshot: The whole state after the last step, for `Simulation.restore`; empty when not kept.
         records, states: What each step returned, for a run of this process; empty when read from a file.
@@ -121,6 +126,7 @@ class Recording:
     contact_gap: np.ndarray
     contact_friction: np.ndarray
     contact_state: np.ndarray
+    contact_slip: np.ndarray
     about: dict[str, Any] = field(default_factory=dict)
     snapshot: dict[str, np.ndarray] = field(default_factory=dict)
     records: list[Any] = field(default_factory=list)
@@ -238,19 +244,16 @@ class Recording:
         rows = slice(self.contact_start[i], self.contact_start[i + 1])
         return ContactRows(*(getattr(self, f"contact_{part.name}")[rows] for part in fields(ContactRows)))
 
-    def slip_speed(self) -> np.ndarray:
-        """Speed at which the sides of each contact slide, shape (contacts of all steps,) [m/s]."""
-        step = np.repeat(np.arange(len(self)), self.contact_count)
-        relative = np.zeros((step.size, 3))
-        for side, sign in ((0, -1.0), (1, 1.0)):
-            moves = np.flatnonzero(self.contact_body[:, side] >= 0)
-            row, body = step[moves], self.contact_body[moves, side]
-            centre = self.positions[row, body] + turn(self.quaternions[row, body], self.centres[body])
-            motion = self.velocities[row, body]
-            arm = self.contact_point[moves] - centre
-            relative[moves] += sign * (motion[:, :3] + np.cross(motion[:, 3:], arm))
-        along = np.einsum("ctk,ck->ct", self.contact_frame[:, 1:], relative)
-        return np.linalg.norm(along, axis=1)
+    def creep(self) -> np.ndarray:
+        """Slip of contacts whose friction is below its limit, where Coulomb allows none, shape (…,) [m/s].
+
+        Zero for the other contacts, of which some slide because they must.
+        """
+        force = np.einsum("crk,ck->cr", self.contact_frame, self.contact_force)
+        limit = np.maximum(self.contact_friction[:, :2], np.finfo(float).tiny)
+        used = np.hypot(force[:, 1] / limit[:, 0], force[:, 2] / limit[:, 1])
+        holds = used < (1.0 - _AT_THE_LIMIT) * force[:, 0]
+        return np.where(holds, self.contact_slip, 0.0)
 
     def _tables(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         steps = {name: getattr(self, name) for name in STEP_COLUMNS}

@@ -48,6 +48,7 @@ CONTACT_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
     "gap": ((), _NUMBER),
     "friction": ((3,), _NUMBER),
     "state": ((), _WHOLE),
+    "slip": ((), _NUMBER),
 }
 
 

@@ -22,7 +22,8 @@ from perp.scenes.model import find
 from perp.simulation_arguments import Coordinates, number, positive, step_count, step_settings
 from perp.simulation_start import go_to_keyframe, load_for
 from perp.snapshots import restore_snapshot, take_snapshot
-from perp.stepping import Level, ReducedStepper, Stepper, StepRecord, StepSettings
+from perp.stepping import Level, ReducedStepper, StepFailed, Stepper, StepRecord, StepSettings
+from perp.stepping.travel import check_travel
 
 if TYPE_CHECKING:
     from perp.files.reading import PathName
@@ -99,8 +100,15 @@ class Simulation:
         """
         if control is not None:
             self.set_control(control)
-        self.state, self._last = self.stepper.step(self.state, self.step_size, self._wrench)
-        return self._last
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported below
+            state, record = self.stepper.step(self.state, self.step_size, self._wrench)
+        try:
+            check_travel(self.model, self.state, state, record)
+        except StepFailed:
+            self.stepper.forget()
+            raise
+        self.state, self._last = state, record
+        return record
 
     def run(
         self, seconds: float, control: Any = None, *, out: PathName | None = None, force: bool = False
@@ -121,7 +129,7 @@ class Simulation:
         from perp.recording import Recording
 
         count = step_count(seconds, self.step_size)
-        recorder = Recorder(self, out, force=force)
+        recorder = Recorder(self, out, force=force, goal=seconds)
         try:
             for _ in range(count):
                 recorder.add(self.step(control))
@@ -176,6 +184,17 @@ class Simulation:
         other._wrench, other._control = self.wrench, self.control
         other.restore(self.snapshot())
         return other
+
+    @classmethod
+    def resume(cls, path: PathName) -> Simulation:
+        """The simulation at the end of a recording: it goes on to the same bits as one never stopped.
+
+        Raises:
+            FileError: The file is no recording, or its scene was built in Python.
+        """
+        from perp.resuming import simulation_of
+
+        return simulation_of(path)
 
     def reset(self, *, keyframe: str | int | None = None) -> None:
         """Back to the start of the scene, or to one of its keyframes, with no memory of earlier steps.

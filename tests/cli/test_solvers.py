@@ -52,3 +52,16 @@ def test_a_missing_package_is_listed_with_the_command_that_adds_it(run, absent_s
 
 def test_a_missing_package_is_refused_by_solve(run, lcp: Path, absent_solver: None) -> None:
     run("solve", lcp, "--solver", "absent").assert_refused("pip install nowhere")
+
+
+def test_ours_come_first_and_vendors_reach_a_contact_file_through_a_formulation(run, contact: Path) -> None:
+    listed = run("solvers", contact, "--json").json()
+    families = [info["family"] for info in listed]
+    assert families[0] == "auto"
+    assert "external" not in families[: families.index("external")]
+    assert set(families[families.index("external") :]) == {"external"}
+    [clarabel] = [info for info in listed if info["name"] == "clarabel"]
+    assert clarabel["formulation"] == "dual_fixed_point"
+    [newton] = [info for info in listed if info["name"] == "newton"]
+    assert newton["formulation"] is None
+    assert "dual_fixed_point" in run("solvers", contact).out

@@ -83,3 +83,13 @@ def test_friction_and_rows_follow_condim() -> None:
     )
     smooth, _, _ = find(text, 0.01)
     assert smooth.rows.tolist() == [1]
+
+
+def test_contacts_found_earlier_stay_as_they_were() -> None:
+    model = load_scene(library.sphere_on_plane())
+    finder, R = MujocoFinder(model), np.eye(3)[None]
+    first = finder.find(model.position, R, np.full(1, 1.0))
+    before = [np.array(x) for x in (first.point, first.frame, first.gap, first.friction)]
+    finder.find(model.position + np.array([0.3, 0.1, 0.02]), R, np.full(1, 1.0))
+    after = (first.point, first.frame, first.gap, first.friction)
+    assert all(np.array_equal(x, y) for x, y in zip(before, after, strict=True))

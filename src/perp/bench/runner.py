@@ -18,7 +18,7 @@ from perp.bench.sets.base import TestSet
 from perp.comparison.processes import WorkerLost, WorkerProcess
 from perp.problems.errors import SolverError
 from perp.solvers import registry
-from perp.solvers.solve import can_take
+from perp.solvers.listing import can_take
 
 # Seconds on top of a solve's own limit before its process is ended: converting and judging are not in it.
 GRACE = 10.0

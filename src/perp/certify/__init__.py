@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from perp.certify.certificate import Certificate, not_proved
-from perp.problems import LCP, BoxedLCP, Problem, Solution, SolverMismatch, SolverMissing
+from perp.problems import LCP, BoxedLCP, Problem, ProblemError, Solution, SolverMismatch, SolverMissing
 
 # Rows up to which rational arithmetic is tried: 150 rows take seconds, and cost grows with the fourth power.
 LARGEST_EXACT = 150
@@ -33,6 +33,7 @@ def certify(problem: Problem, solution: Solution, *, method: str = "auto") -> Ce
     Raises:
         SolverMissing: python-flint is not installed.
         SolverMismatch: The problem is of another kind.
+        ProblemError: The solution is no answer of `perp.solve`.
     """
     from importlib.util import find_spec
 
@@ -42,6 +43,11 @@ def certify(problem: Problem, solution: Solution, *, method: str = "auto") -> Ce
         raise SolverMismatch(f"certify takes LCP and BoxedLCP, not {type(problem).__name__}")
     if method not in ("auto", "exact", "interval"):
         raise SolverMismatch(f"method {method!r}: auto, exact or interval")
+    if not isinstance(solution, Solution):
+        raise ProblemError(
+            f"solution is of type {type(solution).__name__}: an answer of perp.solve is needed, because "
+            "a proof starts from its active set or its certificate"
+        )
     if solution.z.shape != (problem.size,):
         raise SolverMismatch(f"the solution has {solution.z.size} rows, the problem {problem.size}")
     if not solution.solved and solution.info.get("certificate") is not None:

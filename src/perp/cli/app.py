@@ -38,8 +38,13 @@ COMMANDS = {
     "solvers": "List the solvers, what each takes, and how to get those that are missing.",
     "residual": "Measure an answer, wherever it came from.\n\nExit code 0: within tol, 1: not, 2: bad input.",
     "convert": "Write a problem in another file format; the suffix decides which.",
+    "simulate": "Run a scene, record it, and say what the run is worth.\n\n"
+    "Exit code 0: all steps taken, 1: a step failed, 2: bad input.",
+    "info": "Say what is in a recording.",
+    "plot": "Draw a recording: energy, residual, contact forces, stick and slip, time.",
     "compare": "Solve one problem in every formulation with every solver.\n\n"
     "Exit code 0: the table was made, whatever is in it; 2: bad input.",
+    "view": "Replay a recording in the browser, or write it as one html file that plays offline.",
     "bench": "Run solvers over test sets, and report what came out.",
 }
 for command, text in COMMANDS.items():

@@ -12,6 +12,7 @@ from perp.cli.exit_codes import ExitCode
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from perp.problems import Problem
     from perp.solvers.registry import SolverInfo
 
 
@@ -34,37 +35,49 @@ def solvers(file: Path | None = None, /, *, json: Annotated[bool, Parameter(nega
         title = f"Solvers for {file} ({problem_words(problem_facts(problem, file))})"
     with progress("Looking for installed solvers"):
         found = perp.solvers(problem)
+    through = [_through(info, problem) for info in found]
     if json:
-        print_json([_facts(info) for info in found])
+        print_json([_facts(info, way) for info, way in zip(found, through, strict=True)])
     else:
-        show(_table(found, title))
+        show(_table(found, through, title, of_file=problem is not None))
     return ExitCode.SOLVED
 
 
-def _facts(info: SolverInfo) -> dict[str, Any]:
+def _through(info: SolverInfo, problem: Problem | None) -> str | None:
+    """The formulation through which a solver takes the problem; None where it takes it as it is."""
+    from perp.solvers.solve import find_route
+
+    route = None if problem is None else find_route(problem, info)
+    return None if route is None else route.name
+
+
+def _facts(info: SolverInfo, through: str | None) -> dict[str, Any]:
     return {
         "name": info.name,
         "family": info.family,
         "takes": [kind.__name__ for kind in info.takes],
+        "formulation": through,
         "summary": info.summary,
         "available": info.available,
         "reason": info.reason,
     }
 
 
-def _table(found: list[SolverInfo], title: str) -> Table:
+def _table(found: list[SolverInfo], through: list[str | None], title: str, *, of_file: bool) -> Table:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("name", no_wrap=True)
     table.add_column("family", no_wrap=True, style="dim")
-    table.add_column("takes")
+    # of a file it is known that they take it: what matters is how
+    table.add_column("formulation" if of_file else "takes")
     table.add_column("what it is", ratio=1)
-    for info in found:
+    for info, way in zip(found, through, strict=True):
         name = Text(info.name, style="bold green" if info.available else "yellow")
         summary = Text(info.summary)
         if not info.available:
             summary.append(f" Missing: {info.reason}", style="yellow")
-        table.add_row(name, info.family, ", ".join(kind.__name__ for kind in info.takes), summary)
+        takes = way or "" if of_file else ", ".join(kind.__name__ for kind in info.takes)
+        table.add_row(name, info.family, takes, summary)
     return table

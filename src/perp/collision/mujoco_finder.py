@@ -148,7 +148,8 @@ class MujocoFinder:
             geom, body = geom[keep], body[keep]
         else:
             keep = slice(None)
-        frame = found.frame[keep].reshape(-1, 3, 3)
+        # copies: mujoco writes the contacts of the next step to the same memory
+        frame = np.array(found.frame[keep]).reshape(-1, 3, 3)
         dim = found.dim[keep]
         friction = found.friction[keep][:, [0, 1, 3]]
         if self._has_axes:
@@ -161,9 +162,9 @@ class MujocoFinder:
         return Contacts(
             geom=geom,
             body=body,
-            point=np.ascontiguousarray(found.pos[keep]),
-            frame=np.ascontiguousarray(frame),
-            gap=np.ascontiguousarray(found.dist[keep]),
+            point=np.array(found.pos[keep]),
+            frame=frame,
+            gap=np.array(found.dist[keep]),
             rows=np.where(dim == 1, 1, np.where(dim == 6, 5, 3)),
             friction=np.ascontiguousarray(friction),
             restitution=model.geom_restitution[geom].max(axis=1) if geom.size else np.zeros(0),

@@ -13,12 +13,10 @@ is a `FileError` that names it.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from perp.files.arrays import open_archive
-from perp.files.reading import PathName, read_start, read_text, refusals
+from perp.files.reading import PathName, as_path, read_start, read_text, refusals
 from perp.files.solutions import load_solution, save_solution
 from perp.problems import FileError, Problem
 from perp.problems.validation import vector
@@ -71,7 +69,7 @@ def save(problem: Problem, path: PathName) -> None:
     """
     from perp.files import fclib_write, npz
 
-    suffix = Path(path).suffix.lower()
+    suffix = as_path(path).suffix.lower()
     if suffix == ".npz":
         npz.write_problem(problem, path)
     elif suffix in _FCLIB_SUFFIXES:

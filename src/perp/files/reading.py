@@ -50,6 +50,18 @@ class Budget:
         self.left -= size
 
 
+def as_path(path: PathName) -> Path:
+    """A path that somebody gave.
+
+    Raises:
+        FileError: It is none.
+    """
+    try:
+        return Path(path)
+    except TypeError:
+        raise FileError(repr(path), f"is no path but of type {type(path).__name__}") from None
+
+
 @contextmanager
 def open_regular(path: PathName) -> Iterator[tuple[BinaryIO, int]]:
     """Open an ordinary file for reading, with its size in bytes.
@@ -59,7 +71,7 @@ def open_regular(path: PathName) -> Iterator[tuple[BinaryIO, int]]:
     """
     try:
         # Asked before opening: to open a pipe would wait for a writer, and a device has no end.
-        mode = Path(path).stat().st_mode
+        mode = as_path(path).stat().st_mode
         if not stat.S_ISREG(mode):
             raise FileError(path, "is a directory" if stat.S_ISDIR(mode) else "is not an ordinary file")
         descriptor = os.open(path, os.O_RDONLY)

@@ -44,6 +44,7 @@ class RecordingFile:
 
     def __init__(self, path: Path, stream: JournalFile, file: Any) -> None:
         self.path, self._stream, self._file = path, stream, file
+        self._whole = True
 
     @classmethod
     def create(
@@ -118,6 +119,9 @@ class RecordingFile:
         Raises:
             FileError: There is no room, or the disk fails; the file holds everything up to the last append.
         """
+        if not self._whole:
+            return
+        self._whole = False  # until all of it is written: what an interruption leaves is never committed
         for table, columns in tables.items():
             for name, rows in columns.items():
                 dataset = self._file[table][name]
@@ -126,6 +130,7 @@ class RecordingFile:
                 dataset[before:] = _storable(rows)
         _replace(self._file.require_group("snapshot"), snapshot)
         self._commit(when)
+        self._whole = True
 
     def close(self) -> None:
         """Close the file; what was not appended is lost."""
@@ -168,8 +173,10 @@ class RecordingFile:
             ) from error
 
 
-def read_recording(path: PathName) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
-    """Everything in a recording: what it is about, and its arrays by group.
+def read_recording(
+    path: PathName, only: tuple[str, ...] = ()
+) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
+    """What a recording is about, and its arrays by group: all of them, or `only` some groups.
 
     Raises:
         FileError: It cannot be read, or is no recording.
@@ -186,7 +193,7 @@ def read_recording(path: PathName) -> tuple[dict[str, Any], dict[str, dict[str, 
             groups = {
                 name: {key: _read(path, f"{name}/{key}", data) for key, data in _members(group)}
                 for name, group in _members(file)
-                if isinstance(group, h5py.Group)
+                if isinstance(group, h5py.Group) and (not only or name in only)
             }
     except FileError:
         raise

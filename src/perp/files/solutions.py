@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from perp.files.arrays import NPY_MAGIC, open_archive, read_npy, write_archive
 from perp.files.dat_words import numbers
-from perp.files.reading import Budget, PathName, open_regular, read_start, read_text, reason, refusals
+from perp.files.reading import (
+    Budget,
+    PathName,
+    as_path,
+    open_regular,
+    read_start,
+    read_text,
+    reason,
+    refusals,
+)
 from perp.files.writing import replacing
 from perp.problems import ContactSolution, FileError, ProblemError, Solution
 from perp.problems.validation import check_finite
@@ -30,7 +38,7 @@ def save_solution(solution: Solution, path: PathName) -> None:
     Raises:
         FileError: The suffix is none of these, or the path cannot be written.
     """
-    suffix = Path(path).suffix.lower()
+    suffix = as_path(path).suffix.lower()
     if suffix == ".npz":
         fields = {name: np.asarray(value) for name, value in _fields(solution).items()}
         write_archive(path, fields)

@@ -45,6 +45,15 @@ def clip(x, lo, hi):
 
 
 @njit(cache=True)
+def bounds_at(low, high, j, z):
+    """The bounds of a row whose bounds follow row j, or its own for j = −1."""
+    if j < 0:
+        return low, high
+    factor = max(z[j], 0.0)
+    return low * factor, high * factor
+
+
+@njit(cache=True)
 def boxed_natural_map(lo, hi, limiting_row, d, z, w, out):
     """F_i = d_i z_i − clip(d_i z_i − w_i, d_i lo_i, d_i hi_i), bounds scaled by their limiting row.
 
@@ -52,12 +61,7 @@ def boxed_natural_map(lo, hi, limiting_row, d, z, w, out):
     in the round-off of a large z_i, and call any large z a solution.
     """
     for i in range(z.size):
-        low, high = lo[i], hi[i]
-        j = limiting_row[i]
-        if j >= 0:
-            factor = max(z[j], 0.0)
-            low *= factor
-            high *= factor
+        low, high = bounds_at(lo[i], hi[i], limiting_row[i], z)
         out[i] = clip(w[i], d[i] * (z[i] - high), d[i] * (z[i] - low))
 
 

@@ -46,6 +46,7 @@ def compile_scene(scene: Any) -> tuple[Any, Lines]:
     if isinstance(scene, mujoco.MjModel):
         return scene, []
     lines: Lines = []
+    spec = None
     try:
         spec, lines = (scene.copy(), lines) if isinstance(scene, mujoco.MjSpec) else _parse(mujoco, scene)
         spec.memory = max(spec.memory, ROOM)
@@ -53,7 +54,23 @@ def compile_scene(scene: Any) -> tuple[Any, Lines]:
     except ValueError as error:
         if isinstance(error, SceneError):
             raise
-        raise SceneError(f"the scene cannot be compiled: {error}") from None
+        reason = " ".join(str(error).split())
+        raise SceneError(f"{_called(scene)} cannot be compiled: {reason}{_asset(spec, reason)}") from None
+
+
+def _asset(spec: Any, reason: str) -> str:
+    """The element whose file a message of mujoco's compiler is about."""
+    for kind in ("mesh", "hfield", "texture") if spec is not None else ():
+        for element in getattr(spec, f"{kind}s" if kind != "mesh" else "meshes"):
+            if element.file and element.file in reason:
+                return f" (of {kind} {element.name or Path(element.file).stem!r})"
+    return ""
+
+
+def _called(scene: Any) -> str:
+    """How a message calls a scene: by its file, where it has one."""
+    named = isinstance(scene, str | Path) and not str(scene).lstrip().startswith("<")
+    return f"{scene}:" if named else "the scene"
 
 
 def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from perp.problems.validation import freeze
 from perp.scenes.engine import engine
-from perp.scenes.mjcf import load_scene
-from perp.scenes.model import ImportReport, Model, SceneError
+from perp.scenes.model import Model, SceneError
 
 _NAME = "stored.mjb"
 
@@ -25,29 +23,37 @@ def store_scene(model: Model) -> dict[str, np.ndarray]:
         "compiled": compiled,
         "restitution": model.geom_restitution,
         "friction_axis": model.friction_axis,
-        "counts": np.array([model.body_count, len(model.joints), len(model.motors)]),
+        "counts": _counts(model),
     }
 
 
-def stored_scene(arrays: Mapping[str, np.ndarray], report: ImportReport) -> Model:
-    """The model that `store_scene` stored.
+def compiled_scene(arrays: Mapping[str, np.ndarray]) -> Any:
+    """The mujoco model of a stored scene.
 
     Raises:
-        SceneError: mujoco cannot read it (another version wrote it), or parts were added in Python.
+        SceneError: mujoco cannot read it: another version wrote it.
     """
     mujoco = engine()
 
     try:
         content = {_NAME: arrays["compiled"].tobytes()}
-        shapes = mujoco.MjModel.from_binary_path(_NAME, assets=content)
+        return mujoco.MjModel.from_binary_path(_NAME, assets=content)
     except ValueError as error:
-        raise SceneError(f"the stored scene cannot be read by mujoco {mujoco.__version__}: {error}") from None
-    model = load_scene(shapes)
-    if [model.body_count, len(model.joints), len(model.motors)] != arrays["counts"].tolist():
-        raise SceneError("joints or motors were added to the scene in Python: build it again and use restore")
-    return replace(
-        model,
-        geom_restitution=freeze(arrays["restitution"]),
-        friction_axis=freeze(arrays["friction_axis"]),
-        report=report,
-    )
+        raise SceneError(f"mujoco {mujoco.__version__} cannot read the stored scene: {error}") from None
+
+
+def check_complete(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
+    """Whether a model made from a stored scene is the one that was stored.
+
+    Raises:
+        SceneError: Something had been added to it in Python.
+    """
+    if (_counts(model) != arrays["counts"]).any() or (model.friction_axis != arrays["friction_axis"]).any():
+        raise SceneError(
+            "joints, motors or friction axes had been added to the scene in Python: "
+            "build it again and use restore(recording.snapshot)"
+        )
+
+
+def _counts(model: Model) -> np.ndarray:
+    return np.array([model.body_count, len(model.joints), len(model.motors)])

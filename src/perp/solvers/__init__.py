@@ -7,8 +7,9 @@ from types import ModuleType
 
 from perp.problems import Problem
 from perp.solvers.attempt import Attempt, Control
+from perp.solvers.listing import solvers
 from perp.solvers.registry import NoOptions, Package, SolverInfo, register, unregister
-from perp.solvers.solve import solve, solvers
+from perp.solvers.solve import solve
 from perp.solvers.solve_many import solve_many
 
 __all__ = [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -12,7 +14,11 @@ from perp.formulations.contact_as_boxed import not_scalar, rows_of
 from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.boxed_kernels import boxed_natural_map, dense_slack, sparse_slack
 from perp.problems.validation import Matrix, Vector, freeze, is_sparse
+from perp.solvers.attempt import Attempt, Control
+from perp.solvers.registry import Algorithm, NoOptions, register
+from perp.solvers.unsatisfiable_row import explained
 
+RowProblem = LCP | BoxedLCP | ContactProblem
 # Entries that differ by less than this fraction of the largest one are symmetric up to round-off.
 SYMMETRY_TOLERANCE = 1e-12
 
@@ -90,7 +96,7 @@ class Rows:
         return np.clip(z, *self.bounds(z)) if self.follows else z
 
 
-def rows_of_problem(problem: LCP | BoxedLCP | ContactProblem) -> Rows:
+def rows_of_problem(problem: RowProblem) -> Rows:
     """The rows of a problem; a contact problem in dynamics form has its W formed."""
     if isinstance(problem, ContactProblem):
         lo, hi, index = rows_of(problem.sets)
@@ -102,12 +108,31 @@ def rows_of_problem(problem: LCP | BoxedLCP | ContactProblem) -> Rows:
     return Rows(problem.M, problem.q, problem.lo, problem.hi, none, problem.column_scale)
 
 
-def refuses_cones(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
+def register_rows(
+    name: str, *, summary: str, refuses: Callable[[Any], str | None], options: type = NoOptions
+) -> Callable[[Algorithm], Algorithm]:
+    """`register` for solvers of rows.
+
+    They take the same types, and where a single row shows why nothing could be found, it explains a failure.
+    """
+
+    def decorate(algorithm: Algorithm) -> Algorithm:
+        @wraps(algorithm)
+        def run(problem: RowProblem, control: Control, settings: Any) -> Attempt:
+            return explained(problem, algorithm(problem, control, settings))
+
+        takes = (LCP, BoxedLCP, ContactProblem)
+        return register(name, takes=takes, summary=summary, refuses=refuses, options=options)(run)
+
+    return decorate
+
+
+def refuses_cones(problem: RowProblem) -> str | None:
     """For solvers of every boxed problem: contact problems must consist of single rows."""
     return not_scalar(problem) if isinstance(problem, ContactProblem) else None
 
 
-def refuses_following(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
+def refuses_following(problem: RowProblem) -> str | None:
     """For solvers of boxes that stay where they are."""
     if isinstance(problem, ContactProblem):
         if (problem.sets.dimension > 1).any():
@@ -117,7 +142,7 @@ def refuses_following(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
     return None
 
 
-def refuses_nonsymmetric(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
+def refuses_nonsymmetric(problem: RowProblem) -> str | None:
     """For solvers of convex quadratic programs over boxes."""
     objection = refuses_following(problem)
     if objection is None and not is_symmetric(

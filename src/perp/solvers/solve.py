@@ -83,8 +83,7 @@ def solve(
         SolverError: Unknown solver, one that cannot take the problem, one that is not installed, bad options.
     """
     began = perf_counter()
-    if not isinstance(problem, Problem):
-        raise ProblemError(f"{type(problem).__name__} is not a problem: LCP, BoxedLCP, MCP or ContactProblem")
+    check_problem(problem)
     _check_limits(tol, max_iterations, time_limit)
     info = registry.find(solver)
     settings = registry.read_options(info, options)
@@ -177,6 +176,12 @@ def _is_final(attempt: Attempt, control: Control) -> bool:
     )
 
 
+def check_problem(problem: Any) -> None:
+    """Raises `ProblemError` for anything but a problem."""
+    if not isinstance(problem, Problem):
+        raise ProblemError(f"{type(problem).__name__} is not a problem: LCP, BoxedLCP, MCP or ContactProblem")
+
+
 def _check_limits(tol: float, max_iterations: int | None, time_limit: float | None) -> None:
     if not (isinstance(tol, (int, float, np.floating)) and tol > 0 and math.isfinite(tol)):
         raise ProblemError(f"tol = {tol!r}: a positive number is needed")
@@ -220,7 +225,7 @@ def find_route(problem: Problem, info: SolverInfo, name: str | None = None) -> F
             ):
                 return candidate
         raise registry.mismatch(info, problem, objection)
-    chosen = find_formulation(name)
+    chosen = find_formulation(name) if isinstance(name, str) else None
     if chosen is None:
         raise registry.UnknownSolver(registry.unknown("formulation", name, list(all_formulations())))
     objection = chosen.objection(problem)
@@ -281,26 +286,3 @@ def _conclude(
         info=attempt.info,
         message=attempt.message,
     )
-
-
-def solvers(problem: Problem | None = None) -> list[SolverInfo]:
-    """Every solver, or those that can take `problem` (as it is or through a formulation), sorted by family.
-
-    Solvers that are not installed are listed too: `available` is False and `reason` has the command to run.
-    """
-    listed = sorted(registry.all_solvers().values(), key=lambda info: (info.family, info.name))
-    if problem is None:
-        return listed
-    return [info for info in listed if can_take(info, problem)]
-
-
-def can_take(info: SolverInfo, problem: Problem) -> bool:
-    """Whether a solver takes a problem, as it is or through a formulation."""
-    try:
-        route = find_route(problem, info)
-    except registry.SolverMismatch:
-        return False
-    return route is None or info.objection(route.build(problem).problem) is None
-
-
-__all__ = ["solve", "solvers"]

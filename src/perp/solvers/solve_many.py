@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from perp.problems import NotSolved, Problem, Solution
+from perp.problems import NotSolved, Problem, ProblemError, Solution
 from perp.solvers.solve import solve
 
 
@@ -38,7 +38,10 @@ def solve_many(
     Raises:
         NotSolved: As in `solve`, after all problems were tried.
     """
-    listed = list(problems)
+    try:
+        listed = list(problems)
+    except TypeError:
+        raise ProblemError(f"{type(problems).__name__} holds no problems: a list of them is needed") from None
     count = max(1, min(_cores() if threads is None else threads, len(listed)))
     # neighbours in the list go to one thread in turn: a chunk is long enough for its own bookkeeping not to
     # matter

@@ -52,6 +52,7 @@ class StepRecord:
         contact_impulse: In the contact frames, shape (rows of contacts,) [N s].
         contact_first: First of those rows for each contact.
         sticking: −1 open, 0 slipping, 1 sticking, per contact.
+        slip: Sliding speed of each contact [m/s].
         joint_impulse: Of every joint and motor row [N s, N m s].
         times: Seconds of wall time for collision, assembly, solve, finish.
     """
@@ -79,6 +80,7 @@ class StepRecord:
     contact_impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))
     contact_first: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     sticking: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    slip: np.ndarray = field(default_factory=lambda: np.zeros(0))
     joint_impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))
     times: dict[str, float] = field(default_factory=dict)
 

@@ -282,9 +282,20 @@ class Stepper:
             contact_impulse=outcome.impulse[m:].copy(),
             contact_first=system.first - m,
             sticking=_sticking(system, outcome),
+            slip=_slip(system, outcome),
             joint_impulse=outcome.impulse[:m].copy(),
             times=times,
         )
+
+
+def _slip(system: StepSystem, outcome: Outcome) -> np.ndarray:
+    """Speed at which the two sides of each contact slide on each other, shape (contacts,) [m/s]."""
+    rough = system.contacts.rows >= 3
+    velocity = system.row_velocity(outcome.velocity)
+    slip = np.zeros(system.contacts.count)
+    first = system.first[rough]
+    slip[rough] = np.hypot(velocity[first + 1], velocity[first + 2])
+    return slip
 
 
 def _sticking(system: StepSystem, outcome: Outcome) -> np.ndarray:
@@ -292,11 +303,6 @@ def _sticking(system: StepSystem, outcome: Outcome) -> np.ndarray:
 
     By the sliding speed, as single forces need not be unique.
     """
-    contacts = system.contacts
-    rough = contacts.rows >= 3
-    velocity = system.row_velocity(outcome.velocity)
-    slip = np.zeros(contacts.count)
-    first = system.first[rough]
-    slip[rough] = np.hypot(velocity[first + 1], velocity[first + 2])
-    stays = rough & (slip <= _NO_SLIP * system.speed_scale)
+    rough = system.contacts.rows >= 3
+    stays = rough & (_slip(system, outcome) <= _NO_SLIP * system.speed_scale)
     return np.where(outcome.impulse[system.first] > 0, np.where(stays, 1, 0), -1)

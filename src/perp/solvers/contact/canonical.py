@@ -74,7 +74,7 @@ def _sparse_of_dense(W):
 
 
 @njit(cache=True, nogil=True)
-def _canonical_sets(kind, start, a, b, length):
+def canonical_sets(kind, start, a, b, length):
     """Bounds, coefficients and scales of every constraint."""
     count = kind.size
     low, high = np.zeros(count), np.zeros(count)
@@ -147,7 +147,7 @@ def _block_pattern(indices, indptr, start, owner):
 def build(data, indices, indptr, q, kind, start, a, b, length, relaxed):
     """The canonical form of a problem with W in compressed rows."""
     count, n = kind.size, q.size
-    low, high, mu, mu_r, t1, t2, scale = _canonical_sets(kind, start, a, b, length)
+    low, high, mu, mu_r, t1, t2, scale = canonical_sets(kind, start, a, b, length)
     owner = np.empty(n, np.int64)
     for c in range(count):
         for i in range(start[c], start[c + 1]):

@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from perp.problems import LCP, BoxedLCP, ContactProblem, Status
+from perp.problems import Status
 from perp.problems.validation import Vector, freeze, is_sparse
 from perp.solvers.active_set import solve_piece
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import Rows, refuses_following, rows_of_problem
+from perp.solvers.boxed_rows import RowProblem, Rows, refuses_following, register_rows, rows_of_problem
 from perp.solvers.linear import factorise
-from perp.solvers.registry import register
-from perp.solvers.unsatisfiable_row import explained
 
 ITERATIONS = 100
 # Fraction of the way to the boundary: the usual choice, short enough to stay centred.
@@ -150,15 +148,12 @@ class _Path:
         return longest
 
 
-@register(
+@register_rows(
     "boxed-interior-point",
-    takes=(LCP, BoxedLCP, ContactProblem),
     refuses=refuses_following,
     summary="predictor–corrector interior point; monotone matrices, symmetric or not",
 )
-def boxed_interior_point(
-    problem: LCP | BoxedLCP | ContactProblem, control: Control, options: object
-) -> Attempt:
+def boxed_interior_point(problem: RowProblem, control: Control, options: object) -> Attempt:
     """Solve a monotone boxed problem by a predictor–corrector interior-point method."""
     rows = rows_of_problem(problem)
     path = _Path(rows, control.start)
@@ -183,4 +178,4 @@ def boxed_interior_point(
             control.reason = Status.STALLED
             break
         done += 1
-    return explained(problem, control.attempt(path.answer(), done))
+    return control.attempt(path.answer(), done)

@@ -20,16 +20,16 @@ from perp.problems.validation import is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.boxed_rows import (
     SYMMETRY_TOLERANCE,
+    RowProblem,
     dense_symmetric,
     refuses_cones,
     refuses_following,
+    register_rows,
     rows_of_problem,
 )
 from perp.solvers.newton.natural_map_newton import newton_on_natural_map
 from perp.solvers.projection.sweep_kernels import dense_sweeps
 from perp.solvers.projection.sweeps import Sweeper
-from perp.solvers.registry import register
-from perp.solvers.unsatisfiable_row import explained
 
 # Beyond this size LAPACK's blocked factorisation is faster than the compiled loop's plain one.
 LARGEST_COMPILED = 192
@@ -133,13 +133,12 @@ def newton(M, q, lo, hi, none, z, sweeps, steps):
     return -1
 
 
-@register(
+@register_rows(
     "boxed-newton",
-    takes=(LCP, BoxedLCP, ContactProblem),
     refuses=refuses_cones,
     summary="semismooth Newton with moving friction bounds; positive semidefinite and P matrices",
 )
-def boxed_newton(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: object) -> Attempt:
+def boxed_newton(problem: RowProblem, control: Control, options: object) -> Attempt:
     """Solve a boxed problem by semismooth Newton steps."""
     matrix = problem.W if isinstance(problem, ContactProblem) else problem.M
     plain = not is_sparse(matrix) and isinstance(problem, (LCP, BoxedLCP)) and not refuses_following(problem)
@@ -154,4 +153,4 @@ def boxed_newton(problem: LCP | BoxedLCP | ContactProblem, control: Control, opt
     sweeper = Sweeper(problem)
     z = control.begin(rows.size)
     sweeper.sweep(z, sweeps)
-    return explained(problem, newton_on_natural_map(rows, rows.divisor, control, rows.clip(z), sweeper.sweep))
+    return newton_on_natural_map(rows, rows.divisor, control, rows.clip(z), sweeper.sweep)

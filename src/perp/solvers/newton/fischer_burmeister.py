@@ -17,14 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from perp.problems import LCP, BoxedLCP, ContactProblem, Status
+from perp.problems import Status
 from perp.problems.validation import Vector, is_sparse
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import Rows, refuses_following, rows_of_problem
+from perp.solvers.boxed_rows import RowProblem, Rows, refuses_following, register_rows, rows_of_problem
 from perp.solvers.line_search import backtrack
 from perp.solvers.linear import diagonal_scale, factorise, solve_regularised
-from perp.solvers.registry import register
-from perp.solvers.unsatisfiable_row import explained
 
 STEPS = 500
 # A direction counts as one of descent when its slope is at least this fraction of −‖direction‖^2.1.
@@ -115,16 +113,13 @@ def _directions(J: Any, value: Vector) -> Any:
     yield -gradient * (float(gradient @ gradient) / (float(image @ image) or 1.0))
 
 
-@register(
+@register_rows(
     "fischer-burmeister",
-    takes=(LCP, BoxedLCP, ContactProblem),
     refuses=refuses_following,
     options=FischerBurmeisterOptions,
     summary="semismooth Newton on the Fischer–Burmeister function; positive semidefinite and P matrices",
 )
-def fischer_burmeister(
-    problem: LCP | BoxedLCP | ContactProblem, control: Control, options: FischerBurmeisterOptions
-) -> Attempt:
+def fischer_burmeister(problem: RowProblem, control: Control, options: FischerBurmeisterOptions) -> Attempt:
     """Solve a boxed problem by a damped Newton method on the Fischer–Burmeister function."""
     rows = rows_of_problem(problem)
     function = _BoxFunction(rows, options.penalty)
@@ -151,4 +146,4 @@ def fischer_burmeister(
             break
         z = found[0]
         done += 1
-    return explained(problem, control.attempt(rows.clip(z), done))
+    return control.attempt(rows.clip(z), done)

@@ -14,23 +14,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.validation import freeze
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import refuses_following, rows_of_problem
+from perp.solvers.boxed_rows import RowProblem, refuses_following, register_rows, rows_of_problem
 from perp.solvers.newton.natural_map_newton import newton_on_natural_map
 from perp.solvers.projection.sweeps import Sweeper
-from perp.solvers.registry import register
-from perp.solvers.unsatisfiable_row import explained
 
 
-@register(
+@register_rows(
     "minimum-map",
-    takes=(LCP, BoxedLCP, ContactProblem),
     refuses=refuses_following,
     summary="semismooth Newton on min(z, w); positive semidefinite and P matrices",
 )
-def minimum_map(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: object) -> Attempt:
+def minimum_map(problem: RowProblem, control: Control, options: object) -> Attempt:
     """Solve a boxed problem by Newton's method on the minimum map."""
     rows = rows_of_problem(problem)
     # one scale for all rows: the plain minimum map, in units that follow those of the problem
@@ -38,4 +34,4 @@ def minimum_map(problem: LCP | BoxedLCP | ContactProblem, control: Control, opti
     rho = freeze(np.full(rows.size, scale))
     z = rows.clip(control.begin(rows.size))
     sweep = Sweeper(problem).sweep
-    return explained(problem, newton_on_natural_map(rows, rho, control, z, sweep))
+    return newton_on_natural_map(rows, rho, control, z, sweep)

@@ -3,7 +3,9 @@
 Each sweep visits the constraints in order and solves constraint c for its impulse with all others fixed,
 exactly (see `contact.local_solve`); relaxation mixes the new impulse with the old one. With `anderson` the
 sweep is treated as a fixed-point map and extrapolated from its last few results whenever that lowers the
-residual. A sweep costs one pass over the blocks of W.
+residual. A sweep costs one pass over the blocks of W, or, for bodies with a sparse Jacobian, one over the
+entries of J: with the bodies' velocities v at hand, u_c = J_c v + q_c and v += M⁻¹ J_cᵀ Δλ_c, and W is never
+formed.
 
 Reference: Acary, Brémond and Huber, On solving contact problems with Coulomb friction (2018), section 4;
 Walker and Ni, Anderson acceleration for fixed-point iterations (2011).
@@ -11,7 +13,9 @@ Walker and Ni, Anderson acceleration for fixed-point iterations (2011).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -30,16 +34,21 @@ class GaussSeidelOptions:
     Attributes:
         relaxation: Weight ω of the new impulses, 0 < ω < 2; below 1 for contacts that fight each other.
         anderson: How many earlier sweeps to extrapolate from; 0 for none.
+        work_on: "delassus" for the blocks of W, "bodies" for J and M, which a problem in dynamics form with a
+            sparse Jacobian and a mass in small groups has; "auto" for bodies where that is possible.
     """
 
     relaxation: float = 1.0
     anderson: int = 0
+    work_on: Literal["auto", "delassus", "bodies"] = "auto"
 
     def __post_init__(self) -> None:
         if not 0.0 < self.relaxation < 2.0:
             raise ProblemError(f"relaxation = {self.relaxation}: between 0 and 2 is needed")
         if self.anderson < 0:
             raise ProblemError(f"anderson = {self.anderson}: 0 or more is needed")
+        if self.work_on not in ("auto", "delassus", "bodies"):
+            raise ProblemError(f"work_on = {self.work_on!r}: 'auto', 'delassus' or 'bodies' is needed")
 
 
 @register(
@@ -50,32 +59,54 @@ class GaussSeidelOptions:
 )
 def block_gauss_seidel(problem: ContactProblem, control: Control, options: GaussSeidelOptions) -> Attempt:
     """Solve a contact problem by block Gauss–Seidel sweeps."""
-    from perp.solvers.contact.canonical import blocks_of, to_canonical
-    from perp.solvers.contact.sweep import sweeps
+    from perp.solvers.contact.canonical import to_canonical
 
     if problem.size == 0:
         return Attempt(np.zeros(0), 0)
-    blocks = blocks_of(problem)
+    scale, sweep, work = _sweeper(problem, options.work_on)
     x = np.empty(problem.size)
     extrapolate = Extrapolation(options.anderson)
 
     def advance(z: Vector, count: int) -> None:
-        to_canonical(blocks.scale, freeze(z), x)
+        to_canonical(scale, freeze(z), x)
         if options.relaxation == 1.0 and not options.anderson:
-            sweeps(blocks, x, count)
+            sweep(x, count)
         else:
             for _ in range(count):
                 before = x.copy()
-                sweeps(blocks, x, 1)
+                sweep(x, 1)
                 x[:] = before + options.relaxation * (x - before)
                 if options.anderson:
                     candidate = extrapolate(before, x)
-                    if control.measure(blocks.scale * candidate) < control.measure(blocks.scale * x):
+                    if control.measure(scale * candidate) < control.measure(scale * x):
                         x[:] = candidate
-        z[:] = blocks.scale * x
+        z[:] = scale * x
 
-    work = 2.0 * blocks.data.size
     return control.iterate(advance, control.begin(problem.size), default_limit=SWEEPS, work=work)
+
+
+def _sweeper(problem: ContactProblem, work_on: str) -> tuple[Vector, Callable[[Vector, int], None], float]:
+    """The rows' scales, a function that makes sweeps in place, and the operations of one."""
+    from perp.solvers.contact.body_form import body_form_of, body_velocity, has_body_form
+
+    if work_on == "delassus" or (work_on == "auto" and not has_body_form(problem)):
+        from perp.solvers.contact.canonical import blocks_of
+        from perp.solvers.contact.sweep import sweeps
+
+        blocks = blocks_of(problem)
+        return blocks.scale, lambda x, count: sweeps(blocks, x, count), 2.0 * blocks.data.size
+    if not has_body_form(problem):
+        raise ProblemError("work_on = 'bodies' needs a sparse Jacobian and a mass in small groups")
+    from perp.solvers.contact.body_sweep import body_sweeps
+
+    form = body_form_of(problem)
+    v = np.empty(form.unknown[-1])
+
+    def sweep(x: Vector, count: int) -> None:
+        body_velocity(form, x, v)
+        body_sweeps(form, x, v, count)
+
+    return form.scale, sweep, 4.0 * form.J.size
 
 
 class Extrapolation:

@@ -15,12 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import refuses_cones, rows_of_problem
-from perp.solvers.registry import register
-from perp.solvers.unsatisfiable_row import explained
+from perp.solvers.boxed_rows import RowProblem, refuses_cones, register_rows, rows_of_problem
 
 ITERATIONS = 200_000
 
@@ -41,14 +38,13 @@ class JacobiOptions:
             raise ValueError(f"damping = {self.damping}: a number between 0 and 2 is needed")
 
 
-@register(
+@register_rows(
     "jacobi",
-    takes=(LCP, BoxedLCP, ContactProblem),
     refuses=refuses_cones,
     options=JacobiOptions,
     summary="damped projected Jacobi; symmetric positive semidefinite matrices",
 )
-def jacobi(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: JacobiOptions) -> Attempt:
+def jacobi(problem: RowProblem, control: Control, options: JacobiOptions) -> Attempt:
     """Solve a boxed problem by damped projected Jacobi."""
     rows = rows_of_problem(problem)
     total = np.asarray(abs(rows.M).sum(axis=1)).ravel()
@@ -60,4 +56,4 @@ def jacobi(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: 
             z[:] = rows.clip(z - step * rows.slack(z, w))
 
     z = control.begin(rows.size)
-    return explained(problem, control.iterate(advance, z, default_limit=ITERATIONS, work=2.0 * rows.nonzeros))
+    return control.iterate(advance, z, default_limit=ITERATIONS, work=2.0 * rows.nonzeros)

@@ -16,13 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.boxed_kernels import clip
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import Rows, refuses_nonsymmetric, rows_of_problem
-from perp.solvers.registry import register
-from perp.solvers.unsatisfiable_row import explained
+from perp.solvers.boxed_rows import RowProblem, Rows, refuses_nonsymmetric, register_rows, rows_of_problem
 
 ITERATIONS = 200_000
 # Power iterations for ‖M‖: they give a lower estimate, which the factor 1.1 makes safe enough for ᾱ.
@@ -139,18 +136,15 @@ def _norm(M: object, size: int) -> float:
     return estimate
 
 
-@register(
+@register_rows(
     "mprgp",
-    takes=(LCP, BoxedLCP, ContactProblem),
     refuses=refuses_nonsymmetric,
     options=MprgpOptions,
     summary="conjugate gradients with projections; symmetric positive semidefinite boxes, large ones too",
 )
-def mprgp(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: MprgpOptions) -> Attempt:
+def mprgp(problem: RowProblem, control: Control, options: MprgpOptions) -> Attempt:
     """Solve a symmetric boxed problem by MPRGP."""
     rows = rows_of_problem(problem)
     z = control.begin(rows.size)
     state = _Mprgp(rows, options.proportion, z)
-    return explained(
-        problem, control.iterate(state.advance, z, default_limit=ITERATIONS, work=4.0 * rows.nonzeros)
-    )
+    return control.iterate(state.advance, z, default_limit=ITERATIONS, work=4.0 * rows.nonzeros)

@@ -12,24 +12,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import refuses_cones
+from perp.solvers.boxed_rows import RowProblem, refuses_cones, register_rows
 from perp.solvers.projection.sweeps import Sweeper
-from perp.solvers.registry import register
-from perp.solvers.unsatisfiable_row import explained
 
 SWEEPS = 100_000
 
 
-@register(
+@register_rows(
     "nncg",
-    takes=(LCP, BoxedLCP, ContactProblem),
     refuses=refuses_cones,
     summary="conjugate gradients over projected sweeps; symmetric positive matrices, friction index",
 )
-def nncg(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: object) -> Attempt:
+def nncg(problem: RowProblem, control: Control, options: object) -> Attempt:
     """Solve a boxed problem by nonsmooth nonlinear conjugate gradients."""
     sweeper = Sweeper(problem)
     z = control.begin(problem.size)
@@ -52,4 +48,4 @@ def nncg(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: ob
                 direction[:] = beta * direction - gradient
             previous = size
 
-    return explained(problem, control.iterate(advance, z, default_limit=SWEEPS, work=sweeper.work))
+    return control.iterate(advance, z, default_limit=SWEEPS, work=sweeper.work)

@@ -11,25 +11,21 @@ Reference: Cottle, Pang and Stone, The Linear Complementarity Problem, section 5
 
 from __future__ import annotations
 
-from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import refuses_cones
+from perp.solvers.boxed_rows import RowProblem, refuses_cones, register_rows
 from perp.solvers.projection.sweeps import Sweeper
-from perp.solvers.registry import register
-from perp.solvers.unsatisfiable_row import explained
 
 # Slow convergence on stiff stacks is the method's nature; more sweeps than this call for another solver.
 SWEEPS = 100_000
 
 
-@register(
+@register_rows(
     "pgs",
-    takes=(LCP, BoxedLCP, ContactProblem),
     refuses=refuses_cones,
     summary="projected Gauss–Seidel sweeps; symmetric positive matrices, friction index",
 )
-def pgs(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: object) -> Attempt:
+def pgs(problem: RowProblem, control: Control, options: object) -> Attempt:
     """Solve a boxed problem by projected Gauss–Seidel."""
     sweeper = Sweeper(problem)
     z = control.begin(problem.size)
-    return explained(problem, control.iterate(sweeper.sweep, z, default_limit=SWEEPS, work=sweeper.work))
+    return control.iterate(sweeper.sweep, z, default_limit=SWEEPS, work=sweeper.work)

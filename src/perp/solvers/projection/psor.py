@@ -15,13 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.validation import Vector, freeze
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import refuses_cones
+from perp.solvers.boxed_rows import RowProblem, refuses_cones, register_rows
 from perp.solvers.projection.sweeps import Sweeper
-from perp.solvers.registry import register
-from perp.solvers.unsatisfiable_row import explained
 
 SWEEPS = 100_000
 
@@ -65,14 +62,13 @@ def _check_relaxation(relaxation: float) -> None:
         raise ValueError(f"relaxation = {relaxation}: a number between 0 and 2 is needed")
 
 
-@register(
+@register_rows(
     "psor",
-    takes=(LCP, BoxedLCP, ContactProblem),
     refuses=refuses_cones,
     options=PsorOptions,
     summary="over-relaxed projected Gauss–Seidel, fixed or random order; symmetric positive matrices",
 )
-def psor(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: PsorOptions) -> Attempt:
+def psor(problem: RowProblem, control: Control, options: PsorOptions) -> Attempt:
     """Solve a boxed problem by projected successive over-relaxation."""
     sweeper = Sweeper(problem, options.relaxation)
     random = np.random.default_rng(options.seed)
@@ -86,19 +82,16 @@ def psor(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: Ps
             sweeper.sweep(z, count, backward if options.order == "backward" else None)
 
     z = control.begin(problem.size)
-    return explained(problem, control.iterate(advance, z, default_limit=SWEEPS, work=sweeper.work))
+    return control.iterate(advance, z, default_limit=SWEEPS, work=sweeper.work)
 
 
-@register(
+@register_rows(
     "symmetric-psor",
-    takes=(LCP, BoxedLCP, ContactProblem),
     refuses=refuses_cones,
     options=SymmetricPsorOptions,
     summary="over-relaxed sweeps forward and back; symmetric positive matrices",
 )
-def symmetric_psor(
-    problem: LCP | BoxedLCP | ContactProblem, control: Control, options: SymmetricPsorOptions
-) -> Attempt:
+def symmetric_psor(problem: RowProblem, control: Control, options: SymmetricPsorOptions) -> Attempt:
     """Solve a boxed problem by symmetric over-relaxation: an iteration is a sweep forward and one back."""
     sweeper = Sweeper(problem, options.relaxation)
     there = np.arange(problem.size)
@@ -108,4 +101,4 @@ def symmetric_psor(
         sweeper.sweep(z, count, both)
 
     z = control.begin(problem.size)
-    return explained(problem, control.iterate(advance, z, default_limit=SWEEPS, work=2 * sweeper.work))
+    return control.iterate(advance, z, default_limit=SWEEPS, work=2 * sweeper.work)

@@ -15,14 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.validation import Vector
 from perp.solvers.active_set import classify, minimise_on_face
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import refuses_cones, rows_of_problem
+from perp.solvers.boxed_rows import RowProblem, refuses_cones, register_rows, rows_of_problem
 from perp.solvers.projection.sweeps import Sweeper
-from perp.solvers.registry import register
-from perp.solvers.unsatisfiable_row import explained
 
 ROUNDS = 2_000
 LARGEST_SWEEPS = 1000
@@ -41,16 +38,13 @@ class SubspaceOptions:
     reductions: int = 5
 
 
-@register(
+@register_rows(
     "subspace-minimisation",
-    takes=(LCP, BoxedLCP, ContactProblem),
     refuses=refuses_cones,
     options=SubspaceOptions,
     summary="projected sweeps and exact solves on the rows inside their bounds; symmetric positive matrices",
 )
-def subspace_minimisation(
-    problem: LCP | BoxedLCP | ContactProblem, control: Control, options: SubspaceOptions
-) -> Attempt:
+def subspace_minimisation(problem: RowProblem, control: Control, options: SubspaceOptions) -> Attempt:
     """Solve a boxed problem by sweeps and subspace minimisation; an iteration is one round."""
     rows = rows_of_problem(problem)
     sweeper = Sweeper(problem)
@@ -77,4 +71,4 @@ def subspace_minimisation(
 
     z = control.begin(rows.size)
     work = options.sweeps * sweeper.work + float(rows.size) ** 2
-    return explained(problem, control.iterate(advance, z, default_limit=ROUNDS, work=work))
+    return control.iterate(advance, z, default_limit=ROUNDS, work=work)

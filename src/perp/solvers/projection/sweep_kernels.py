@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from perp.problems.boxed_kernels import clip
+from perp.problems.boxed_kernels import bounds_at, clip
 
 
 @njit(cache=True, fastmath={"contract"})
@@ -21,12 +21,7 @@ def dense_sweeps(columns, lo, hi, limiting_row, step, order, z, w, count):
     n = z.size
     for _ in range(count):
         for i in order:
-            low, high = lo[i], hi[i]
-            j = limiting_row[i]
-            if j >= 0:
-                factor = max(z[j], 0.0)
-                low *= factor
-                high *= factor
+            low, high = bounds_at(lo[i], hi[i], limiting_row[i], z)
             old = z[i]
             new = old - step[i] * w[i]
             if new <= low:
@@ -81,12 +76,7 @@ def sparse_sweeps(data, indices, indptr, middle, q, lo, hi, limiting_row, step, 
             while below < diagonal:
                 w += data[below] * z[indices[below]]
                 below += one
-            low, high = lo[i], hi[i]
-            j = limiting_row[i] if limited else -1
-            if j >= 0:
-                factor = max(z[j], 0.0)
-                low *= factor
-                high *= factor
+            low, high = bounds_at(lo[i], hi[i], limiting_row[i] if limited else -1, z)
             new = z[i] - step[i] * w
             new = low if new < low else new
             z[i] = high if new > high else new
@@ -103,12 +93,7 @@ def body_sweeps(
             w = bias[i] + compliance[i] * z[i]
             for k in range(j_indptr[i], j_indptr[i + 1]):
                 w += j_data[k] * v[j_indices[k]]
-            low, high = lo[i], hi[i]
-            j = limiting_row[i]
-            if j >= 0:
-                factor = max(z[j], 0.0)
-                low *= factor
-                high *= factor
+            low, high = bounds_at(lo[i], hi[i], limiting_row[i], z)
             new = clip(z[i] - step[i] * w, low, high)
             change = new - z[i]
             if change != 0.0:

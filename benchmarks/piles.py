@@ -1,0 +1,142 @@
+"""Piles of balls poured into a box: contact problems of any size that look like one step of a simulation.
+
+Balls of slightly different radii are let go one after another above a random place and slide down over those
+that lie there, without inertia, until they rest. Their number decides width and height alike, so that a pile
+with a hundred times the contacts is 4.6 times as high: what the floor does must travel that far.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+import perp
+
+GRAVITY, STEP, DENSITY = 9.81, 5e-3, 2000.0
+RADIUS, SPREAD = 0.02, 0.15
+# Pairs closer than this part of a radius are contacts; their gap is closed within the step at most.
+NEAR = 0.02
+_DESCENTS, _FALL = 4000, 0.02
+
+
+@njit(cache=True)
+def _settle(radius, width, places):
+    """Centres of balls that are let go at `places` one after another in a box of this width."""
+    count = radius.size
+    cell = 2.0 * radius.max()
+    side = int(width / cell) + 1
+    levels = 6 * side
+    head = np.full((side, side, levels), -1, np.int64)
+    follow = np.full(count, -1, np.int64)
+    centre = np.zeros((count, 3))
+    top = 0.0
+    for k in range(count):
+        r = radius[k]
+        p = np.array([places[k, 0], places[k, 1], top + 2.0 * cell])
+        still = 0
+        for _ in range(_DESCENTS):
+            before = p.copy()
+            p[2] -= _FALL * r
+            for _ in range(4):
+                for axis in range(2):
+                    p[axis] = min(max(p[axis], r), width - r)
+                p[2] = max(p[2], r)
+                i0, j0, l0 = int(p[0] / cell), int(p[1] / cell), int(p[2] / cell)
+                for i in range(max(i0 - 1, 0), min(i0 + 2, side)):
+                    for j in range(max(j0 - 1, 0), min(j0 + 2, side)):
+                        for level in range(max(l0 - 1, 0), min(l0 + 2, levels)):
+                            o = head[i, j, level]
+                            while o >= 0:
+                                apart = p - centre[o]
+                                distance = math.sqrt((apart * apart).sum())
+                                reach = r + radius[o]
+                                if distance < reach:
+                                    p += apart * ((reach - distance) / distance)
+                                o = follow[o]
+            if before[2] - p[2] < 1e-3 * _FALL * r:
+                still += 1
+                if still > 20:
+                    break
+            else:
+                still = 0
+        centre[k] = p
+        top = max(top, p[2])
+        i0, j0, l0 = int(p[0] / cell), int(p[1] / cell), int(p[2] / cell)
+        follow[k] = head[i0, j0, l0]
+        head[i0, j0, l0] = k
+    return centre
+
+
+def poured(contacts: int, *, mu: float = 0.5, seed: int = 0) -> perp.ContactProblem:
+    """A pile in dynamics form with about `contacts` contacts, still moving a little.
+
+    Args:
+        contacts: How many contacts to aim at.
+        mu: Friction coefficient.
+        seed: Decides radii, places and velocities.
+    """
+    from scipy.sparse import coo_array
+    from scipy.spatial import KDTree
+
+    rng = np.random.default_rng(seed)
+    count = max(8, round(contacts / 3.2))
+    radius = RADIUS * rng.uniform(1.0 - SPREAD, 1.0 + SPREAD, count)
+    width = max(4.0, 1.9 * count ** (1 / 3)) * RADIUS
+    places = rng.uniform(RADIUS, width - RADIUS, (count, 2))
+    centre = _settle(radius, width, places)
+    pairs = KDTree(centre).query_pairs((2.0 + NEAR) * radius.max(), output_type="ndarray")
+    apart = centre[pairs[:, 1]] - centre[pairs[:, 0]]
+    distance = np.linalg.norm(apart, axis=1)
+    gap = distance - radius[pairs].sum(axis=1)
+    kept = gap < NEAR * RADIUS
+    first, second, normal, gaps = [], [], [], []
+    first.append(pairs[kept, 1])
+    second.append(pairs[kept, 0])
+    normal.append(apart[kept] / distance[kept, None])
+    gaps.append(gap[kept])
+    for axis, side in ((0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0), (2, 1.0)):
+        inside = centre[:, axis] if side > 0 else width - centre[:, axis]
+        touching = np.flatnonzero(inside - radius < NEAR * RADIUS)
+        first.append(touching)
+        second.append(np.full(touching.size, -1))
+        normal.append(np.tile(side * np.eye(3)[axis], (touching.size, 1)))
+        gaps.append((inside - radius)[touching])
+    one, other = np.concatenate(first), np.concatenate(second)
+    n, gap = np.concatenate(normal), np.concatenate(gaps)
+    order = np.argsort(one, kind="stable")
+    one, other, n, gap = one[order], other[order], n[order], gap[order]
+    helper = np.where(abs(n[:, :1]) < 0.7, np.eye(3)[0], np.eye(3)[1])
+    t = np.cross(n, helper)
+    t /= np.linalg.norm(t, axis=1)[:, None]
+    frame = np.stack([n, t, np.cross(n, t)], axis=1)
+    rows, columns, values = [], [], []
+    for body, sign in ((one, 1.0), (other, -1.0)):
+        real = np.flatnonzero(body >= 0)
+        arm = -sign * radius[body[real], None] * n[real]
+        block = sign * np.concatenate([frame[real], np.cross(arm[:, None, :], frame[real])], axis=2)
+        i = 3 * real[:, None, None] + np.arange(3)[:, None]
+        j = 6 * body[real][:, None, None] + np.arange(6)
+        rows.append(np.broadcast_to(i, block.shape).ravel())
+        columns.append(np.broadcast_to(j, block.shape).ravel())
+        values.append(block.ravel())
+    jacobian = coo_array(
+        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
+        shape=(3 * one.size, 6 * count),
+    ).tocsr()
+    weight = DENSITY * 4 / 3 * math.pi * radius**3
+    mass = np.zeros((count, 6, 6))
+    mass[:, range(3), range(3)] = weight[:, None]
+    mass[:, range(3, 6), range(3, 6)] = (0.4 * weight * radius**2)[:, None]
+    speed = 0.2 * GRAVITY * STEP
+    velocity = np.concatenate(
+        [speed * rng.normal(size=(count, 3)), speed / RADIUS * rng.normal(size=(count, 3))], axis=1
+    )
+    velocity[:, 2] -= GRAVITY * STEP
+    momentum = (mass @ velocity[..., None]).ravel()
+    bias = np.zeros(3 * one.size)
+    bias[::3] = np.maximum(gap, 0.0) / STEP
+    return perp.ContactProblem.from_dynamics(
+        mass, jacobian, momentum, bias, perp.Sets.coulomb(np.full(one.size, mu))
+    )

@@ -1,0 +1,58 @@
+"""`perp info RUN`: what is in a recording."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from perp.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from perp.recording import Recording
+
+_NAMES_SHOWN = 12
+
+
+def info(recording: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:
+    """Say what is in a RECORDING.
+
+    Args:
+        recording: An .h5 file of `perp simulate`, finished or not.
+        json: Print one JSON object in place of the table.
+    """
+    from perp.cli.printing import print_facts, print_json
+    from perp.cli.running import summary_rows
+    from perp.recording import Recording
+    from perp.summary import summarise
+
+    run = Recording.open(recording)
+    if json:
+        summary = summarise(run)
+        print_json({**run.about, **asdict(summary), "real_time_factor": summary.real_time_factor})
+        return ExitCode.SOLVED
+    print_facts(f"{recording}: {len(run)} steps", "bold", [*_about(run), *summary_rows(run, _report(run))])
+    return ExitCode.SOLVED
+
+
+def _about(run: Recording) -> list[tuple[str, str]]:
+    settings, versions = run.about["settings"], run.about["versions"]
+    how = f"{settings['level']} level, {run.about['coordinates']} coordinates, solver {settings['solver']}"
+    return [
+        ("bodies", _listed(run.body_names)),
+        ("motors", _listed(run.motor_names)),
+        ("shapes", f"{len(run.geom_names)}"),
+        ("method", f"{how}, tolerance {run.tolerance:g}"),
+        ("versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+    ]
+
+
+def _report(run: Recording) -> list[str]:
+    return [f"ignored: {element}: {why}" for element, why in run.about["report"]]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = f", … {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return f"{len(names)}" + (f": {', '.join(names[:_NAMES_SHOWN])}{more}" if names else "")

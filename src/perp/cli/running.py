@@ -1,0 +1,212 @@
+"""A run on the command line: its steps and their progress bar, what stops it, and its summary."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Self
+
+from perp.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from perp.recorder import Recorder
+    from perp.recording import Recording
+    from perp.simulation import Simulation
+    from perp.stepping import StepRecord
+
+
+@dataclass
+class Run:
+    """A simulation on its way to some time, with its recorder.
+
+    Attributes:
+        simulation, recorder: What runs, and what takes it down.
+        steps: How many steps are still to be taken.
+        end: Simulated time to reach [s].
+        path: The file that is written, if any.
+        problem: Why the run ended early, in words.
+    """
+
+    simulation: Simulation
+    recorder: Recorder
+    steps: int
+    end: float
+    path: Path | None
+    problem: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, simulation: Simulation, time: float, out: Path | None, *, force: bool) -> Self:
+        """A new run.
+
+        Raises:
+            FileError: The file exists, or cannot be written.
+        """
+        from perp.recorder import Recorder
+        from perp.simulation_arguments import step_count
+
+        count = step_count(time, simulation.step_size)
+        notes = [f"ignored: {element}: {why}" for element, why in simulation.report.ignored]
+        recorder = Recorder(simulation, out, force=force, goal=time)
+        return cls(simulation, recorder, count, time, out, notes=notes)
+
+    @classmethod
+    def going_on(cls, path: Path, time: float | None) -> Self:
+        """Go on with a recording, to `time` or to where it was going.
+
+        Raises:
+            FileError: It is no recording, or another process is writing it.
+            ProblemError: It is already past that time.
+        """
+        from perp.problems import ProblemError
+        from perp.recorder import Recorder
+        from perp.resuming import OtherVersions, goal_of, simulation_of
+
+        with warnings.catch_warnings(record=True, action="always", category=OtherVersions) as caught:
+            simulation = simulation_of(path)
+        start, goal = goal_of(path)
+        end = goal if time is None else time
+        count = round((end - (simulation.time - start)) / simulation.step_size)
+        if count < 0:
+            raise ProblemError(f"--time {end:g}: {path} already lasts {simulation.time - start:g} s")
+        recorder = Recorder.going_on(simulation, path, goal=end)
+        return cls(simulation, recorder, count, end, path, notes=[str(each.message) for each in caught])
+
+    def go(self) -> int:
+        """Take the steps; what goes wrong is kept in `problem`. Returns the exit code."""
+        from perp.stepping import StepFailed, StepInaccurate
+
+        code = int(ExitCode.SOLVED)
+        try:
+            with stopping() as stop, _bar(self) as show, warnings.catch_warnings():
+                warnings.simplefilter("ignore", StepInaccurate)  # the summary counts them
+                for _ in range(self.steps):
+                    if stop:
+                        code = 128 + stop[0]
+                        self.problem = f"stopped at t = {self.simulation.time:g} s"
+                        break
+                    record = self.simulation.step()
+                    self.recorder.add(record)
+                    show(record)
+        except StepFailed as error:
+            step = round(self.simulation.time / self.simulation.step_size) + 1
+            self.problem, code = f"step {step} failed: {error}", int(ExitCode.NOT_SOLVED)
+        finally:
+            self.recorder.close()
+        return code
+
+    def recording(self) -> Recording:
+        """All of the run."""
+        from perp.recording import Recording
+
+        return self.recorder.recording() if self.path is None else Recording.open(self.path)
+
+
+@contextmanager
+def stopping() -> Iterator[list[int]]:
+    """Ctrl-C and `kill` are put into the list, to be looked at between steps; a second one ends at once."""
+    seen: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield seen
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _bar(run: Run) -> Iterator[Any]:
+    """A function that shows a step: simulated time, real-time factor, contacts and worst residual."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.fields[clock]}", markup=False),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TextColumn("{task.fields[facts]}", markup=False),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
+        task = display.add_task("", total=run.steps, clock="", facts="")
+        began, start, worst = perf_counter(), run.simulation.time, 0.0
+
+        def show(record: StepRecord) -> None:
+            nonlocal worst
+            worst = max(worst, record.residual)
+            if display.disable:
+                return
+            factor = (record.time - start) / max(perf_counter() - began, 1e-9)
+            facts = f"{factor:.3g}× real time · {record.contact_count} contacts · residual {worst:.0e}"
+            display.update(task, advance=1, clock=f"t = {record.time:.3f} of {run.end:g} s", facts=facts)
+
+        yield show
+
+
+def finish(run: Run, *, html: Path | None, view: bool, json: bool) -> None:
+    """Print the summary, write the page, open the viewer."""
+    from perp.cli.printing import print_facts, print_json, print_line
+    from perp.summary import summarise
+
+    recording = run.recording()
+    summary = summarise(recording)
+    if json:
+        facts = {**asdict(summary), "real_time_factor": summary.real_time_factor, "problem": run.problem}
+        print_json({**facts, "notes": run.notes, "out": None if run.path is None else str(run.path)})
+    else:
+        headline = run.problem or f"{summary.steps} steps to t = {summary.end:g} s"
+        print_facts(headline, "bold red" if run.problem else "bold green", summary_rows(recording, run.notes))
+        if run.path is not None:
+            how = f"; go on with --resume {run.path}" if run.problem else ""
+            print_line(f"Recorded in {run.path}{how}")
+    sys.stdout.flush()
+    if html is not None:
+        from perp.view.page import write_page
+
+        write_page(recording, html)
+        if not json:
+            print_line(f"Page written to {html}")
+    if view:
+        import_module("perp.view.web").show(recording)
+
+
+def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]]:
+    """The lines of a summary."""
+    from perp.cli.describe import duration
+    from perp.summary import summarise
+
+    s = summarise(recording)
+    change = s.energy_end - s.energy_start
+    rise = f", rising by {s.energy_gain:.2g} J at most"
+    phases = ", ".join(f"{name} {duration(t)}" for name, t in s.phases.items())
+    missed = f"{s.missed} missed the tolerance, {s.retried} needed a second try"
+    return [
+        ("steps", f"{s.steps} of {recording.step:g} s, from t = {s.start:g} to {s.end:g} s; {missed}"),
+        ("energy", f"{s.energy_start:.6g} → {s.energy_end:.6g} J ({change:+.3g}){rise}"),
+        ("penetration", f"{s.penetration:.2g} m at most"),
+        ("creep", f"{s.creep:.2g} m/s at most, of contacts below their friction limit"),
+        ("joint error", f"{s.joint_error:.2g} at most"),
+        ("residual", f"{s.residual:.2g} at worst, {recording.tolerance:g} wanted"),
+        ("contacts", f"{s.contacts} at most; {s.iterations:.2g} iterations a step"),
+        ("time", f"{duration(s.wall_time)} ({s.real_time_factor:.3g}× real time): {phases}"),
+        *(("note", note) for note in notes),
+    ]

@@ -1,0 +1,43 @@
+"""`solvers`: which algorithms there are, and which of them take a problem."""
+
+from __future__ import annotations
+
+from perp.problems import Problem
+from perp.solvers import registry
+from perp.solvers.registry import SolverInfo
+from perp.solvers.solve import check_problem, find_route
+
+# Ours in the order of the documentation; then what was registered by hand, then other packages.
+FAMILIES = ("auto", "pivoting", "projection", "newton", "interior", "splitting")
+
+
+def solvers(problem: Problem | None = None) -> list[SolverInfo]:
+    """Every solver, or those that can take `problem` as it is or through an exact formulation.
+
+    Those of perp come first, by family, those of other packages last. Solvers that are not installed are
+    listed too: `available` is False and `reason` has the command to run.
+
+    Raises:
+        ProblemError: `problem` is none.
+    """
+    listed = sorted(registry.all_solvers().values(), key=_place)
+    if problem is None:
+        return listed
+    check_problem(problem)
+    return [info for info in listed if can_take(info, problem)]
+
+
+def can_take(info: SolverInfo, problem: Problem) -> bool:
+    """Whether a solver takes a problem, as it is or through a formulation."""
+    try:
+        route = find_route(problem, info)
+    except registry.SolverMismatch:
+        return False
+    return route is None or info.objection(route.build(problem).problem) is None
+
+
+def _place(info: SolverInfo) -> tuple[int, str, str]:
+    if info.family == "external":
+        return (len(FAMILIES) + 1, "", info.name)
+    family = FAMILIES.index(info.family) if info.family in FAMILIES else len(FAMILIES)
+    return (family, info.family, info.name)
