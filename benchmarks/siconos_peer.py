@@ -88,7 +88,7 @@ def mean_time(problem, name: str, size: int, count: int) -> float:
 
 
 def run(path: Path, name: str) -> tuple[float | None, float]:
-    """CPU seconds of a solve (the least mean of some batches; None when 1.1 times the tolerance is missed)."""
+    """CPU seconds of a solve (the least mean of some batches; None when 1.1 times tolerance is missed)."""
     problem, W, q, mu = problem_of(path)
     r, first = solve(problem, name, q.size)
     error = error_of(W, q, mu, r)
