@@ -138,7 +138,9 @@ def read(path: Path) -> list[Row]:
     if lines and lines[0] != _COLUMNS:
         raise FileError(path, "does not have the columns of `perp bench`")
     try:
-        return [_row(line) for line in lines[1:]]
+        rows = [_row(line) for line in lines[1:]]
+        # two runs at once into one folder may both have done a job: the first row counts
+        return list({row.key: row for row in reversed(rows)}.values())[::-1]
     except (ValueError, KeyError) as error:
         raise FileError(path, f"is damaged: {error}") from None
 
