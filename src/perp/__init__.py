@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from perp.recording import Recording
     from perp.simulation import Simulation
     from perp.solvers import SolverInfo, register, solve, solve_many, solvers
+    from perp.sweep import Table, sweep
 
 __version__ = "0.1.0"
 
@@ -62,6 +63,8 @@ _LAZY = {
     "SolverInfo": "perp.solvers",
     "Recording": "perp.recording",
     "Simulation": "perp.simulation",
+    "sweep": "perp.sweep",
+    "Table": "perp.sweep",
 }
 
 __all__ = [
@@ -92,6 +95,7 @@ __all__ = [
     "SolverMismatch",
     "SolverMissing",
     "Status",
+    "Table",
     "UnknownSolver",
     "certify",
     "load",
@@ -102,6 +106,7 @@ __all__ = [
     "solve",
     "solve_many",
     "solvers",
+    "sweep",
 ]
 
 
