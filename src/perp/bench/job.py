@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from perp.bench.rows import Outcome, Row
 from perp.bench.timing import Timing, peak_memory, repeated, timed
 from perp.bench.versions import solver_version
+from perp.comparison.processes import WorkerLost
 from perp.problems import ContactProblem, PerpError, Problem, Solution, Status
 from perp.problems.validation import Vector
 from perp.solvers import solve
@@ -82,10 +83,12 @@ def run_job(job: Job) -> Row:
         if job.family not in _loaded:
             _loaded.add(job.family)
             _solve(job)
-        first, (memory, solution) = timed(lambda: peak_memory(lambda: _solve(job)))
+        memory, (first, solution) = peak_memory(lambda: timed(lambda: _solve(job)))
         runs = [(first, solution)]
         if min(solution.residuals.value, solution.residuals.literature) <= job.tol:
             runs = list(repeated(lambda: _solve(job), most=job.repeat, least=1, budget=REPEAT_BUDGET))
+    except WorkerLost as lost:  # a peer in a process of its own
+        return job.row(Outcome.HUNG if lost.hung else Outcome.CRASHED, str(lost))
     except PerpError as error:
         return job.row(Outcome.ERROR, str(error))
     except Exception as error:  # noqa: BLE001

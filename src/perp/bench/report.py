@@ -14,8 +14,8 @@ FILE_NAME = "README.md"
 # Longer lists are cut, with the number of what is left out.
 LONGEST_LIST = 40
 _HEADINGS = (
-    "solver", "solved", "literature only", "said solved, is not", "crashed or hung", "mean time", "relative",
-    "iterations (median)", "memory",
+    "solver", "solved", "literature only", "said solved, is not", "crashed or no answer", "mean time",
+    "relative", "iterations (median)", "memory",
 )  # fmt: skip
 LIMITATIONS = """
 - Times of different machines cannot be compared; ratios within one run can, as far as the machine was quiet.
@@ -59,7 +59,7 @@ def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[st
                 parts += [f"![{summary.name}: {what}]({figure})", ""]
     rows = [row for summary in summaries for row in summary.rows]
     parts += ["## Said solved, is not", "", *_false_claims(rows), ""]
-    parts += ["## Crashes, hangs and errors", "", *_breakdowns(rows), ""]
+    parts += ["## Crashes, errors and no answer in time", "", *_breakdowns(rows), ""]
     parts += ["## Missing solvers", "", *_missing(record), ""]
     if record.unreadable:
         parts += ["## Files that hold no problem", ""]

@@ -44,6 +44,7 @@ COMMANDS = {
     "plot": "Draw a recording: energy, residual, contact forces, stick and slip, time.",
     "compare": "Solve one problem in every formulation with every solver.\n\n"
     "Exit code 0: the table was made, whatever is in it; 2: bad input.",
+    "view": "Replay a recording in the browser, or write it as one html file that plays offline.",
     "bench": "Run solvers over test sets, and report what came out.",
 }
 for command, text in COMMANDS.items():

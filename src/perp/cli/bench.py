@@ -128,6 +128,39 @@ def plot(out: Path, /) -> int:
     return ExitCode.SOLVED
 
 
+@bench.command
+def compare(old: Path, new: Path, /) -> int:
+    """Compare two runs over the problems that both have.
+
+    Exit code 0: nothing that was solved is lost, and no false claim is new; 1: something is; 2: bad input.
+
+    Args:
+        old: Folder of the older run.
+        new: Folder of the newer run.
+    """
+    from rich.table import Table
+
+    from perp.bench import rows as table
+    from perp.bench.compare import compare as compared
+    from perp.cli.printing import print_line, show
+
+    result = compared(*(table.read(folder / table.FILE_NAME) for folder in (old, new)))
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("set", "solver", "problems", "solved then", "now", "time now / then", "false claims"):
+        shown.add_column(heading, no_wrap=True)
+    for change in result.changes:
+        ratio = "" if change.ratio != change.ratio else f"{change.ratio:.2f}"
+        claims = f"{change.false_old} → {change.false_new}" if change.false_old or change.false_new else ""
+        counts = (change.problems, change.solved_old, change.solved_new)
+        shown.add_row(change.set, change.solver, *map(str, counts), ratio, claims)
+    show(shown)
+    for word, pairs in (("lost", result.lost), ("won", result.won)):
+        for then, now in pairs:
+            print_line(f"{word}: {now.set} {now.problem} {now.solver}: {then.outcome} → {now.outcome}")
+    worse = any(change.false_new > change.false_old for change in result.changes)
+    return ExitCode.NOT_SOLVED if result.lost or worse else ExitCode.SOLVED
+
+
 @bench.command(name="list")
 def list_() -> int:
     """List test sets and peers, and the commands that add the peers that are missing."""
@@ -143,7 +176,8 @@ def list_() -> int:
     table.add_column("name", no_wrap=True, style="bold")
     table.add_column("what it holds")
     for name, info in CATALOGUE.items():
-        table.add_row(name, info.summary + (" (--path DIR)" if info.needs_path else ""))
+        where = " (--path DIR)" if info.needs_path else " (or of --path SCENE)" if info.takes_path else ""
+        table.add_row(name, info.summary + where)
     show(table)
     table = Table(title="\nPeers", title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("name", no_wrap=True)

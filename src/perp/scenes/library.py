@@ -169,19 +169,29 @@ def card_house(*, friction: float = 0.6, tilt: float = math.radians(20)) -> str:
     return scene(plane(friction) + bodies)
 
 
-def rover(*, friction: float = 0.8, step_height: float = 0.05, step_at: float = 1.0) -> str:
-    """A four-wheeled rover in front of a step; the motors set wheel speeds [rad/s] with 8 N m at most."""
+def rover(
+    *,
+    friction: float = 0.8,
+    step_height: float = 0.05,
+    step_length: float = 2.0,
+    step_at: float = 1.0,
+    speed: float = 0.0,
+) -> str:
+    """A four-wheeled rover in front of a step; controls add to the wheels' `speed` [rad/s], 8 N m at most."""
     wheels, motors = "", ""
     for name, x, y in (("fl", 0.3, 0.25), ("fr", 0.3, -0.25), ("rl", -0.3, 0.25), ("rr", -0.3, -0.25)):
         wheels += (
             f'<body name="{name}" pos="{x} {y} 0"><joint name="{name}" type="hinge" axis="0 1 0"/>'
             f'<geom type="sphere" size="0.15" mass="1" friction="{friction!r} 0 0"/></body>'
         )
-        motors += f'<velocity joint="{name}" kv="50" forcerange="-8 8"/>'
+        motors += (
+            f'<general joint="{name}" gainprm="50" biastype="affine" biasprm="{50 * speed!r} 0 -50" '
+            'forcerange="-8 8"/>'
+        )
     chassis = '<geom type="box" size="0.35 0.15 0.05" mass="10" contype="0" conaffinity="0"/>'
     obstacle = (
-        f'<geom name="step" type="box" size="1 2 {0.5 * step_height!r}" '
-        f'pos="{step_at + 1.0!r} 0 {0.5 * step_height!r}" friction="{friction!r} 0 0"/>'
+        f'<geom name="step" type="box" size="{0.5 * step_length!r} 2 {0.5 * step_height!r}" '
+        f'pos="{step_at + 0.5 * step_length!r} 0 {0.5 * step_height!r}" friction="{friction!r} 0 0"/>'
     )
     return scene(
         plane(friction)

@@ -133,6 +133,16 @@ def extent(
     return 0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), 1e-6)
 
 
+def body_size(copies: Iterable[Copies], radius: float) -> float:
+    """Half the diagonal of a typical moving shape [m]; `radius` if nothing moves."""
+    sizes = [np.zeros(0)]
+    for group in copies:
+        reach = np.abs(group.vertices).max(axis=0) * group.scale
+        sizes.append(np.linalg.norm(reach[group.body >= 0], axis=1))
+    moving = np.concatenate(sizes)
+    return float(np.median(moving)) if moving.size else radius
+
+
 def _bounds(
     copies: Iterable[Copies], position: np.ndarray, quaternion: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:

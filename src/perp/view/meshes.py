@@ -12,6 +12,7 @@ Mesh = tuple[np.ndarray, np.ndarray]
 
 # Two faces whose normals differ by more than this meet in a visible edge.
 _CREASE = np.cos(np.radians(35.0))
+_POINT = 1e-9  # a circle this small is the tip of a cone
 _AROUND = 32  # corners of a circle: edges stop being visible at about this many
 
 
@@ -127,9 +128,9 @@ def _turned(radius: object, height: object) -> Mesh:
     faces = []
     for k in range(r.size - 1):
         low, high = k * _AROUND, (k + 1) * _AROUND
-        if r[k] > 0:
+        if r[k] > _POINT:
             faces.append(np.column_stack([low + here, low + right, high + here]))
-        if r[k + 1] > 0:
+        if r[k + 1] > _POINT:
             faces.append(np.column_stack([low + right, high + right, high + here]))
     return vertices, np.concatenate(faces)
 

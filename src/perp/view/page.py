@@ -19,7 +19,8 @@ import numpy as np
 
 from perp.problems import ProblemError
 from perp.view.colors import STATE_COLORS, STATE_NAMES
-from perp.view.drawing import Copies, copies_of, extent
+from perp.view.drawing import Copies, body_size, copies_of, extent
+from perp.view.marks import drawn_side
 from perp.view.meshes import arrow, cone, sphere, with_normals
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def packed(recording: Recording) -> tuple[dict[str, Any], bytes]:
         "groups": groups,
         "centre": centre.tolist(),
         "radius": radius,
-        "body_size": _body_size(copies, radius),
+        "body_size": body_size(copies, radius),
         "states": list(STATE_NAMES),
         "colors": list(STATE_COLORS),
     }
@@ -150,8 +151,7 @@ def _contacts(recording: Recording, steps: np.ndarray) -> dict[str, np.ndarray]:
     count = start[steps + 1] - start[steps]
     first = np.cumsum(count) - count
     rows = np.arange(count.sum()) + np.repeat(start[steps] - first, count)
-    # forces are drawn on what moves
-    side = np.where(recording.contact_body[rows, 1] < 0, -1.0, 1.0)[:, None]
+    side = drawn_side(recording.contact_body[rows])
     point, force = recording.contact_point[rows], side * recording.contact_force[rows]
     low, span = _range(point)
     largest = max(float(np.abs(force).max()), 1e-300) if rows.size else 1.0
@@ -199,17 +199,6 @@ def _group(group: Copies) -> dict[str, np.ndarray]:
 def _mesh(vertices: np.ndarray, faces: np.ndarray) -> dict[str, np.ndarray]:
     vertices, normals, faces = with_normals(vertices, faces)
     return {"mesh": np.hstack([vertices, normals]).astype("<f4"), "index": faces.astype("<u4")}
-
-
-def _body_size(copies: list[Copies], radius: float) -> float:
-    """Half the diagonal of a typical moving shape [m]."""
-    sizes = [
-        np.linalg.norm(np.abs(group.vertices).max(axis=0) * group.scale, axis=1)[group.body >= 0]
-        for group in copies
-        if group.kind != "plane"
-    ]
-    moving = np.concatenate(sizes) if sizes else np.zeros(0)
-    return float(np.median(moving)) if moving.size else radius
 
 
 def _range(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
