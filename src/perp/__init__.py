@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from perp.recording import Recording
     from perp.simulation import Simulation
     from perp.solvers import SolverInfo, register, solve, solve_many, solvers
-    from perp.sweep import Table, sweep
+    from perp.sweep_table import Table
+    from perp.sweeping import sweep
 
 __version__ = "0.1.0"
 
@@ -63,8 +64,8 @@ _LAZY = {
     "SolverInfo": "perp.solvers",
     "Recording": "perp.recording",
     "Simulation": "perp.simulation",
-    "sweep": "perp.sweep",
-    "Table": "perp.sweep",
+    "sweep": "perp.sweeping",
+    "Table": "perp.sweep_table",
 }
 
 __all__ = [

@@ -27,7 +27,7 @@ from perp.sweep_table import Table
 if TYPE_CHECKING:
     from perp.recording import Recording
 
-__all__ = ["Table", "sweep"]
+__all__ = ["sweep"]
 
 Edit = Callable[..., None]
 Measure = Callable[["Recording"], Mapping[str, Any]]
