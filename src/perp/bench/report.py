@@ -65,7 +65,8 @@ def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[st
         parts += ["## Files that hold no problem", ""]
         parts += [f"- `{name}`: {reason}" for name, reason in record.unreadable.items()] + [""]
     parts += ["## Known issues", ""]
-    parts += [f"- **{issue.solver}**: {issue.text}" for issue in issues_of(list(record.solvers))] + [""]
+    issues = [f"- **{issue.solver}**: {issue.text}" for issue in issues_of(list(record.solvers))]
+    parts += [*(issues or ["None of the solvers that took part."]), ""]
     parts += ["## Solvers, versions and tolerances", "", *_solvers(record), ""]
     parts += ["## Limitations", LIMITATIONS]
     return "\n".join(parts).rstrip() + "\n"

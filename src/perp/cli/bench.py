@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -79,7 +78,7 @@ def run(
     names, missing = choose_solvers(settings)
     record = records.load(out)
     record.add(
-        command="perp bench run " + shlex.join(_words()), settings=settings, sets=[s.name for s in sets],
+        command=_command(set, path, out, settings), settings=settings, sets=[s.name for s in sets],
         solvers={name: facts(name, tol) for name in names}, missing=missing,
         peers=[info.name for info in all_peers() if info.name in names],
     )  # fmt: skip
@@ -146,8 +145,8 @@ def compare(old: Path, new: Path, /) -> int:
 
     result = compared(*(table.read(folder / table.FILE_NAME) for folder in (old, new)))
     shown = Table(box=None, pad_edge=False)
-    for heading in ("set", "solver", "problems", "solved then", "now", "time now / then", "false claims"):
-        shown.add_column(heading, no_wrap=True)
+    for heading in ("set", "solver", "problems", "solved then", "solved now", "time ratio", "false claims"):
+        shown.add_column(heading, overflow="fold")
     for change in result.changes:
         ratio = "" if change.ratio != change.ratio else f"{change.ratio:.2f}"
         claims = f"{change.false_old} → {change.false_new}" if change.false_old or change.false_new else ""
@@ -210,10 +209,16 @@ def _check(settings: RunSettings) -> None:
             raise ProblemError(f"--import {module}: {error}") from None
 
 
-def _words() -> list[str]:
-    """The words of this command line after `bench run`."""
-    words = sys.argv[1:]
-    return words[2:] if words[:2] == ["bench", "run"] else words
+def _command(sets: list[str], path: Path | None, out: Path, settings: RunSettings) -> str:
+    """The command line that makes this run again."""
+    words = [word for name in sets for word in ("--set", name)]
+    words += [] if path is None else ["--path", str(path)]
+    words += ["--peers"] if settings.peers else []
+    words += [] if settings.solvers is None else ["--solvers", ",".join(settings.solvers)]
+    words += ["--tol", f"{settings.tol:g}", "--time-limit", f"{settings.time_limit:g}"]
+    words += ["--repeat", str(settings.repeat)]
+    words += [word for module in settings.imports for word in ("--import", module)]
+    return shlex.join(["perp", "bench", "run", *words, "--out", str(out)])
 
 
 def _planned(sets: list, names: list[str], settings: RunSettings) -> list[Job]:

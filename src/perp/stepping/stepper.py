@@ -16,7 +16,9 @@ from perp.dynamics.rows import JointRows
 from perp.dynamics.state import State
 from perp.scenes import Model
 from perp.scenes.frames import conjugate, multiply, rotate
+from perp.stepping.body_route import solve_by_bodies
 from perp.stepping.fischer_burmeister import solve_newton
+from perp.stepping.joint_access import MaximalJoint, ReducedJoint
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
@@ -32,7 +34,7 @@ NEARBY = 1e-3
 SAFETY = 2.0
 # A contact that slides slower than this share of the step's speeds counts as sticking in the record.
 _NO_SLIP = 1e-6
-# Newton's method from the last step's impulses needs one or two steps, or changes of contact make it wander.
+# In generalised coordinates: the last step's impulses need one or two Newton steps, or they wander.
 _FIRST_NEWTON_STEPS = 12
 
 
@@ -81,9 +83,13 @@ class Stepper:
         """Give one motor its control value."""
         self.table.set_motor(self.model, motor, control)
 
+    def joint_law(self, name: str) -> MaximalJoint | ReducedJoint:
+        """Access to a joint by name."""
+        return MaximalJoint(self, name)
+
     def initial_state(self) -> State:
         """The model's starting state."""
-        start = State.of(self.model, np.zeros(self.table.law.size))
+        start = State.of(self.model, self.table.at_reference)
         start.coordinate = self.table.evaluate(
             start.position, start.quaternion, start.rotation, start.coordinate
         )[0]
@@ -195,7 +201,12 @@ class Stepper:
             return [newton, sequence]
         if self.settings.route is Route.SEQUENCE:
             return [sequence, newton]
-        return [(Route.NEWTON.value, min(full, _FIRST_NEWTON_STEPS)), sequence, newton]
+        if not isinstance(system, StepSystem):
+            return [(Route.NEWTON.value, min(full, _FIRST_NEWTON_STEPS)), sequence, newton]
+        body = (Route.BODY.value, full)
+        if self.settings.route is Route.AUTO and self.settings.solver != "auto":
+            return [sequence, body, newton]
+        return [body, sequence, newton]
 
     def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
         began = perf_counter()
@@ -218,6 +229,8 @@ class Stepper:
     def _solve(self, system: StepSystem, start: np.ndarray, route: str, limit: int) -> Outcome:
         if route == "velocity":
             return solve_velocity_level(system, start)
+        if route == Route.BODY.value:
+            return solve_by_bodies(system, start, limit)
         if route == Route.NEWTON.value:
             return solve_newton(system, start, limit=limit, redundant=self._redundant)
         return solve_sequence(system, start, system.before)

@@ -24,6 +24,11 @@ from scipy.sparse import csc_matrix
 PREFIX = {"fc2d": "SICONOS_FRICTION_2D_", "fc3d": "SICONOS_FRICTION_3D_", "lcp": "SICONOS_LCP_"}
 
 
+# Seconds: a quick call is repeated at once, because a request leaves the processor's caches cold.
+QUICK = 0.01
+QUICK_REPEATS = 5
+
+
 def timing():
     """The module that measures for the whole harness; perp itself may not be importable here."""
     path = Path(__file__).parents[1] / "timing.py"
@@ -77,7 +82,10 @@ def answer(request: dict, clock) -> dict:
     """Solve once and say what came out."""
     call, z, options, alive = prepared(request, unpacked(request["arrays"]))
     memory, (spent, code) = clock.peak_memory(lambda: clock.timed(call))
-    del alive  # Siconos does not own what it was given
+    for _ in range(QUICK_REPEATS if spent.wall < QUICK else 0):
+        again, *rest = prepared(request, unpacked(request["arrays"]))
+        spent = min(spent, clock.timed(again)[0])
+        alive += tuple(rest)  # Siconos does not own what it was given
     return {
         "z": z.tobytes(),
         "code": int(code),
