@@ -176,11 +176,10 @@ def test_an_exploding_force_fails_the_step_and_keeps_what_was_recorded(
 
 def test_strict_refuses_what_is_not_simulated(run, tmp_path: Path) -> None:
     scene = write(
-        tmp_path / "cloth.xml",
-        '<mujoco><worldbody><body name="b"><freejoint/><geom size="0.1"/><site name="s"/></body>'
-        '<site name="w"/></worldbody><tendon><spatial stiffness="10"><site site="s"/><site site="w"/></spatial></tendon></mujoco>',
+        tmp_path / "soft.xml",
+        '<mujoco><worldbody><body name="b"><freejoint/><geom size="0.1" solref="0.1 1"/></body></worldbody></mujoco>',
     )
-    run("simulate", scene, "--time", 0.02, "--strict").assert_refused("cloth.xml", "tendon")
+    run("simulate", scene, "--time", 0.02, "--strict").assert_refused("soft.xml", "solref")
     outcome = run("simulate", scene, "--time", 0.02)
     assert outcome.code == 0
     assert "ignored" in outcome.out
