@@ -42,7 +42,7 @@ def test_a_high_column_converges_sooner_than_with_plain_sweeps():
     momentum_iterations(blocks, x, y, beta, 200)
     sweeps(blocks, plain, 400)
     assert perp.residual(problem, x) < 0.1 * perp.residual(problem, plain)
-    assert 0.0 <= beta.min()
+    assert beta.min() >= 0.0
     assert beta.max() <= MOST
 
 
