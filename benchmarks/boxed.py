@@ -1,18 +1,16 @@
 """Boxed problems: sweeps against memory, solves against peers, a large one, residual against time.
 
-    python benchmarks/boxed.py sweeps|sizes|large|families [--siconos PYTHON] [--quantecon PYTHON]
+    python benchmarks/boxed.py sweeps|sizes|large|families
 
-Run with one thread (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, NUMBA_NUM_THREADS = 1). Peers run in the same
-minute in their own interpreters; `sizes` scales the notes' figures of DART's Dantzig by QuantEcon's time
-here over its time there. Times are the best of many.
+Run with one thread (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, NUMBA_NUM_THREADS = 1). Peers that are installed
+(`perp bench list`) run in the same minute; `sizes` scales the notes' figures of DART's Dantzig by QuantEcon's
+time here over its time there. Times are the best of many.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -26,6 +24,9 @@ from numba import njit
 from scipy.sparse import csr_array, diags_array
 
 import perp
+from perp.bench.job import Job, run_job
+from perp.bench.peers import peers
+from perp.bench.timing import best_of
 from perp.problems.validation import freeze
 from perp.solvers import solvers as available
 from perp.solvers.newton.boxed_newton import COMPILED_STEPS, FIRST_SWEEPS, LARGEST_COMPILED
@@ -33,6 +34,8 @@ from perp.solvers.newton.boxed_newton import newton as newton_kernel
 from perp.solvers.projection.sweep_kernels import dense_sweeps
 from perp.solvers.projection.sweeps import Sweeper
 
+# The peers' solvers take minutes above.
+LARGEST_PEER = 256
 SIZES = (8, 32, 64, 128, 256, 512, 1024)
 # Microseconds of the C++ peers on another machine of this class: DART's PGS for 30 sweeps, its Dantzig per
 # solve.
@@ -43,15 +46,8 @@ FAMILY = ("boxed-newton", "minimum-map", "subspace-minimisation", "pgs", "nncg",
 
 
 def best_time(run: Callable[[], Any], budget: float = 0.4) -> float:
-    """The shortest CPU time of `run` within a budget of seconds, after one run to warm up."""
-    run()
-    best, spent = np.inf, 0.0
-    while spent < budget:
-        began = time.process_time()
-        run()
-        took = time.process_time() - began
-        best, spent = min(best, took), spent + max(took, 1e-6)
-    return best
+    """The shortest CPU time of `run` within a budget of seconds."""
+    return best_of(run, budget=budget, most=10**6).cpu
 
 
 def grid(side: int) -> csr_array:
@@ -125,20 +121,20 @@ def sparse_sweep(side: int = 46, copies: int = 8) -> None:
     print(f"reading it takes {1e6 * bound:.0f} µs ({size / bound / 1e9:.1f} GB/s): {one / bound:.2f} ×")
 
 
-def peer_table(python: str | None, peer: str) -> dict[str, dict[str, dict[str, float | None]]]:
-    """What `boxed_peers.py` prints for this peer, or nothing when no interpreter has it."""
-    if python is None:
-        return {}
-    script = Path(__file__).with_name("boxed_peers.py")
-    sizes = [str(n) for n in SIZES if n <= (512 if peer == "quantecon" else 256)]
-    run = subprocess.run([python, script, peer, *sizes], capture_output=True, text=True, check=False)
-    lines = [line for line in run.stdout.splitlines() if line.startswith("{")]
-    return json.loads(lines[-1]) if lines else {}
+def peer_times(build: Callable[..., tuple[np.ndarray, ...]], n: int, prefix: str) -> dict[str, float]:
+    """CPU seconds of a peer's LCP solvers that solve all three problems of size n, medians."""
+    found = {}
+    for info in peers():
+        if n <= LARGEST_PEER and info.name.startswith(prefix) and info.available:
+            problems = [perp.BoxedLCP(*build(n, seed)) for seed in range(3)]
+            rows = [run_job(Job("boxed", "", p, None, info.name, tol=1e-6, repeat=100)) for p in problems]
+            if all(row.solved for row in rows):
+                found[info.name] = float(np.median([row.cpu for row in rows]))
+    return found
 
 
-def sizes(siconos: str | None, quantecon: str | None) -> None:
-    """Solves of n = 8 … 1024 rows by the whole of `perp.solve`, against the peers' bare calls."""
-    others, pace = peer_table(siconos, "siconos"), peer_table(quantecon, "quantecon")
+def sizes() -> None:
+    """Solves of n = 8 … 1024 rows by the whole of `perp.solve`, against the peers' own calls."""
     for family, build in (("motors", motors), ("standard", standard)):
         print(
             f"{family}: n, best of perp [µs] and which, bare kernel, Siconos's best, Dantzig scaled, ratios"
@@ -156,11 +152,11 @@ def sizes(siconos: str | None, quantecon: str | None) -> None:
                     mine[solver] = float(np.median(times))
             name = min(mine, key=mine.__getitem__)
             line = f"{n:5d} {mine[name]:10.1f} {name:22s} {bare_newton(build, n):>8s}"
-            found = {k: 1e6 * v for k, v in others.get(family, {}).get(str(n), {}).items() if v}
+            found = {k: 1e6 * v for k, v in peer_times(build, n, "siconos-lcp").items()}
             if found:
                 other = min(found, key=found.__getitem__)
                 line += f" {found[other]:10.1f} {other:18s} {found[other] / mine[name]:6.1f} ×"
-            here = pace.get("standard", {}).get(str(n), {}).get("lemke")
+            here = peer_times(standard, n, "quantecon").get("quantecon-lemke")
             if here and n in PEER_DANTZIG:
                 dantzig = PEER_DANTZIG[n] * 1e6 * here / PEER_QUANTECON[n]
                 line += f"  Dantzig {dantzig:10.1f} {dantzig / mine[name]:6.1f} ×"
@@ -288,11 +284,9 @@ def main() -> None:
     )
     parser.add_argument("part", choices=("sweeps", "sizes", "large", "families"))
     parser.add_argument("--out", type=Path, default=Path("docs/figures"))
-    parser.add_argument("--siconos", help="an interpreter that has Siconos")
-    parser.add_argument("--quantecon", help="an interpreter that has QuantEcon")
     arguments = parser.parse_args()
     if arguments.part == "sizes":
-        sizes(arguments.siconos, arguments.quantecon)
+        sizes()
     elif arguments.part == "families":
         families(arguments.out)
     else:

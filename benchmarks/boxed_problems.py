@@ -1,4 +1,4 @@
-"""Generated boxed problems for `boxed.py` and for the peers that it starts; NumPy alone.
+"""Generated boxed problems for `boxed.py`.
 
 Convention: w = M z + q, lo ≤ z ≤ hi.
 """
@@ -28,13 +28,6 @@ def motors(n: int, seed: int = 0) -> tuple[np.ndarray, ...]:
     q = -rng.standard_normal(n)
     limit = rng.uniform(0.05, 1.0, n)
     return M, q, -limit, limit
-
-
-def doubled(M: np.ndarray, q: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The LCP of twice the size that peers without boxes are given: M', q'."""
-    n = q.size
-    one, none = np.eye(n), np.zeros((n, n))
-    return np.block([[M, one], [-one, none]]), np.concatenate([q + M @ lo, hi - lo])
 
 
 def grid_pattern(side: int) -> tuple[np.ndarray, np.ndarray]:

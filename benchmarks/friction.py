@@ -12,9 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -24,46 +22,48 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import perp  # noqa: E402
+from perp.bench.job import Job, run_job  # noqa: E402
+from perp.bench.peers import peers  # noqa: E402
+from perp.bench.peers.siconos import VARIABLE  # noqa: E402
+from perp.bench.timing import best_of  # noqa: E402
+from perp.solvers.listing import can_take  # noqa: E402
 
 TOLERANCE = 1e-8
-# Repeats go on for this many CPU seconds per problem.
+# Repeats go on for this many seconds per problem.
 SPENT = 0.2
+# A solver of Siconos that needs more seconds than this is counted as not converging.
+CAP = 3.0
+REPEATS = 100
 
 
 def cpu_time(problem: perp.ContactProblem, solver: str = "auto") -> tuple[float, perp.Solution]:
     """Best CPU seconds of repeated solves, and the answer."""
-    solution = perp.solve(problem, solver, throw=False)
-    best, begun = np.inf, time.process_time()
-    while True:
-        before = time.perf_counter(), time.process_time()
-        solution = perp.solve(problem, solver, throw=False)
-        after = time.process_time()
-        # the clock of the process is coarse for microseconds: the wall clock bounds it from above
-        best = min(best, max(after - before[1], 0.0) or np.inf, time.perf_counter() - before[0])
-        if after - begun > SPENT:
-            return best, solution
+    spent = best_of(lambda: perp.solve(problem, solver, throw=False), budget=SPENT)
+    return spent.cpu, perp.solve(problem, solver, throw=False)
 
 
-def siconos(interpreter: str, files: list[Path]) -> dict[str, dict[str, tuple[float | None, float]]]:
-    """The times of Siconos, measured in a process of the interpreter that has it."""
-    peer = Path(__file__).with_name("siconos_peer.py")
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "siconos.json"
-        command = [interpreter, str(peer), str(out), *map(str, files)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        return json.loads(out.read_text())
+def siconos(name: str, problem: perp.ContactProblem) -> dict[str, float | None]:
+    """CPU seconds of the solvers of Siconos that take the problem, None where they do not solve it."""
+    times = {}
+    for info in peers():
+        if info.name.startswith("siconos-") and can_take(info, problem):
+            job = Job("fc3d", name, problem, None, info.name, tol=TOLERANCE, time_limit=CAP, repeat=REPEATS)
+            row = run_job(job)
+            times[info.name] = row.cpu if row.solved else None
+    return times
 
 
 def compare(files: list[Path], interpreter: str | None) -> list[dict]:
     """One row per problem: our time and error, the peers' times, the ratio to their best."""
-    peers = siconos(interpreter, files) if interpreter else {}
+    if interpreter is not None:
+        os.environ[VARIABLE] = interpreter
     rows = []
     for file in files:
         problem = perp.load(file)
         seconds, solution = cpu_time(problem)
         parts = solution.residuals
         solved = max(parts.value, parts.literature) <= TOLERANCE
-        times = {name: value[0] for name, value in peers.get(file.stem, {}).items()}
+        times = {} if interpreter is None else siconos(file.stem, problem)
         known = [value for value in times.values() if value is not None]
         best = min(known) if known else None
         rows.append(

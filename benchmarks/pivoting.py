@@ -4,10 +4,10 @@
     python benchmarks/pivoting.py --sizes 8 64 --seeds 1  # a quick look
     python benchmarks/pivoting.py --plot docs/images/pivoting.svg
 
-Peers that are not installed are shown as missing: QuantEcon (pip install quantecon), Drake (pip install
-drake), Siconos (apt install python3-siconos, run in the system's Python). An answer that is off by more than
-1e-6 is shown as "fails", a size that was not tried as "–". Times are the best of many calls, medians over
-seeds; "kernel" is the call from Python into the compiled solver, "solve" the whole of `perp.solve`.
+Peers that are not installed are shown as missing; `perp bench list` has the commands that add them. An
+answer that is off by more than 1e-6 is shown as "fails", a size that was not tried as "–". Times are the best
+of many calls, medians over seeds; "kernel" is the call from Python into the compiled solver, "solve" the
+whole of `perp.solve`.
 """
 
 # ruff: noqa: E402 (threads must be limited before NumPy is imported)
@@ -21,9 +21,7 @@ for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MK
 
 import argparse
 import statistics
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
@@ -31,30 +29,34 @@ from time import perf_counter
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
+sys.path.insert(0, str(ROOT / "src"))
 
 import perp
+from perp.bench.job import Job, run_job
+from perp.bench.peers import load_peers
 from perp.bench.sets import families
+from perp.bench.timing import best_of
 from perp.problems.validation import freeze
+from perp.solvers import registry
 from perp.solvers.pivoting import complementary_path, incremental, principal, rows
 
-SYSTEM_PYTHON = "/usr/bin/python3"
+# Each with the largest size that it is given.
+PEERS = {
+    "quantecon-lemke": 512,
+    "drake-moby": 128,
+    "drake-lemke": 128,
+    "siconos-lcp-lemke": 256,
+    "siconos-lcp-pivot": 256,
+}
 # DART's Dantzig (C++) on the standard family [s], and QuantEcon's Lemke beside it on the same machine: the
 # ratio carries over to this one.
 DART_DANTZIG = {8: 1.8e-6, 32: 12.6e-6, 64: 51.9e-6, 128: 641e-6, 256: 4.5e-3, 512: 83e-3}
 QUANTECON_BESIDE_DART = {8: 5.3e-6, 32: 9.7e-6, 64: 82e-6, 128: 0.43e-3, 256: 3.7e-3, 512: 27e-3}
 
 
-def best(call: Callable[[], object], budget: float = 0.3, most: int = 300) -> float:
-    """Seconds of the fastest call within a budget of seconds, at least three."""
-    call()
-    fastest, spent, count = np.inf, 0.0, 0
-    while count < 3 or (spent < budget and count < most):
-        began = perf_counter()
-        call()
-        took = perf_counter() - began
-        fastest, spent, count = min(fastest, took), spent + took, count + 1
-    return fastest
+def best(call: Callable[[], object]) -> float:
+    """Seconds (wall) of the fastest of many calls."""
+    return best_of(call).wall
 
 
 def lemke_kernel(problem: perp.LCP) -> Callable[[], object]:
@@ -110,89 +112,19 @@ def solved_by(problem: perp.LCP | perp.BoxedLCP, solver: str, **options: object)
     return lambda: perp.solve(problem, solver, **options)  # type: ignore[arg-type]
 
 
-class WrongAnswer(Exception):
-    """A peer's answer is not one."""
-
-
-def check(problem: perp.LCP, z: np.ndarray) -> None:
-    """Refuse to time a wrong answer."""
-    if not np.abs(np.minimum(z, problem.M @ z + problem.q)).max() <= 1e-6:
-        raise WrongAnswer
-
-
-def quantecon(problem: perp.LCP) -> Callable[[], object]:
-    """QuantEcon's Lemke."""
-    from quantecon.optimize import lcp_lemke
-
-    M, q = np.array(problem.M), np.array(problem.q)
-    check(problem, lcp_lemke(M, q).z)
-    return lambda: lcp_lemke(M, q)
-
-
-def drake(solver: str) -> Callable[[perp.LCP], Callable[[], object]]:
-    """One of Drake's LCP solvers."""
-
-    def prepare(problem: perp.LCP) -> Callable[[], object]:
-        import pydrake.solvers as solvers
-
-        program = solvers.MathematicalProgram()
-        x = program.NewContinuousVariables(problem.size)
-        program.AddLinearComplementarityConstraint(np.array(problem.M), np.array(problem.q), x)
-        make = getattr(solvers, solver)  # a new object each time: one that is kept starts from its last basis
-        check(problem, make().Solve(program).GetSolution(x))
-        return lambda: make().Solve(program)
-
-    return prepare
-
-
-SICONOS = """
-import sys, time, numpy as np, siconos.numerics as sn
-data = np.load(sys.argv[1])
-for key in [k[1:] for k in data if k[0] == "M"]:
-    M, q = data["M" + key].copy(), data["q" + key].copy()
-    problem = sn.LCP(M, q)
-    for name in ("LEMKE", "PIVOT"):
-        fastest = float("inf"); spent = 0.0; count = 0
-        while count < 3 or (spent < 0.3 and count < 300):
-            options = sn.SolverOptions(getattr(sn, "SICONOS_LCP_" + name)); options.iparam[0] = 100 * len(q)
-            z, w = np.zeros(len(q)), np.zeros(len(q))
-            began = time.perf_counter()
-            outcome = sn.linearComplementarity_driver(problem, z, w, options)
-            took = time.perf_counter() - began
-            fastest = min(fastest, took); spent += took; count += 1
-            if spent > 5: break
-        error = np.abs(np.minimum(z, M @ z + q)).max()
-        print(key, name, fastest if error < 1e-6 else float("inf"))
-"""
-
-
-def siconos(problems: dict[str, perp.LCP]) -> dict[tuple[str, str], float]:
-    """Times of Siconos by problem key and solver, from the system's Python; empty where it is missing."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "problems.npz"
-        arrays = {"M" + key: problem.M for key, problem in problems.items()}
-        arrays |= {"q" + key: problem.q for key, problem in problems.items()}
-        np.savez(path, **arrays)
-        command = [SYSTEM_PYTHON, "-c", SICONOS, str(path)]
-        try:
-            run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
-        except (OSError, subprocess.SubprocessError):
-            return {}
-    lines = (line.split() for line in run.stdout.splitlines())
-    return {
-        (part[0], part[1]): float(part[2])
-        for part in lines
-        if len(part) == 3 and part[1] in ("LEMKE", "PIVOT")
-    }
+def peer_time(solver: str, problems: list[perp.LCP]) -> float | None:
+    """Median over problems of a peer's fastest call; None where it is missing, infinity where it fails."""
+    if not registry.find(solver).available:
+        return None
+    rows = [run_job(Job("", "", p, None, solver, tol=1e-6, time_limit=5.0, repeat=300)) for p in problems]
+    return statistics.median(row.wall for row in rows) if all(row.solved for row in rows) else float("inf")
 
 
 def measure(prepare: Callable[..., Callable[[], object]], problems: list) -> float | None:
     """Median over the problems of the fastest call; None where the solver is missing or fails."""
     try:
         return statistics.median(best(prepare(problem)) for problem in problems)
-    except ImportError:
-        return None
-    except (perp.NotSolved, WrongAnswer):
+    except perp.NotSolved:
         return float("inf")
 
 
@@ -237,27 +169,12 @@ def symmetric_family(
 
 
 def peers(problems: dict[int, list[perp.LCP]], sizes: list[int]) -> dict[str, list[float | None]]:
-    """The peers on LCPs. Drake and Siconos only up to the sizes that they finish in reasonable time."""
-    table = {"QuantEcon lcp_lemke": [measure(quantecon, problems[n]) for n in sizes]}
-    for solver in ("MobyLcpSolver", "UnrevisedLemkeSolver"):
-        table[f"Drake {solver}"] = [
-            measure(drake(solver), problems[n]) if n <= 128 else float("nan") for n in sizes
-        ]
-    small = {f"_{n}_{i}": p for n in sizes if n <= 256 for i, p in enumerate(problems[n])}
-    times = siconos(small)
-    for solver in ("LEMKE", "PIVOT"):
-        table[f"Siconos {solver}"] = [
-            _median([times.get((f"_{n}_{i}", solver)) for i in range(len(problems[n]))], n <= 256)
-            for n in sizes
-        ]
-    return table
-
-
-def _median(values: list[float | None], tried: bool) -> float | None:
-    if not tried:
-        return float("nan")
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
+    """The peers on LCPs, each up to the size that it finishes in reasonable time."""
+    load_peers()
+    return {
+        name: [peer_time(name, problems[n]) if n <= largest else float("nan") for n in sizes]
+        for name, largest in PEERS.items()
+    }
 
 
 def friction_family(sizes: list[int], seeds: int) -> None:
@@ -288,7 +205,7 @@ def ratios(sizes: list[int], table: dict[str, list[float | None]]) -> None:
     """The figures that the project promises, from this run."""
     print("\n**Ratios of this run (standard family)**\n")
     print("| n = | " + " | ".join(map(str, sizes)) + " |\n" + "|---" * (len(sizes) + 1) + "|")
-    peer, own = table["QuantEcon lcp_lemke"], table["lemke, kernel"]
+    peer, own = table["quantecon-lemke"], table["lemke, kernel"]
     print("| lemke / QuantEcon | " + " | ".join(_ratio(a, b) for a, b in zip(own, peer, strict=True)) + " |")
     fastest = [
         min(

@@ -1,10 +1,13 @@
-"""Settings for all tests, and a headless Chromium for those that look at pages."""
+"""Settings for all tests, and a headless Chromium and the documentation for those that look at pages."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,3 +42,17 @@ def browser() -> Iterator[Any]:
         browser = driver.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation as a folder of pages, built without a warning."""
+    pytest.importorskip("material", reason="mkdocs-material is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    run = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return folder

@@ -1,14 +1,15 @@
 """Runs one page as a reader would: its Python blocks and its `perp` lines, in order, in the current folder.
 
 Usage: python -W error page_runner.py PAGE [sh]. Blocks share their names as in one session; with `sh` only shell
-blocks are run. The folder first gets the files that pages speak of without writing them: an LCP, a contact problem
-and a scene.
+blocks are run. The folder first gets the files that pages speak of without writing them: an LCP, a contact problem,
+a scene, and the scenes of examples/.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def prepare_folder() -> None:
     perp.LCP([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0]).save("problem.npz")
     perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0.2, 0.0], 0.5).save("contact.npz")
     Path("scene.xml").write_text(SCENE, encoding="utf-8")
+    shutil.copytree(Path(__file__).parents[1] / "examples" / "scenes", "examples/scenes")
 
 
 def stay_in_one_process() -> None:

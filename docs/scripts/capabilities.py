@@ -161,7 +161,7 @@ Listed by `perp solvers` with the command that adds what is missing. They take w
 ## Scenes
 
 Each line was asked with a scene that has this and nothing else. What is left out of a scene of yours is in
-`sim.model.report`.
+`sim.report`.
 
 {table(["in the file", "what becomes of it", "in words"], features)}
 """

@@ -59,7 +59,7 @@ def test_lies_crashes_hangs_and_bugs_are_rows(
     report = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "| two-by-two | q0 | liar | 1.0e+00 |" in report
     assert "| two-by-two | q1 | crasher | crashed |" in report
-    assert "| two-by-two | q1 | sleeper | hung |" in report
+    assert "| two-by-two | q1 | sleeper | no answer in time |" in report
     assert "| liar | 0 of 2 |  | **2** |" in report
     assert "| lemke | 2 of 2 |" in report
     assert "## Limitations" in report

@@ -98,3 +98,22 @@ def test_a_command_shown_is_one_that_is_run(line: str) -> None:
         assert (ROOT / words[1]).is_file()
     else:
         assert words[0] == "perp"
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """Cells of every line of every Markdown table."""
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in re.findall(r"^\|.*\|$", text, re.MULTILINE)
+    ]
+
+
+def test_results_in_the_readme_are_those_of_the_pages_that_it_cites() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.split("\n## Against others\n")[1].split("\n## ")[0]
+    cited = [ROOT / target for target in LINK.findall(section) if target.endswith(".md")]
+    known = [set(row) for page in cited for row in table_rows(page.read_text(encoding="utf-8"))]
+    shown = [row for row in table_rows(section) if not set(row) <= {"---"}]
+    assert len(shown) > 5
+    for row in shown:
+        assert any(set(row) <= cells for cells in known), row

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -17,18 +16,6 @@ DOCS = ROOT / "docs"
 # What a browser fetches by itself, as opposed to links that somebody may click.
 FETCHED = re.compile(r"""<(?:script|img|iframe|source)[^>]*\ssrc=["']?([^"'\s>]+)|url\(["']?([^"')]+)""")
 LINKED = re.compile(r"""<link[^>]*\srel=["']?([a-z ]+)["']?[^>]*\shref=["']?([^"'\s>]+)""")
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("material", reason="mkdocs-material is not installed")
-    folder = tmp_path_factory.mktemp("site")
-    run = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
-        cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    return folder
 
 
 def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import perp
+from perp.bench.sets.random_contacts import random_problem
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data" / "problems"
 GRAVITY, STEP, MASS = 9.81, 0.01, 2.0
-
-
-def _families():
-    spec = importlib.util.spec_from_file_location(
-        "contact_families", ROOT / "benchmarks" / "contact_families.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-random_problem = _families().random_problem
 
 
 def block_on_slope(angle: float, mu: float) -> perp.ContactProblem:

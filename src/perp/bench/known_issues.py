@@ -30,6 +30,30 @@ KNOWN_ISSUES = (
         "Solves convex programs. With friction it is called again and again by our fixed point on the "
         "sliding velocities; its time is that of the whole sequence.",
     ),
+    KnownIssue(
+        "siconos-lcp-newton-min",
+        "Returns success with an answer of NaN on boxed problems written as LCPs: counted as a false claim.",
+    ),
+    KnownIssue(
+        "siconos-lcp-pgs",
+        "Cannot start where the matrix has a zero on its diagonal, as boxed problems written as LCPs have.",
+    ),
+    KnownIssue(
+        "siconos-*",
+        "Its solvers have no time limit of their own: one that needs longer is ended with its process and "
+        "counts as no answer in time. Problems with mass and Jacobian are given to it reduced, because its "
+        "Python binding cannot build global and rolling problems from arrays.",
+    ),
+    KnownIssue(
+        "pinocchio-*",
+        "Stops on its own measures of feasibility and complementarity, which are absolute or relative to its "
+        "own scale; at the same tolerance its answers are often above ours. No time limit of its own.",
+    ),
+    KnownIssue(
+        "drake-*",
+        "Drake tells neither iterations nor, for its LCP solvers, takes a tolerance or a time limit. Boxed "
+        "problems are given to the LCP solvers as LCPs of twice the size.",
+    ),
     KnownIssue("scs", "As for clarabel; a first-order method, rarely below 1e-8 in our residual."),
 )
 

@@ -14,8 +14,8 @@ FILE_NAME = "README.md"
 # Longer lists are cut, with the number of what is left out.
 LONGEST_LIST = 40
 _HEADINGS = (
-    "solver", "solved", "literature only", "said solved, is not", "crashed or hung", "mean time", "relative",
-    "iterations (median)", "memory",
+    "solver", "solved", "literature only", "said solved, is not", "crashed or no answer", "mean time",
+    "relative", "iterations (median)", "memory",
 )  # fmt: skip
 LIMITATIONS = """
 - Times of different machines cannot be compared; ratios within one run can, as far as the machine was quiet.
@@ -59,13 +59,14 @@ def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[st
                 parts += [f"![{summary.name}: {what}]({figure})", ""]
     rows = [row for summary in summaries for row in summary.rows]
     parts += ["## Said solved, is not", "", *_false_claims(rows), ""]
-    parts += ["## Crashes, hangs and errors", "", *_breakdowns(rows), ""]
+    parts += ["## Crashes, errors and no answer in time", "", *_breakdowns(rows), ""]
     parts += ["## Missing solvers", "", *_missing(record), ""]
     if record.unreadable:
         parts += ["## Files that hold no problem", ""]
         parts += [f"- `{name}`: {reason}" for name, reason in record.unreadable.items()] + [""]
     parts += ["## Known issues", ""]
-    parts += [f"- **{issue.solver}**: {issue.text}" for issue in issues_of(list(record.solvers))] + [""]
+    issues = [f"- **{issue.solver}**: {issue.text}" for issue in issues_of(list(record.solvers))]
+    parts += [*(issues or ["None of the solvers that took part."]), ""]
     parts += ["## Solvers, versions and tolerances", "", *_solvers(record), ""]
     parts += ["## Limitations", LIMITATIONS]
     return "\n".join(parts).rstrip() + "\n"

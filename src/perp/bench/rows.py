@@ -25,7 +25,7 @@ class Outcome(StrEnum):
     UNSOLVED = "not solved"
     INFEASIBLE = "proved to have no solution"
     CRASHED = "crashed"
-    HUNG = "hung"
+    HUNG = "no answer in time"
     ERROR = "error"
 
 
@@ -87,6 +87,11 @@ class Row:
     def key(self) -> tuple[str, str, str]:
         """What makes the row the only one of its kind."""
         return self.set, self.problem, self.solver
+
+    @property
+    def false_claim(self) -> bool:
+        """Whether the solver called an answer solved that is not."""
+        return self.outcome is Outcome.FALSE_CLAIM
 
     @property
     def solved(self) -> bool:

@@ -136,7 +136,7 @@ def _on_processes(jobs: list[Job], settings: RunSettings) -> Iterator[Row]:
     finished: SimpleQueue[Row | BaseException] = SimpleQueue()
     for job in jobs:
         queue.put(job)
-    families: set[tuple[str, str]] = set()
+    families: set[tuple[str, str, bool]] = set()
     runners = [Runner() for _ in range(min(settings.workers, max(len(jobs), 1)))]
 
     def work(runner: Runner) -> None:

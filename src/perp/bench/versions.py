@@ -18,7 +18,8 @@ def solver_version(name: str) -> str:
     info = registry.find(name)
     if info.needs is None:
         return f"perp {perp.__version__}" if info.run.__module__.startswith("perp.") else ""
-    return package_version(info.needs.module)
+    version = getattr(info.needs, "version", None)
+    return package_version(info.needs.module) if version is None else version()
 
 
 def package_version(module: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -79,7 +78,7 @@ def run(
     names, missing = choose_solvers(settings)
     record = records.load(out)
     record.add(
-        command="perp bench run " + shlex.join(_words()), settings=settings, sets=[s.name for s in sets],
+        command=_command(set, path, out, settings), settings=settings, sets=[s.name for s in sets],
         solvers={name: facts(name, tol) for name in names}, missing=missing,
         peers=[info.name for info in all_peers() if info.name in names],
     )  # fmt: skip
@@ -128,6 +127,39 @@ def plot(out: Path, /) -> int:
     return ExitCode.SOLVED
 
 
+@bench.command
+def compare(old: Path, new: Path, /) -> int:
+    """Compare two runs over the problems that both have.
+
+    Exit code 0: nothing that was solved is lost, and no false claim is new; 1: something is; 2: bad input.
+
+    Args:
+        old: Folder of the older run.
+        new: Folder of the newer run.
+    """
+    from rich.table import Table
+
+    from perp.bench import rows as table
+    from perp.bench.compare import compare as compared
+    from perp.cli.printing import print_line, show
+
+    result = compared(*(table.read(folder / table.FILE_NAME) for folder in (old, new)))
+    shown = Table(box=None, pad_edge=False)
+    for heading in ("set", "solver", "problems", "solved then", "solved now", "time ratio", "false claims"):
+        shown.add_column(heading, overflow="fold")
+    for change in result.changes:
+        ratio = "" if change.ratio != change.ratio else f"{change.ratio:.2f}"
+        claims = f"{change.false_old} → {change.false_new}" if change.false_old or change.false_new else ""
+        counts = (change.problems, change.solved_old, change.solved_new)
+        shown.add_row(change.set, change.solver, *map(str, counts), ratio, claims)
+    show(shown)
+    for word, pairs in (("lost", result.lost), ("won", result.won)):
+        for then, now in pairs:
+            print_line(f"{word}: {now.set} {now.problem} {now.solver}: {then.outcome} → {now.outcome}")
+    worse = any(change.false_new > change.false_old for change in result.changes)
+    return ExitCode.NOT_SOLVED if result.lost or worse else ExitCode.SOLVED
+
+
 @bench.command(name="list")
 def list_() -> int:
     """List test sets and peers, and the commands that add the peers that are missing."""
@@ -143,7 +175,8 @@ def list_() -> int:
     table.add_column("name", no_wrap=True, style="bold")
     table.add_column("what it holds")
     for name, info in CATALOGUE.items():
-        table.add_row(name, info.summary + (" (--path DIR)" if info.needs_path else ""))
+        where = " (--path DIR)" if info.needs_path else " (or of --path SCENE)" if info.takes_path else ""
+        table.add_row(name, info.summary + where)
     show(table)
     table = Table(title="\nPeers", title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("name", no_wrap=True)
@@ -176,10 +209,16 @@ def _check(settings: RunSettings) -> None:
             raise ProblemError(f"--import {module}: {error}") from None
 
 
-def _words() -> list[str]:
-    """The words of this command line after `bench run`."""
-    words = sys.argv[1:]
-    return words[2:] if words[:2] == ["bench", "run"] else words
+def _command(sets: list[str], path: Path | None, out: Path, settings: RunSettings) -> str:
+    """The command line that makes this run again."""
+    words = [word for name in sets for word in ("--set", name)]
+    words += [] if path is None else ["--path", str(path)]
+    words += ["--peers"] if settings.peers else []
+    words += [] if settings.solvers is None else ["--solvers", ",".join(settings.solvers)]
+    words += ["--tol", f"{settings.tol:g}", "--time-limit", f"{settings.time_limit:g}"]
+    words += ["--repeat", str(settings.repeat)]
+    words += [word for module in settings.imports for word in ("--import", module)]
+    return shlex.join(["perp", "bench", "run", *words, "--out", str(out)])
 
 
 def _planned(sets: list, names: list[str], settings: RunSettings) -> list[Job]:

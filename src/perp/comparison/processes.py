@@ -64,6 +64,9 @@ class WorkerProcess:
     def __exit__(self, *_: object) -> None:
         self.end()
 
+    def __del__(self) -> None:
+        self.end()
+
     def ask(self, request: Any, seconds: float) -> Any:
         """The answer to one request.
 

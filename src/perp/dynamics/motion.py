@@ -129,6 +129,20 @@ def inverse_mass(mass, inertia, R, out):
 
 
 @njit(cache=True)
+def mass_blocks(mass, inertia, R, out):
+    """M per body in rows, shape (n, 36), into zeros: m and R I Rᵀ."""
+    for i in range(mass.size):
+        for k in range(3):
+            out[i, 7 * k] = mass[i]
+        for a in range(3):
+            for b in range(3):
+                total = 0.0
+                for k in range(3):
+                    total += R[i, a, k] * R[i, b, k] * inertia[i, k]
+                out[i, 6 * (3 + a) + 3 + b] = total
+
+
+@njit(cache=True)
 def spin_velocity(inertia, R, spin, u):
     """ω = R I⁻¹ Rᵀ L into the angular part of u: the spin that belongs to a momentum at a pose."""
     for i in range(inertia.shape[0]):

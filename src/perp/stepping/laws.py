@@ -66,11 +66,11 @@ def contact_terms(
         if restitution[c] > 0.0 and approach[c] < -rest_speed and closes:
             bias[i] = restitution[c] * approach[c]
             continue
-        # what the gap at the end may be at least: overlap beyond the cap stays for later steps
-        allowed = min(0.0, gap[c] + h * recovery)
-        if -accuracy[c] < gap[c] < 0.0:
-            # overlap that the collision detector cannot tell from none would only jam what rests
-            allowed = gap[c]
+        # what the gap at the end may be at least: overlap beyond the cap stays for later steps, and overlap
+        # that cannot be told from none stays for good, as undoing it would jam what rests between others
+        allowed = 0.0
+        if gap[c] < 0.0:
+            allowed = gap[c] if gap[c] > -accuracy[c] else min(gap[c] + h * recovery, -accuracy[c])
         bias[i] = (linear[c] - allowed) / h
         if gap[c] < 0.0 and correction < 1.0:
             bias[i] += (1.0 - correction) * (allowed - gap[c]) / h

@@ -20,6 +20,7 @@ class Route(StrEnum):
     AUTO = "auto"
     SEQUENCE = "sequence"
     NEWTON = "newton"
+    BODY = "body"
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,9 @@ class StepSettings:
 
     Attributes:
         level: Position level leaves no drift and no sinking.
-        route: "auto" tries a few Newton steps from the last step's impulses, which is all that most steps
-            need, then the sequence of exact contact problems, which is the more robust of the two.
+        route: "auto" takes Newton steps in the velocities of the bodies ("body"), which is all that nearly
+            every step needs, then the sequence of exact contact problems, then Newton's method in the
+            impulses; with a `solver` of your own the sequence comes first.
         solver, formulation, solver_options: For `perp.solve`.
         tolerance: Of the nonlinear system, block by block: lengths relative to the size of the bodies,
             velocities to the largest velocity of the step. 1e-9 of a 0.1 m body is an atom's size.

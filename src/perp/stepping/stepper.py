@@ -16,6 +16,7 @@ from perp.dynamics.rows import JointRows
 from perp.dynamics.state import State
 from perp.scenes import Model
 from perp.scenes.frames import conjugate, multiply, rotate
+from perp.stepping.body_route import solve_by_bodies
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
@@ -32,7 +33,7 @@ NEARBY = 1e-3
 SAFETY = 2.0
 # A contact that slides slower than this share of the step's speeds counts as sticking in the record.
 _NO_SLIP = 1e-6
-# Newton's method from the last step's impulses needs one or two steps, or changes of contact make it wander.
+# In generalised coordinates: the last step's impulses need one or two Newton steps, or they wander.
 _FIRST_NEWTON_STEPS = 12
 
 
@@ -195,7 +196,12 @@ class Stepper:
             return [newton, sequence]
         if self.settings.route is Route.SEQUENCE:
             return [sequence, newton]
-        return [(Route.NEWTON.value, min(full, _FIRST_NEWTON_STEPS)), sequence, newton]
+        if not isinstance(system, StepSystem):
+            return [(Route.NEWTON.value, min(full, _FIRST_NEWTON_STEPS)), sequence, newton]
+        body = (Route.BODY.value, full)
+        if self.settings.route is Route.AUTO and self.settings.solver != "auto":
+            return [sequence, body, newton]
+        return [body, sequence, newton]
 
     def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
         began = perf_counter()
@@ -218,6 +224,8 @@ class Stepper:
     def _solve(self, system: StepSystem, start: np.ndarray, route: str, limit: int) -> Outcome:
         if route == "velocity":
             return solve_velocity_level(system, start)
+        if route == Route.BODY.value:
+            return solve_by_bodies(system, start, limit)
         if route == Route.NEWTON.value:
             return solve_newton(system, start, limit=limit, redundant=self._redundant)
         return solve_sequence(system, start, system.before)

@@ -14,28 +14,27 @@ from typing import Any
 import numpy as np
 
 from perp.collision import Contacts
-from perp.dynamics.motion import free_motion, inverse_mass, move, rotation_matrices
+from perp.dynamics.motion import free_motion, inverse_mass, mass_blocks, move, rotation_matrices
 from perp.dynamics.row_kernels import ORIENTATION, PERPENDICULAR
 from perp.dynamics.rows import DRIVE, HOLD, TARGET, JointRows
 from perp.dynamics.state import State
 from perp.problems import ContactProblem, Sets
-from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE, ROLLING
 from perp.problems.validation import freeze
 from perp.scenes import Model
-from perp.stepping.contact_rows import contact_jacobian, gaps, normal_rows
-from perp.stepping.laws import contact_terms, joint_terms
+from perp.stepping.assembly import assemble
+from perp.stepping.contact_rows import gaps, normal_rows
+from perp.stepping.evaluation import Frame, bias_at
+from perp.stepping.laws import joint_terms
 from perp.stepping.row_products import (
     apply_inverse,
     body_impulse,
-    constraint_scale,
     dense_delassus,
     neighbours,
     row_velocity,
     sparse_delassus,
     turn_rows,
-    weigh_rows,
 )
-from perp.stepping.settings import StepSettings
+from perp.stepping.settings import Level, StepSettings
 
 # A body that needs longer than this many seconds to move its own size counts as at rest.
 _SLOWEST_SPEED = 1e-8
@@ -78,8 +77,10 @@ class StepSystem:
         free_motion(
             model.mass, model.inertia, self.rotation, state.velocity, wrench, h, self.spin, self.predicted
         )
-        self.inverse = np.empty((n, 6, 6))
+        self.inverse, self.mass = np.empty((n, 6, 6)), np.zeros((n, 36))
         inverse_mass(model.mass, model.inertia, self.rotation, self.inverse)
+        mass_blocks(model.mass, model.inertia, self.rotation, self.mass)
+        self._gravity = float(np.linalg.norm(model.gravity))
 
     def _with_given_forces(self, wrench: np.ndarray) -> np.ndarray:
         """External wrench plus the motors that give a force."""
@@ -96,45 +97,48 @@ class StepSystem:
         self.contacts = contacts
         self.overlaps = bool((contacts.gap < 0.0).any())
         m = self.joint_rows
-        rows = contacts.rows
-        kind = np.where(rows == 1, NONNEGATIVE, np.where(rows == 5, ROLLING, COULOMB))
-        a, b = contacts.friction[:, 0], np.where(rows == 5, contacts.friction[:, 2], 0.0)
-        elliptic = (kind == COULOMB) & (contacts.friction[:, 0] != contacts.friction[:, 1])
-        kind = np.where(elliptic, ELLIPTIC, kind)
-        b = np.where(elliptic, contacts.friction[:, 1], b)
-        a = np.where(rows == 1, 0.0, a)
-        self._dimension = np.concatenate([np.ones(m, dtype=np.int64), rows])
-        self.start = np.concatenate([[0], np.cumsum(self._dimension)])
-        self.first = self.start[m:-1].copy()
-        self.rows = int(self.start[-1])
-        self.bodies = np.empty((self.rows, 2), dtype=np.int64)
-        self.jacobian = np.empty((self.rows, 12))
-        self.bodies[:m] = self.table.links[:m, 1:3]
-        self.jacobian[:m] = self._joint_jacobian[:m]
-        contact_jacobian(
-            contacts.body, contacts.point, contacts.frame, rows, self.first, self.state.position,
-            self.bodies, self.jacobian,
+        table = self.table
+        bias, compliance, low, high = np.empty((4, m))
+        joint_terms(table.law, table.parameters, self.joint_value, 1.0, self.h, bias, compliance, low, high)
+        self.arrays = rows = assemble(
+            table.set_kind, table.links, self._joint_jacobian, compliance, low, high, contacts.body,
+            contacts.point, contacts.frame, contacts.rows, contacts.friction, self.state.position,
+            self.inverse, self.state.velocity, self.predicted,
         )  # fmt: skip
-        self.weighed = np.empty((self.rows, 12))
-        weigh_rows(self.bodies, self.jacobian, self.inverse, self.weighed)
-        self.free_velocity = self.row_velocity(self.predicted)
-        self._approach = self.row_velocity(self.state.velocity)[self.first]
-        bias, compliance, low, high = (np.zeros(m) for _ in range(4))
-        joint_terms(
-            self.table.law, self.table.parameters, self.joint_value, 1.0, self.h, bias, compliance, low, high
-        )
-        self.compliance = np.concatenate([compliance, np.zeros(self.rows - m)])
-        self.sets = Sets.from_arrays(
-            np.concatenate([self.table.set_kind, kind]), np.concatenate([low, a]),
-            np.concatenate([high, b]), self._dimension,
+        self.start, self.first = rows.start, rows.first
+        self.bodies, self.jacobian, self.weighed = rows.bodies, rows.jacobian, rows.weighed
+        self.compliance, self.free_velocity = rows.compliance, rows.free_velocity
+        self.rows = rows.free_velocity.size
+        self._frame: Frame | None = None
+
+    @property
+    def frame(self) -> Frame:
+        """What the positions at the end depend on, under the current settings."""
+        if self._frame is None or self._frame.recovery != self.settings.recovery_speed:
+            self._frame = self._new_frame(self.contacts)
+        return self._frame
+
+    def _new_frame(self, contacts: Contacts) -> Frame:
+        settings, table, state = self.settings, self.table, self.state
+        return Frame(
+            self.h, settings.level is Level.POSITION, float(settings.correction),
+            float(settings.recovery_speed), 2.0 * self.h * self._gravity, state.position, state.quaternion,
+            self.predicted, table.links, table.geometry, table.law, table.parameters, self.joint_value,
+            contacts.body, contacts.point, contacts.frame, contacts.gap, contacts.roundness,
+            contacts.restitution,
+            np.maximum(contacts.accuracy, settings.tolerance * self.length_scale),
         )  # fmt: skip
+
+    @cached_property
+    def sets(self) -> Sets:
+        """The sets of all constraints."""
+        rows = self.arrays
+        return Sets.from_arrays(rows.kind, rows.a, rows.b, np.diff(rows.start))
 
     @cached_property
     def scale(self) -> tuple[np.ndarray, np.ndarray]:
         """Velocity per impulse and rolling length of each constraint, shapes (constraints,)."""
-        scale, length = np.empty(self.start.size - 1), np.empty(self.start.size - 1)
-        constraint_scale(self.bodies, self.jacobian, self.weighed, self.compliance, self.start, scale, length)
-        return freeze(scale), freeze(length)
+        return freeze(self.arrays.scale), freeze(self.arrays.length)
 
     def row_velocity(self, u: np.ndarray) -> np.ndarray:
         """J u, shape (rows,)."""
@@ -280,23 +284,10 @@ class StepSystem:
 
     def bias(self, u: np.ndarray | None) -> np.ndarray:
         """What the laws add to the row velocities, linearised at u (None: at the start of the step)."""
-        m, h, settings = self.joint_rows, self.h, self.settings
-        if u is None:
-            joint, gap, correction = self.joint_value[:m], self.contacts.gap, settings.correction
-        else:
-            moved = h * self.row_velocity(u)
-            joint = self.joint_values_after(u)[:m] - moved[:m]
-            gap = self.gaps_after(u) - moved[self.first]
-            correction = 1.0
-        out = np.zeros(self.rows)
-        scratch = np.empty(m), np.empty(m), np.empty(m)
-        joint_terms(self.table.law, self.table.parameters, joint, correction, h, out[:m], *scratch)
-        rest_speed = 2.0 * h * float(np.linalg.norm(self.model.gravity))
-        contact_terms(
-            self.first, self.contacts.gap, gap, self.contacts.accuracy, self.contacts.restitution,
-            self._approach, self.free_velocity[self.first], correction, settings.recovery_speed,
-            rest_speed, h, out,
-        )  # fmt: skip
+        frame = self.frame if u is not None else self.frame._replace(at_end=False)
+        moving = np.zeros(self.rows) if u is None else self.row_velocity(u)
+        out = np.empty(self.rows)
+        bias_at(frame, self.arrays, self.predicted if u is None else u, moving, out)
         return out
 
     def problem(self, bias: np.ndarray) -> ContactProblem:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import perp
-from perp.bench.sets import families
+from perp.bench.sets import families, literature
 
 ALL = ["direct", "lemke", "dantzig", "baraff", "principal"]
 ANY_MATRIX = ["direct", "lemke", "principal"]
@@ -17,8 +17,7 @@ ANY_MATRIX = ["direct", "lemke", "principal"]
 @pytest.mark.parametrize("solver", ANY_MATRIX)
 def test_murty_example_2_8(solver: str) -> None:
     """Murty (1988), example 2.8: z = (2, 1, 3, 1)."""
-    M = [[1, -1, -1, -1], [-1, 1, -1, -1], [1, 1, 2, 0], [1, 1, 0, 2]]
-    solution = perp.solve(perp.LCP(M, [3, 5, -9, -5]), solver, throw=False)
+    solution = perp.solve(literature.example("murty-2.8"), solver, throw=False)
     if solver == "principal" and not solution.solved:
         pytest.skip("not a P-matrix: principal pivoting promises nothing, and said so")
     np.testing.assert_allclose(solution.z, [2, 1, 3, 1], atol=1e-12)
@@ -39,15 +38,14 @@ def test_murty_example_2_9_ends_on_a_ray() -> None:
 @pytest.mark.parametrize("solver", ANY_MATRIX)
 def test_kostreva_cycling_example(solver: str) -> None:
     """Kostreva (1979), the 3×3 P-matrix on which principal pivoting without a least-index rule cycles."""
-    problem = perp.LCP([[1, 2, 0], [0, 1, 2], [2, 0, 1]], [-1, -1, -1])
+    problem = literature.example("kostreva-principal-cycling")
     solution = perp.solve(problem, solver)
     assert perp.certify(problem, solution).z == (Fraction(1, 3),) * 3
 
 
 def test_kostreva_lemke_cycling_example() -> None:
     """Kostreva (1979), example 2: Lemke without a rule for ties cycles; the lexicographic rule gets through."""
-    M = [[1, 0, 0], [0, 2, -1], [0, 1, 1]]
-    problem = perp.LCP(M, [-10, -6, -7])
+    problem = literature.example("kostreva-lemke-cycling")
     solution = perp.solve(problem, "lemke")
     assert solution.residual <= 1e-14
 
@@ -80,8 +78,7 @@ def test_fathi_1979_is_solved_or_limited(solver: str) -> None:
 
 def test_cottle_pang_stone_bimatrix_game_has_three_equilibria() -> None:
     """A copositive LCP of a bimatrix game (Cottle, Pang and Stone): every solution is found by enumeration."""
-    M = np.array([[0, 0, 10, 20], [0, 0, 30, 15], [10, 20, 0, 0], [30, 15, 0, 0]], dtype=float)
-    problem = perp.LCP(M, -np.ones(4))
+    problem = literature.example("bimatrix-game")
     everything = perp.solve(problem, "direct", options={"all_solutions": True}).info["solutions"]
     assert len(everything) == 3
     for z in everything:
@@ -93,8 +90,7 @@ def test_cottle_pang_stone_bimatrix_game_has_three_equilibria() -> None:
 
 @pytest.mark.parametrize("solver", ANY_MATRIX)
 def test_ortiz_of_the_siconos_collection(solver: str) -> None:
-    M = [[3, 1, 0, -1], [-1, 2, 1, 1], [0, 1, 3, -1], [0, 0, 1, 2]]
-    problem = perp.LCP(M, [-2, 1, -1, 1])
+    problem = literature.example("ortiz")
     certificate = perp.certify(problem, perp.solve(problem, solver))
     assert certificate.z == (Fraction(2, 3), 0, Fraction(1, 3), 0)
 
@@ -102,6 +98,6 @@ def test_ortiz_of_the_siconos_collection(solver: str) -> None:
 @pytest.mark.parametrize("solver", ALL)
 def test_nguyen_two_contacts(solver: str) -> None:
     """w = M z + q with M = [[2, 1], [1, 2]], q = (−5, −6): z = (4/3, 7/3)."""
-    problem = perp.LCP([[2, 1], [1, 2]], [-5, -6])
+    problem = literature.example("nguyen-two-contacts")
     certificate = perp.certify(problem, perp.solve(problem, solver))
     assert certificate.z == (Fraction(4, 3), Fraction(7, 3))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
 from perp.solvers.registry import SolverInfo, all_solvers
 
 # Those of our own vendor adapters that count as peers; the others can be named with --solvers.
@@ -10,6 +13,9 @@ VENDORS = ("clarabel", "scs")
 
 def load_peers() -> None:
     """Make the peers known to `perp.solve` in this process."""
+    for entry in pkgutil.iter_modules(__path__, __name__ + "."):
+        if not entry.name.endswith("_process"):  # those are run by other interpreters
+            importlib.import_module(entry.name)
 
 
 def peers() -> list[SolverInfo]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 from perp.bench.sets.base import TestSet
 from perp.bench.sets.folder import FolderSet
+from perp.bench.sets.frames import FrameSet
+from perp.bench.sets.generated import BoxedSet, FrictionIndexSet, GeneratedLCPs, RandomContacts
+from perp.bench.sets.literature import LiteratureSet
 from perp.problems.errors import ProblemError
 from perp.solvers.registry import unknown
 
@@ -20,13 +24,15 @@ class SetInfo:
 
     Attributes:
         summary: One line.
-        build: Makes the set; from a folder when `needs_path`.
-        needs_path: Whether `--path` says where its files are.
+        build: Makes the set; from a path when `needs_path` or `takes_path`.
+        needs_path: Whether `--path` must say where its files are.
+        takes_path: Whether `--path` may name something in place of what is built in.
     """
 
     summary: str
     build: Callable[..., TestSet]
     needs_path: bool = False
+    takes_path: bool = False
 
 
 def _files(name: str, summary: str, *patterns: str, **options: object) -> SetInfo:
@@ -37,6 +43,15 @@ def _files(name: str, summary: str, *patterns: str, **options: object) -> SetInf
 
 
 CATALOGUE: dict[str, SetInfo] = {
+    "lcp-literature": SetInfo("LCPs of the literature, with the exponential families", LiteratureSet),
+    "lcp-generated": SetInfo("LCPs: positive definite, nonsymmetric, rank-deficient, contact", GeneratedLCPs),
+    "boxed": SetInfo("boxed LCPs: motors with torque limits", BoxedSet),
+    "friction-index": SetInfo("boxed LCPs of rank-deficient contacts with friction index", FrictionIndexSet),
+    "random-contacts": SetInfo("random mixtures of all sets, meant to be nasty", RandomContacts),
+    "frames": SetInfo("contact problems of simulated scenes, cold", FrameSet, takes_path=True),
+    "frames-warm": SetInfo(
+        "the same from the impulses of the step before", partial(FrameSet, warm=True), takes_path=True
+    ),
     "fclib": _files("fclib", "a folder of FCLib files (.hdf5)", suffixes=(".hdf5", ".h5")),
     "folder": SetInfo("every problem file below a folder", FolderSet, needs_path=True),
     "fc3d": _files("fc3d", "Siconos's reduced problems, exact Coulomb friction", "fc3d__*"),
@@ -69,9 +84,9 @@ def find_set(name: str, path: Path | None = None) -> TestSet:
     info = CATALOGUE.get(name)
     if info is None:
         raise ProblemError(unknown("test set", name, list(CATALOGUE)))
-    if info.needs_path:
-        if path is None:
-            raise ProblemError(f"the test set {name} is read from files: say where with --path DIR")
+    if info.needs_path and path is None:
+        raise ProblemError(f"the test set {name} is read from files: say where with --path DIR")
+    if path is not None and (info.needs_path or info.takes_path):
         return info.build(path)
     if path is not None:
         raise ProblemError(f"the test set {name} is not read from files: leave out --path")

@@ -143,48 +143,28 @@ def _eliminate(c, size, v, height, stride, row, inverse, values, upper, filled, 
 
 
 @njit(cache=True, nogil=True)
-def newton_step(blocks, factors, rho, sigma, x, u, dx):
-    """The Newton direction at x with velocities u into dx.
+def largest_size(start):
+    """Rows of the largest constraint, at least one."""
+    largest = 1
+    for c in range(start.size - 1):
+        largest = max(largest, start[c + 1] - start[c])
+    return largest
 
-    Args:
-        blocks: The problem.
-        factors: What `elimination.eliminate` returned.
-        rho: Scale of each constraint for choosing between open, stick and slip.
-        sigma: Weight of the proximal term, relative to rho.
-        x: Impulses.
-        u: Velocities.
-        dx: The answer.
+
+@njit(cache=True, nogil=True)
+def solve_linearised(blocks, factors, rho, sigma, F, B, C, closed, dx):
+    """Solves B_c dx_c + C_c ((W + σ ρ) dx)_c = −F_c for the closed constraints, with dx given for the others.
 
     Returns:
         How many diagonal blocks were singular and had to be perturbed.
     """
-    start, low, high, mu, mu_r = blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r
-    first, column, at, diagonal, data = blocks.first, blocks.column, blocks.at, blocks.diagonal, blocks.data
+    start, first, column, at = blocks.start, blocks.first, blocks.column, blocks.at
+    diagonal, data = blocks.diagonal, blocks.data
     order, upper, upper_index, lower, lower_index = factors
     count = start.size - 1
-    largest = 1
-    for c in range(count):
-        largest = max(largest, start[c + 1] - start[c])
+    largest = B.shape[1]
     stride = largest * largest
-    F, y = np.empty(x.size), np.empty(x.size)
-    B, C = np.zeros((count, largest, largest)), np.zeros((count, largest, largest))
-    closed, point, change = np.zeros(count, np.bool_), np.empty(5), np.ones(5)
-    for c in range(count):
-        i = start[c]
-        size = start[c + 1] - i
-        if mu[c] < 0.0:
-            state = linearise_row(low[c], high[c], rho[c], x, u, i, F, B[c], C[c])
-        elif blocks.relaxed:
-            change[1], change[2] = max(blocks.t1[c], TINY), max(blocks.t2[c], TINY)
-            state = linearise_relaxed(size, mu[c], mu_r[c], change, rho[c], x, u, i, F, B[c], C[c], point)
-        else:
-            state = linearise(
-                size, mu[c], mu_r[c], blocks.t1[c], blocks.t2[c], rho[c], x, u, i, F, B[c], C[c]
-            )
-        closed[c] = state == CLOSED
-        if not closed[c]:
-            for r in range(size):
-                dx[i + r] = -F[i + r] / rho[c]
+    y = np.empty(dx.size)
     values = np.empty(upper_index.size * stride)
     list_ = np.empty(upper_index.size, np.int64)
     filled = upper[:count].copy()
@@ -244,3 +224,44 @@ def newton_step(blocks, factors, rho, sigma, x, u, dx):
                 total += inverse[c * stride + r * size + s] * y[i + s]
             dx[i + r] = total
     return perturbed
+
+
+@njit(cache=True, nogil=True)
+def newton_step(blocks, factors, rho, sigma, x, u, dx):
+    """The Newton direction at x with velocities u into dx.
+
+    Args:
+        blocks: The problem.
+        factors: What `elimination.eliminate` returned.
+        rho: Scale of each constraint for choosing between open, stick and slip.
+        sigma: Weight of the proximal term, relative to rho.
+        x: Impulses.
+        u: Velocities.
+        dx: The answer.
+
+    Returns:
+        How many diagonal blocks were singular and had to be perturbed.
+    """
+    start, low, high, mu, mu_r = blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r
+    count = start.size - 1
+    largest = largest_size(start)
+    F = np.empty(x.size)
+    B, C = np.zeros((count, largest, largest)), np.zeros((count, largest, largest))
+    closed, point, change = np.zeros(count, np.bool_), np.empty(5), np.ones(5)
+    for c in range(count):
+        i = start[c]
+        size = start[c + 1] - i
+        if mu[c] < 0.0:
+            state = linearise_row(low[c], high[c], rho[c], x, u, i, F, B[c], C[c])
+        elif blocks.relaxed:
+            change[1], change[2] = max(blocks.t1[c], TINY), max(blocks.t2[c], TINY)
+            state = linearise_relaxed(size, mu[c], mu_r[c], change, rho[c], x, u, i, F, B[c], C[c], point)
+        else:
+            state = linearise(
+                size, mu[c], mu_r[c], blocks.t1[c], blocks.t2[c], rho[c], x, u, i, F, B[c], C[c]
+            )
+        closed[c] = state == CLOSED
+        if not closed[c]:
+            for r in range(size):
+                dx[i + r] = -F[i + r] / rho[c]
+    return solve_linearised(blocks, factors, rho, sigma, F, B, C, closed, dx)

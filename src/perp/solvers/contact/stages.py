@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 ONE_CALL = 400
 # The order of elimination needs count² / 8 bytes: beyond this many constraints sweeps go on instead.
 LARGEST_NEWTON = 30_000
-MORE_SWEEPS = 20_000
 # From this many constraints on it pays to look for independent groups.
 ISLANDS_FROM = 100
-# From this many constraints on, contacts in space fill the factors so much that sweeps come first, as long as
-# they promise the tolerance within so many more.
-SWEEPS_FIRST, PATIENCE = 3000, 400
+# From this many constraints on, sweeps with momentum come before Newton, which costs more for each constraint
+# the more there are. They are looked at so often, and go on while the best residual falls to this part of
+# what it was half as many iterations ago; for so many iterations at least, more for many contacts in space.
+MOMENTUM_FROM, MOMENTUM_LOOK, MOMENTUM_PAYS, MOMENTUM_MOST = 300, 25, 0.7, 5000
+MOMENTUM_LEAST, MOMENTUM_LEAST_MANY, MANY = 150, 1200, 3000
 # Below this residual plain Newton steps without a line search are worth a try.
 NEARLY = 1e-3
 REFINEMENTS = 6
@@ -112,10 +113,7 @@ class Stages:
 
     def after_sweeps(self) -> bool:
         """The stages that follow the first sweeps. Returns whether to stop."""
-        stop = False
-        in_space = self.problem.size > 2.5 * self.problem.contact_count
-        if in_space and self.problem.contact_count > SWEEPS_FIRST:
-            stop = self.sweep_on()
+        stop = self.problem.contact_count >= MOMENTUM_FROM and self.accelerate()
         if not stop and not self.exhausted() and self.problem.contact_count <= LARGEST_NEWTON:
             stop = self.newton()
         return stop
@@ -155,23 +153,34 @@ class Stages:
                 break
         return stop
 
-    def sweep_on(self) -> bool:
-        """Many sweeps, for problems whose elimination fills in: until their rate promises too little."""
-        from perp.solvers.contact.sweep import sweeps
+    def accelerate(self) -> bool:
+        """Sweeps with momentum while they pay. Returns whether to stop."""
+        from perp.solvers.contact.momentum import momentum_iterations
 
-        stop = False
-        large = self.problem.contact_count > LARGEST_NEWTON
-        while not stop and self.sweeps < min(MORE_SWEEPS, self.limit):
-            count = max(20, self.sweeps // 4)
-            before = self.control.best
-            sweeps(self.blocks, self.swept, count)
-            self.sweeps += count
-            self.best = self.swept.copy()
+        x, y = self.swept.copy(), self.swept.copy()
+        count = self.problem.contact_count
+        in_space = self.problem.size > 2.5 * count
+        patience = MOMENTUM_LEAST_MANY if in_space and count > MANY else MOMENTUM_LEAST
+        beta = np.zeros(count)
+        stop, least, residuals = False, np.inf, [self.control.best]
+        while not stop and not self.exhausted() and MOMENTUM_LOOK * len(residuals) < MOMENTUM_MOST:
+            momentum_iterations(self.blocks, x, y, beta, MOMENTUM_LOOK)
+            self.sweeps += 2 * MOMENTUM_LOOK
+            value = self.control.measure(self.blocks.scale * x)
+            if value < least:
+                least = value
+                self.swept = x.copy()
+            self.best = x.copy()
             stop = self.check()
-            fall = np.log(before / self.control.best)
-            needed = np.log(self.control.best / self.control.tol)
-            if not large and self.sweeps > PATIENCE and needed * count > PATIENCE * fall:
+            residuals.append(self.control.best)
+            done = len(residuals) - 1
+            if (
+                not stop
+                and done * MOMENTUM_LOOK >= patience
+                and residuals[-1] > MOMENTUM_PAYS * residuals[done // 2]
+            ):
                 break
+        self.best = self.swept.copy()
         return stop
 
     def newton(self) -> bool:

@@ -86,8 +86,8 @@ def rolling(c, start, mu, mu_r, data, p, b, x):
 
 
 @njit(cache=True, nogil=True)
-def sweep(blocks, x, b):
-    """One sweep over all constraints in order, changing x in place; `b` is workspace.
+def directed_sweep(blocks, x, b, backwards):
+    """One sweep over all constraints, first to last or backwards, changing x in place; `b` is workspace.
 
     Returns:
         ‖d Δx‖: how far the sweep moved, as a velocity.
@@ -98,7 +98,9 @@ def sweep(blocks, x, b):
     first, column, at, diagonal, data = blocks.first, blocks.column, blocks.at, blocks.diagonal, blocks.data
     t1, t2 = blocks.t1, blocks.t2
     moved = 0.0
-    for c in range(start.size - 1):
+    count = start.size - 1
+    for k in range(count):
+        c = count - 1 - k if backwards else k
         i, size, p = start[c], start[c + 1] - start[c], at[diagonal[c]]
         change = 0.0
         if mu[c] < 0.0:
@@ -137,6 +139,12 @@ def sweep(blocks, x, b):
                 change += (x[i + m] - b[5 + m]) ** 2
         moved += d[c] * d[c] * change
     return math.sqrt(moved)
+
+
+@njit(cache=True, nogil=True)
+def sweep(blocks, x, b):
+    """One sweep over all constraints in order, as `directed_sweep`."""
+    return directed_sweep(blocks, x, b, False)
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,209 @@
+"""Siconos: friction in the plane and in space, and LCPs.
+
+It lives in the system's interpreter (a Debian package) and is asked through `siconos_process.py`. Its Python
+binding cannot build rolling and global problems from arrays; global ones are given to it reduced.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from perp.bench.peers.adapter import Reply, Request, Tolerance, peer
+from perp.bench.timing import Timing
+from perp.comparison.processes import WorkerProcess
+from perp.problems import LCP, ContactProblem, SolverError
+from perp.problems.sets import COULOMB
+from perp.problems.validation import is_sparse
+from perp.solvers.registry import Package
+
+VARIABLE = "PERP_SICONOS_PYTHON"
+SYSTEM_PYTHON = "/usr/bin/python3"
+# Neither the modules of this process nor those beside the script are the other interpreter's.
+ISOLATED = "-I"
+# Seconds on top of a solve's limit before the process is replaced.
+GRACE = 1.0
+# A process that is asked without a time limit is given this many seconds.
+NO_LIMIT = 3600.0
+
+
+def interpreter() -> str:
+    """The interpreter that has Siconos: the one named in PERP_SICONOS_PYTHON, or the system's."""
+    return os.environ.get(VARIABLE, SYSTEM_PYTHON)
+
+
+@lru_cache
+def _version(python: str) -> str | None:
+    """What Siconos says its version is; None when this interpreter does not have it."""
+    code = "import siconos, siconos.numerics; print(getattr(siconos, 'version', ''))"
+    try:
+        run = subprocess.run(
+            [python, ISOLATED, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return run.stdout.strip()
+
+
+@dataclass(frozen=True)
+class SystemPackage(Package):
+    """A package of another interpreter."""
+
+    def missing(self) -> str | None:
+        if _version(interpreter()) is not None:
+            return None
+        return f"{interpreter()} cannot import siconos; add it with: {self.install}"
+
+    def version(self) -> str:
+        """Name and version."""
+        return f"siconos {_version(interpreter()) or ''}".strip()
+
+
+SICONOS = SystemPackage(
+    "siconos", f"apt install python3-siconos (or name an interpreter that has it in {VARIABLE})"
+)
+
+_worker: WorkerProcess | None = None
+
+
+def ask(request: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """One request to the process that serves Siconos, which is started when it is needed."""
+    global _worker
+    if _worker is None:
+        script = Path(__file__).with_name("siconos_process.py")
+        _worker = WorkerProcess([interpreter(), ISOLATED, str(script)])
+    return _worker.ask(request, seconds)
+
+
+def _tolerance(iterations: int, **more: object) -> Tolerance:
+    table: dict[str, Any] = {
+        "SICONOS_DPARAM_TOL": lambda tol: tol,
+        "SICONOS_IPARAM_MAX_ITER": lambda _: iterations,
+    }
+    return table | {name: (lambda _, value=value: value) for name, value in more.items()}
+
+
+# Sweeps are cheap and many, Newton steps and proximal points few.
+SWEEPS, STEPS = 100_000, 5_000
+FULL_ERROR = {"SICONOS_FRICTION_3D_IPARAM_ERROR_EVALUATION": "SICONOS_FRICTION_3D_NSGS_ERROR_EVALUATION_FULL"}
+FRICTION: dict[str, tuple[str, dict[str, str], Tolerance]] = {
+    # name: what it is, identifier by kind of problem, options from the tolerance
+    "siconos-nsgs": (
+        "nonsmooth Gauss–Seidel of Siconos",
+        {"fc2d": "NSGS", "fc3d": "NSGS"},
+        _tolerance(SWEEPS),
+    ),
+    "siconos-nsgs-full": (
+        "the same with its error evaluated in full at every sweep",
+        {"fc3d": "NSGS"},
+        _tolerance(SWEEPS, **FULL_ERROR),
+    ),
+    "siconos-nsn-ac": (
+        "nonsmooth Newton of Siconos, Alart–Curnier",
+        {"fc3d": "NSN_AC"},
+        _tolerance(STEPS),
+    ),
+    "siconos-admm": ("ADMM of Siconos", {"fc3d": "ADMM"}, _tolerance(SWEEPS)),
+    "siconos-prox": ("proximal point of Siconos", {"fc3d": "PROX"}, _tolerance(STEPS)),
+    "siconos-lemke-2d": ("Lemke of Siconos on friction in the plane", {"fc2d": "LEMKE"}, _tolerance(SWEEPS)),
+}
+LINEAR: dict[str, tuple[str, str, Tolerance]] = {
+    "siconos-lcp-lemke": ("Lemke of Siconos", "LEMKE", _tolerance(SWEEPS)),
+    "siconos-lcp-pivot": ("Bard-type pivoting of Siconos", "PIVOT", _tolerance(SWEEPS)),
+    "siconos-lcp-newton-min": ("Newton on the minimum map, Siconos", "NEWTONMIN", _tolerance(1000)),
+    "siconos-lcp-newton-fb": ("Newton on Fischer–Burmeister, Siconos", "NEWTON_FB_FBLSA", _tolerance(1000)),
+    "siconos-lcp-pgs": ("projected Gauss–Seidel of Siconos", "PGS", _tolerance(SWEEPS)),
+}
+
+
+def kind_of(problem: ContactProblem, kinds: dict[str, str]) -> str | None:
+    """What Siconos calls a problem, among the kinds that a solver takes; None when it has no name for it."""
+    sets = problem.sets
+    rows = np.diff(sets.start)
+    if problem.relaxed or not sets.count:
+        return None
+    if not ((sets.kind == COULOMB).all() and (rows == rows[0]).all()):
+        return None
+    reduced = f"fc{rows[0]}d"
+    return reduced if reduced in kinds else None
+
+
+def _refusal(kinds: dict[str, str]):
+    def refuses(problem: ContactProblem) -> str | None:
+        if kind_of(problem, kinds) is None:
+            return f"it takes {' or '.join(kinds)} problems of Siconos, exact and of one kind of set"
+        return None
+
+    return refuses
+
+
+def _packed(**arrays: Any) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """Arrays as (type, shape, bytes); sparse matrices in compressed columns."""
+    plain: dict[str, np.ndarray] = {}
+    for name, array in arrays.items():
+        if is_sparse(array):
+            columns = array.tocsc()
+            plain |= {
+                f"{name}_data": columns.data,
+                f"{name}_indices": columns.indices.astype(np.int32),
+                f"{name}_indptr": columns.indptr.astype(np.int32),
+                f"{name}_shape": np.array(columns.shape),
+            }
+        elif array is not None:
+            plain[name] = np.asarray(array)
+    return {name: (a.dtype.str, a.shape, a.tobytes()) for name, a in plain.items()}
+
+
+def _columns(matrix: Any) -> Any:
+    from scipy.sparse import csc_array
+
+    return csc_array(matrix)
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if is_sparse(matrix) else matrix
+
+
+def _reply(request: Request, kind: str, solver: str, arrays: dict[str, Any]) -> Reply:
+    limit = NO_LIMIT if request.time_limit is None else request.time_limit
+    message = {"kind": kind, "solver": solver, "options": request.options, "arrays": _packed(**arrays)}
+    said = ask(message, limit + GRACE)
+    if "error" in said:
+        raise SolverError(f"Siconos: {said['error']}")
+    return Reply(
+        np.frombuffer(said["z"]).copy(), claimed=said["code"] == 0, time=Timing(said["cpu"], said["wall"]),
+        iterations=said["iterations"], words=f"Siconos returned {said['code']}", memory=said["memory"],
+    )  # fmt: skip
+
+
+def _register_friction(name: str, summary: str, kinds: dict[str, str], tolerance: Tolerance) -> None:
+    @peer(
+        name, takes=ContactProblem, needs=SICONOS, summary=summary, tolerance=tolerance,
+        refuses=_refusal(kinds),
+    )  # fmt: skip
+    def solve(request: Request) -> Reply:
+        problem: ContactProblem = request.problem
+        kind = kind_of(problem, kinds) or ""
+        # its solvers in the plane take dense matrices only
+        W = problem.W if kind == "fc3d" else _dense(problem.W)
+        arrays = {"W": _columns(W) if kind == "fc3d" else W, "q": problem.q, "mu": problem.sets.a}
+        return _reply(request, kind, kinds[kind], arrays | {"start": request.start})
+
+
+def _register_linear(name: str, summary: str, solver: str, tolerance: Tolerance) -> None:
+    @peer(name, takes=LCP, needs=SICONOS, summary=summary, tolerance=tolerance)
+    def solve(request: Request) -> Reply:
+        problem: LCP = request.problem
+        return _reply(request, "lcp", solver, {"M": _dense(problem.M), "q": problem.q})
+
+
+for _name, (_summary, _kinds, _options) in FRICTION.items():
+    _register_friction(_name, _summary, _kinds, _options)
+for _name, (_summary, _solver, _options) in LINEAR.items():
+    _register_linear(_name, _summary, _solver, _options)

@@ -1,0 +1,139 @@
+"""Compiled evaluation of a step at given impulses: velocities, positions at the end, bias, residual."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from perp.dynamics.motion import move, rotation_matrices
+from perp.dynamics.row_kernels import evaluate_rows
+from perp.stepping.contact_rows import gaps, normal_rows
+from perp.stepping.laws import DRIVE, contact_terms, joint_terms
+from perp.stepping.row_products import row_velocity, turn_rows
+
+
+class Frame(NamedTuple):
+    """What the positions at the end of a step depend on.
+
+    Attributes:
+        h: Step [s].
+        at_end: Whether positions are those of the end of the step (position level) or of its start.
+        correction: Baumgarte's Υ where they are those of the start.
+        recovery, rest_speed: See `contact_terms`.
+        position, quaternion, predicted: Of the bodies at the start, and ũ.
+        links, geometry, law, parameters, value: The joint rows, and their values at the start.
+        body, point, normal, gap, roundness, restitution, accuracy: Of the contacts; `normal` has the frames.
+    """
+
+    h: float
+    at_end: bool
+    correction: float
+    recovery: float
+    rest_speed: float
+    position: np.ndarray
+    quaternion: np.ndarray
+    predicted: np.ndarray
+    links: np.ndarray
+    geometry: np.ndarray
+    law: np.ndarray
+    parameters: np.ndarray
+    value: np.ndarray
+    body: np.ndarray
+    point: np.ndarray
+    normal: np.ndarray
+    gap: np.ndarray
+    roundness: np.ndarray
+    restitution: np.ndarray
+    accuracy: np.ndarray
+
+
+@njit(cache=True)
+def velocities(rows, predicted, impulse, u):
+    """u = ũ + M⁻¹ Jᵀ λ."""
+    u[:] = predicted
+    for i in range(impulse.size):
+        if impulse[i] == 0.0:
+            continue
+        for side in range(2):
+            b = rows.bodies[i, side]
+            if b >= 0:
+                for k in range(6):
+                    u[b, k] += rows.weighed[i, 6 * side + k] * impulse[i]
+
+
+@njit(cache=True)
+def _joints_after(frame, u, value, jacobian):
+    """Values and Jacobians of the joint rows at the end of the step with velocities u."""
+    n = u.shape[0]
+    x, quat, R = np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3, 3))
+    move(frame.position, frame.quaternion, u, frame.h, x, quat)
+    rotation_matrices(quat, R)
+    evaluate_rows(frame.links, frame.geometry, x, quat, R, frame.value, value, jacobian)
+
+
+@njit(cache=True)
+def bias_at(frame, rows, u, moving, bias):
+    """What the laws add to the row velocities `moving` = J u, linearised at u; position values at the end."""
+    h, m = frame.h, rows.start.size - 1 - rows.first.size
+    contacts = rows.first.size
+    bias[:] = 0.0
+    joint, gap = frame.value[:m].copy(), frame.gap.copy()
+    correction = frame.correction
+    if frame.at_end:
+        correction = 1.0
+        if m:
+            value, jacobian = np.empty(frame.law.size), np.empty((frame.law.size, 12))
+            _joints_after(frame, u, value, jacobian)
+            for i in range(m):
+                joint[i] = value[i] - h * moving[i]
+        gaps(frame.body, frame.point, frame.normal, frame.gap, frame.roundness, frame.position, u, h, gap)
+        for c in range(contacts):
+            gap[c] -= h * moving[rows.first[c]]
+    if m:
+        scratch = np.empty((3, m))
+        joint_terms(
+            frame.law, frame.parameters, joint, correction, h, bias[:m], scratch[0], scratch[1], scratch[2]
+        )
+    free = np.empty(contacts)
+    for c in range(contacts):
+        free[c] = rows.free_velocity[rows.first[c]]
+    contact_terms(
+        rows.first, frame.gap, gap, frame.accuracy, frame.restitution, rows.approach, free, correction,
+        frame.recovery, frame.rest_speed, h, bias,
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def evaluate(frame, rows, impulse, u, bias, y):
+    """Velocities u, bias and row velocities y = J u + bias + Σ λ at impulses λ."""
+    velocities(rows, frame.predicted, impulse, u)
+    row_velocity(rows.bodies, rows.jacobian, u, y)
+    bias_at(frame, rows, u, y, bias)
+    for i in range(y.size):
+        y[i] += bias[i] + rows.compliance[i] * impulse[i]
+
+
+@njit(cache=True)
+def end_jacobian(frame, rows, u, left):
+    """Rows of the exact derivative of y with respect to u: positions belong to the step's end."""
+    left[:] = rows.jacobian
+    if not frame.at_end:
+        return
+    m = rows.start.size - 1 - rows.first.size
+    if m:
+        value, jacobian = np.empty(frame.law.size), np.empty((frame.law.size, 12))
+        _joints_after(frame, u, value, jacobian)
+        for i in range(m):
+            # drives on rates keep their row
+            if frame.law[i] != DRIVE:
+                left[i] = jacobian[i]
+                turn_rows(rows.bodies[i : i + 1], left[i : i + 1], u, frame.h)
+    normal_rows(
+        frame.body, frame.point, frame.normal, frame.gap, frame.roundness, rows.first, frame.position, u,
+        frame.h, left,
+    )  # fmt: skip
+    for c in range(rows.first.size):
+        i = rows.first[c]
+        turn_rows(rows.bodies[i : i + 1], left[i : i + 1], u, frame.h)
