@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[name] = "1"
@@ -94,19 +95,41 @@ def describe(row: dict) -> str:
     return f"{name} {1e3 * row['perp']:10.4f} ms  best {best} ms {ratio}  {state}"
 
 
+def clarabel_time(problem: perp.ContactProblem) -> tuple[float, perp.Solution]:
+    """CPU seconds of Clarabel with the loosest of its tolerances that meets ours, and the answer.
+
+    Its own tolerances are on other quantities: 1e-8 of them is often 1e-7 or worse in our residual.
+    """
+    runs: list[tuple[float, perp.Solution]] = []
+    for tolerance in (TOLERANCE, 1e-2 * TOLERANCE, 1e-4 * TOLERANCE):
+        best = np.inf
+        for _ in range(3):
+            before = time.process_time()
+            solution = perp.solve(problem, "clarabel", tol=tolerance, throw=False)
+            best = min(best, time.process_time() - before)
+            runs.append((best, solution))
+        if runs[-1][1].residual <= TOLERANCE:
+            break
+    return runs[-1]
+
+
 def clarabel_ratios(files: list[Path]) -> None:
-    """Our relaxed solver against Clarabel on the relaxation of the same problems."""
+    """Our relaxed solver against Clarabel on the relaxations, with W made symmetric for both."""
+    ratios = []
     for file in files:
-        problem = perp.load(file).as_relaxed()
+        given: Any = perp.load(file)
+        symmetric = 0.5 * (given.W + given.W.T)
+        problem = perp.ContactProblem(symmetric, given.q, given.sets, relaxed=True)
         ours, solution = cpu_time(problem)
-        before = time.process_time()
-        theirs = perp.solve(problem, "clarabel", throw=False)
-        spent = time.process_time() - before
+        theirs, answer = clarabel_time(problem)
+        ratios.append(ours / theirs)
         print(
             f"{file.stem:44s} perp {1e3 * ours:9.3f} ms ({solution.residual:.0e})  "
-            f"clarabel {1e3 * spent:9.3f} ms ({theirs.residual:.0e})  ratio {ours / spent:.2f}",
+            f"clarabel {1e3 * theirs:9.3f} ms ({answer.residual:.0e})  ratio {ratios[-1]:.2f}",
             flush=True,
         )
+    mean = np.exp(np.log(ratios).mean())
+    print(f"geometric mean of ratios {mean:.3f}, largest {max(ratios):.2f}")
 
 
 def pile(contacts: int) -> perp.ContactProblem:

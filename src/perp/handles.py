@@ -93,6 +93,34 @@ class Body:
         )
 
 
+class JointView:
+    """A view of one joint of a simulation, by the name it has in the scene file."""
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation, self.name = simulation, name
+        self._law = simulation.stepper.joint_law(name)
+
+    @property
+    def position(self) -> Any:
+        """Angle [rad] or displacement [m]; quaternion of a ball, position and quaternion of a free joint."""
+        return self._law.position(self._simulation.state)
+
+    @property
+    def velocity(self) -> Any:
+        """Its rate: a number, or three or six of them, as mujoco orders them."""
+        return self._law.velocity(self._simulation.state)
+
+    def set_position(self, value: Any) -> None:
+        """Put the joint there; in reduced coordinates only."""
+        sim = self._simulation
+        self._law.set_position(sim.state, value)
+        sim.stepper.forget()
+
+    def set_velocity(self, value: Any) -> None:
+        """Give the joint this rate; in reduced coordinates only."""
+        self._law.set_velocity(self._simulation.state, value)
+
+
 @dataclass(frozen=True)
 class Contact:
     """One contact of the last step. The normal points from the first body to the second.

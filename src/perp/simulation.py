@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from perp.collision import MujocoFinder
-from perp.handles import Body, Contact, contacts_of
+from perp.handles import Body, Contact, JointView, contacts_of
 from perp.problems import ProblemError
 from perp.problems.validation import vector
-from perp.scenes import ImportReport, load_scene
+from perp.scenes import ImportReport, SceneError
 from perp.scenes.model import find
-from perp.simulation_arguments import Coordinates, choice, number, positive, step_count, step_settings
+from perp.simulation_arguments import Coordinates, number, positive, step_count, step_settings
+from perp.simulation_start import go_to_keyframe, load_for
 from perp.snapshots import restore_snapshot, take_snapshot
 from perp.stepping import Level, ReducedStepper, StepFailed, Stepper, StepRecord, StepSettings
 from perp.stepping.travel import check_travel
@@ -36,8 +37,11 @@ class Simulation:
         scene: MJCF text, a path, an MjSpec, an MjModel or a Model.
         step: Length of a step [s].
         level: "position" (no drift) or "velocity".
-        coordinates: "maximal" (bodies, with joints as constraints) or "reduced" (joint coordinates).
+        coordinates: "maximal" (bodies, with joints as constraints) or "reduced" (joint coordinates; the
+            better choice for robots). By default maximal, unless only reduced ones carry all of the scene.
         solver: Contact solver, a name from `perp.solvers()`.
+        strict: Raise `SceneError` where the scene asks for something that is not simulated.
+        keyframe: Name or number of the keyframe to start from.
         restitution: For all shapes, or by geom name; scenes have no such attribute.
         settings: All options of the stepper; the arguments above take precedence where given.
         options: Single fields of `StepSettings`, by name.
@@ -49,24 +53,27 @@ class Simulation:
         *,
         step: float,
         level: str | Level | None = None,
-        coordinates: str = "maximal",
+        coordinates: str | Coordinates | None = None,
         solver: str | None = None,
+        strict: bool = False,
+        keyframe: str | int | None = None,
         restitution: float | Mapping[str, float] = 0.0,
         settings: StepSettings | None = None,
         **options: Any,
     ) -> None:
         self.step_size = positive("step", step, "seconds")
         chosen = step_settings(settings, level, solver, options)
-        self.coordinates = choice("coordinates", coordinates, Coordinates)
-        self.model = load_scene(
-            scene, restitution=restitution, reduced=self.coordinates is Coordinates.REDUCED
-        )
+        self.model, self.coordinates = load_for(scene, coordinates, restitution)
+        if strict and self.model.report.ignored:
+            raise SceneError(f"strict: the scene asks for what is not simulated:\n{self.model.report}")
         kind = ReducedStepper if self.coordinates is Coordinates.REDUCED else Stepper
         self.stepper = kind(self.model, MujocoFinder(self.model), chosen)
         self.state = self.stepper.initial_state()
         self._last: StepRecord | None = None
         self._wrench = np.zeros((self.model.body_count, 6))
         self._control = self.stepper.initial_control()
+        if keyframe is not None:
+            self.reset(keyframe=keyframe)
 
     @property
     def time(self) -> float:
@@ -189,9 +196,17 @@ class Simulation:
 
         return simulation_of(path)
 
-    def reset(self) -> None:
-        """Back to the start of the scene, with no memory of earlier steps."""
-        self.state = self.stepper.initial_state()
+    def reset(self, *, keyframe: str | int | None = None) -> None:
+        """Back to the start of the scene, or to one of its keyframes, with no memory of earlier steps.
+
+        Args:
+            keyframe: Name or number; it gives positions, velocities and controls.
+        """
+        if keyframe is None:
+            self.state = self.stepper.initial_state()
+        else:
+            self.state, control = go_to_keyframe(self.stepper, keyframe)
+            self.set_control(control)
         self.stepper.forget()
         self._wrench[:] = 0.0
         self._last = None
@@ -204,7 +219,10 @@ class Simulation:
         """The contacts of the last step, with forces; none before the first step."""
         return [] if self._last is None else contacts_of(self.model, self._last)
 
+    def joint(self, name: str) -> JointView:
+        """A joint by name."""
+        return JointView(self, name)
+
     def coordinate(self, joint: str) -> float:
-        """The coordinate of a joint that has a limit, spring, loss or motor on it [m or rad]."""
-        names = tuple(j.name for j in self.model.joints)
-        return self.stepper.table.coordinate(self.model, find(joint, names, "joint"), self.state.coordinate)
+        """The coordinate of a hinge or slider [rad or m]."""
+        return float(self.joint(joint).position)

@@ -82,8 +82,7 @@ def simulate(
         options = {"level": level, "coordinates": coordinates, "solver": solver}
         simulation = _load(scene, DEFAULT_STEP if step is None else step, options, strict=strict)
         if keyframe is not None:
-            start: dict[str, Any] = {"keyframe": keyframe}
-            simulation.reset(**start)
+            simulation.reset(keyframe=keyframe)
         if control:
             simulation.set_control(dict(_control(text) for text in control))
         run = Run.begin(simulation, DEFAULT_TIME if time is None else time, out, force=force)

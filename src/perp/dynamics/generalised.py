@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from perp.dynamics import tree_kernels as tree
+from perp.dynamics.actuators import control_names
 from perp.dynamics.state import State
 from perp.scenes import Model
 from perp.scenes.engine import engine
@@ -117,6 +118,15 @@ class Tree:
             mj.mj_tendon(m, d)
         if m.neq:
             mj.mj_makeConstraint(m, d)
+
+    def normalise(self, qpos: np.ndarray) -> None:
+        """Make the quaternions of a position unit ones, in place."""
+        self._mujoco.mj_normalizeQuat(self.mujoco_model, qpos)
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """One name per control value of the scene file."""
+        return control_names(self.mujoco_model)
 
     def moved(self, qpos: np.ndarray, v: np.ndarray, h: float) -> np.ndarray:
         """The position after moving with v for h, shape (nq,)."""

@@ -110,13 +110,16 @@ class JointRows:
             value = min(max(value, -motor.force_limit), motor.force_limit)
         self.parameters[self.motor_row[m], RATE if motor.kind is MotorKind.VELOCITY else TARGET] = value
 
-    def coordinate(self, model: Model, joint: int, values: np.ndarray) -> float:
-        """A joint's coordinate, from any of its rows that carries it."""
+    @property
+    def at_reference(self) -> np.ndarray:
+        """Values of the rows where both frames of every joint coincide, shape (rows,): angles begin there."""
+        return -self.geometry[:, 24] * self.geometry[:, 23]
+
+    def known_coordinate(self, model: Model, joint: int, values: np.ndarray) -> float | None:
+        """A joint's coordinate with its whole turns, from any of its rows that carries it; None without."""
         lines = np.flatnonzero((self.joint == joint) & (self.law != HOLD))
         if not lines.size:
-            raise ValueError(
-                f"joint {model.joints[joint].name!r} has no limit, spring, loss or motor to read"
-            )
+            return None
         line, g = lines[0], self.geometry[lines[0]]
         shift = g[23] + model.joints[joint].reference
         return float(g[24] * values[line] + shift)

@@ -1,7 +1,7 @@
 """Scenes in, an immutable `Model` out, with a report of what was used and what was ignored."""
 
 from perp.scenes.joints import Joint, JointKind, attach
-from perp.scenes.mjcf import load_scene
+from perp.scenes.mjcf import load_scene, read_spec
 from perp.scenes.model import WORLD, ImportReport, Model, SceneError
 from perp.scenes.motors import Motor, MotorKind
 
@@ -16,4 +16,5 @@ __all__ = [
     "SceneError",
     "attach",
     "load_scene",
+    "read_spec",
 ]

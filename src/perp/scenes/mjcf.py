@@ -1,27 +1,42 @@
-"""MJCF (text, path, MjSpec or MjModel) into a `Model`, through mujoco's own compiler."""
+"""MJCF or URDF (text or path), MjSpec or MjModel into a `Model`, through mujoco's own compiler."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from perp.problems.validation import freeze
+from perp.scenes.attributes import import_report
 from perp.scenes.engine import engine
 from perp.scenes.frames import from_matrix
 from perp.scenes.mjcf_joints import read_equalities, read_joints
 from perp.scenes.mjcf_motors import read_motors
-from perp.scenes.model import WORLD, ImportReport, Model, SceneError, find
+from perp.scenes.model import WORLD, Model, SceneError, find
+from perp.scenes.urdf import is_urdf, read_urdf
 
 # Bytes of mujoco's arena, enough for over a million contacts. It grows by itself: the system hands out a page
 # only when a contact is written to it. The room of a finished MjModel cannot be changed.
 ROOM = 1 << 30
 
 
-def compile_scene(scene: Any) -> Any:
-    """A mujoco model from XML text, a path, an MjSpec or an MjModel.
+Lines = list[tuple[str, str]]
+
+
+def read_spec(scene: Any) -> Any:
+    """An editable MjSpec from a path or text of MJCF or URDF, for adding motors, ground, servos, ….
+
+    Raises:
+        SceneError: Missing file or malformed scene; the message names file and element.
+    """
+    return _parse(engine(), scene)[0]
+
+
+def compile_scene(scene: Any) -> tuple[Any, Lines]:
+    """A mujoco model from XML text, a path, an MjSpec or an MjModel, and lines for the report.
 
     Raises:
         SceneError: Missing file or malformed scene; the message is mujoco's, with file and line.
@@ -29,12 +44,13 @@ def compile_scene(scene: Any) -> Any:
     mujoco = engine()
 
     if isinstance(scene, mujoco.MjModel):
-        return scene
+        return scene, []
+    lines: Lines = []
     spec = None
     try:
-        spec = scene.copy() if isinstance(scene, mujoco.MjSpec) else _parse(mujoco, scene)
+        spec, lines = (scene.copy(), lines) if isinstance(scene, mujoco.MjSpec) else _parse(mujoco, scene)
         spec.memory = max(spec.memory, ROOM)
-        return spec.compile()
+        return spec.compile(), lines
     except ValueError as error:
         if isinstance(error, SceneError):
             raise
@@ -57,9 +73,25 @@ def _called(scene: Any) -> str:
     return f"{scene}:" if named else "the scene"
 
 
-def _parse(mujoco: Any, scene: Any) -> Any:
+def parse_scene(scene: Any) -> Any:
+    """The MjSpec of XML text or a path, to be edited.
+
+    Raises:
+        SceneError: Missing file or malformed XML.
+    """
+    try:
+        return _parse(engine(), scene)[0]
+    except ValueError as error:
+        if isinstance(error, SceneError):
+            raise
+        raise SceneError(f"{_called(scene)} cannot be read: {' '.join(str(error).split())}") from None
+
+
+def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
     if isinstance(scene, str) and scene.lstrip().startswith("<"):
-        return mujoco.MjSpec.from_string(scene)
+        if is_urdf(scene):
+            return read_urdf(scene, Path.cwd(), "the URDF text")
+        return mujoco.MjSpec.from_string(scene), []
     if not isinstance(scene, str | Path):
         raise SceneError(
             f"scene is a {type(scene).__name__}: a path, XML text, an MjSpec, an MjModel or a Model is needed"
@@ -67,16 +99,26 @@ def _parse(mujoco: Any, scene: Any) -> Any:
     path = Path(scene)
     if not path.is_file():
         raise SceneError(f"{path}: no such file")
-    return mujoco.MjSpec.from_file(str(path))
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if is_urdf(text):
+        return read_urdf(text, path.parent, str(path))
+    return mujoco.MjSpec.from_file(str(path)), []
 
 
-def load_scene(scene: Any, *, restitution: float | Mapping[str, float] = 0.0, reduced: bool = False) -> Model:
+def load_scene(
+    scene: Any,
+    *,
+    restitution: float | Mapping[str, float] = 0.0,
+    reduced: bool = False,
+    lines: Lines | None = None,
+) -> Model:
     """Read a scene.
 
     Args:
-        scene: MJCF text, a path, an MjSpec, an MjModel, or a Model (returned as it is).
+        scene: Text or path of MJCF or URDF, an MjSpec, an MjModel, or a Model (returned as it is).
         restitution: Coefficient of restitution for all shapes, or by geom name; a pair takes the larger one.
         reduced: For generalised coordinates: joints and motors stay in the compiled scene.
+        lines: What is already known to be ignored of the file, for the report.
 
     Raises:
         SceneError: The scene cannot be read, or asks for something without which it would be another scene.
@@ -85,7 +127,8 @@ def load_scene(scene: Any, *, restitution: float | Mapping[str, float] = 0.0, re
         return scene
     mujoco = engine()
 
-    shapes = compile_scene(scene)
+    shapes, found = compile_scene(scene)
+    found += lines or []
     data = mujoco.MjData(shapes)
     mujoco.mj_kinematics(shapes, data)
     mujoco.mj_comPos(shapes, data)
@@ -118,20 +161,22 @@ def load_scene(scene: Any, *, restitution: float | Mapping[str, float] = 0.0, re
         shapes=shapes,
     )
     if reduced:
-        return body
+        return replace(body, report=import_report(shapes, found, [], reduced=True))
     joints, joint_index = read_joints(shapes, data, body, movable, index, ignored)
     joints += read_equalities(shapes, data, body, index, ignored)
     motors = read_motors(shapes, joint_index, ignored)
-    _note_unused(shapes, ignored)
-    fields = {**body.__dict__, "joints": tuple(joints), "motors": tuple(motors)}
-    return Model(**{**fields, "report": ImportReport(tuple(ignored))})
+    report = import_report(shapes, found, ignored, reduced=False)
+    return replace(body, joints=tuple(joints), motors=tuple(motors), report=report)
 
 
 def _check_masses(shapes: Any, movable: np.ndarray, names: tuple[str, ...]) -> None:
     light = (shapes.body_mass[movable] <= 0) | (shapes.body_inertia[movable] <= 0).any(axis=1)
     if light.any():
         name = names[int(np.argmax(light))]
-        raise SceneError(f"body {name!r} moves but has no mass or inertia: give it a geom or an inertial")
+        raise SceneError(
+            f"body {name!r} moves but has no mass or inertia: give it a geom or an inertial, or use "
+            'coordinates="reduced"'
+        )
 
 
 def _file_frames(data: Any, movable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -159,17 +204,3 @@ def _restitution(value: float | Mapping[str, float], geom_names: tuple[str, ...]
     if not ((out >= 0) & (out <= 1)).all():
         raise SceneError(f"restitution {value!r}: numbers from 0 to 1 are needed")
     return out
-
-
-def _note_unused(shapes: Any, ignored: list[tuple[str, str]]) -> None:
-    """What maximal coordinates do not carry."""
-    if shapes.ntendon:
-        ignored.append((f"{shapes.ntendon} tendons", "tendons are not simulated"))
-    if shapes.nflex:
-        ignored.append((f"{shapes.nflex} flexes", "deformable bodies are not simulated"))
-    if (shapes.geom_condim == 4).any():
-        ignored.append(("condim 4", "torsional friction is left out: the contact is Coulomb"))
-    if (shapes.geom_condim == 6).any():
-        ignored.append(("condim 6", "torsional friction is left out: sliding and rolling are kept"))
-    if (shapes.dof_armature > 0).any():
-        ignored.append(("armature", "rotor inertia needs reduced coordinates"))

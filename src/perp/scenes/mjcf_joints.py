@@ -82,7 +82,10 @@ def _kind(data: Any, ids: list[int], types: list[int], kinds: Any, body: str) ->
         return JointKind.UNIVERSAL, frame_along(axes[0], axes[1])
     if types == [slide, slide, hinge] and np.linalg.norm(np.cross(axes[0], axes[1]) - axes[2]) < 1e-9:
         return JointKind.PLANAR, frame_along(axes[2], axes[0])
-    raise SceneError(f"body {body!r} has a combination of {len(types)} joints that maximal coordinates lack")
+    raise SceneError(
+        f"body {body!r} has a combination of {len(types)} joints that maximal coordinates lack: use "
+        'coordinates="reduced"'
+    )
 
 
 def _has_losses(shapes: Any, j: int) -> bool:

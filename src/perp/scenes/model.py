@@ -29,9 +29,11 @@ class ImportReport:
 
     Attributes:
         ignored: Pairs of element and reason.
+        of_file: Those of them that only the file tells, not the compiled scene.
     """
 
     ignored: tuple[tuple[str, str], ...] = ()
+    of_file: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(f"{element}: {reason}" for element, reason in self.ignored) or "nothing was ignored"

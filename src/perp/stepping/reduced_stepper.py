@@ -13,6 +13,7 @@ from perp.dynamics.actuators import Actuators
 from perp.dynamics.generalised import GeneralisedState, Tree
 from perp.dynamics.motion import mechanics
 from perp.scenes import Model, SceneError
+from perp.stepping.joint_access import ReducedJoint
 from perp.stepping.outcome import Blocks, Outcome
 from perp.stepping.record import StepRecord
 from perp.stepping.reduced_rows import TreeRows
@@ -53,6 +54,10 @@ class ReducedStepper(Stepper):
         """Give one motor its control value."""
         self.actuators.control[motor] = control
 
+    def joint_law(self, name: str) -> ReducedJoint:
+        """Access to a joint by name."""
+        return ReducedJoint(self, name)
+
     def initial_state(self) -> GeneralisedState:
         """The state of the scene file: its reference position, at rest."""
         m = self.tree.mujoco_model
@@ -86,13 +91,13 @@ class ReducedStepper(Stepper):
             unit[dof + k] = 1.0
             columns[:, k] = tree.body_velocities(tree.end, unit)[body]
         state.qvel[dof : dof + 6] = np.linalg.solve(columns, velocity)
-        self._refresh(state)
+        self.refresh(state)
 
     def set_body_pose(self, state: Any, body: int, origin: np.ndarray, quaternion: np.ndarray) -> None:
         """Put the file's frame of a body somewhere."""
         _, at = self._free_joint(body)
         state.qpos[at : at + 3], state.qpos[at + 3 : at + 7] = origin, quaternion
-        self._refresh(state)
+        self.refresh(state)
 
     def _free_joint(self, body: int) -> tuple[int, int]:
         """Addresses of a free body's velocity and position."""
@@ -106,7 +111,7 @@ class ReducedStepper(Stepper):
             )
         return int(m.jnt_dofadr[j]), int(m.jnt_qposadr[j])
 
-    def _refresh(self, state: Any) -> None:
+    def refresh(self, state: Any) -> None:
         """Poses and velocities of the bodies from the generalised coordinates, in place."""
         new = self.state_of(state.qpos, state.qvel, state.act, state.time)
         state.position[:], state.quaternion[:], state.velocity[:] = new.position, new.quaternion, new.velocity

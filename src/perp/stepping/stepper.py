@@ -18,6 +18,7 @@ from perp.scenes import Model
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.stepping.body_route import solve_by_bodies
 from perp.stepping.fischer_burmeister import solve_newton
+from perp.stepping.joint_access import MaximalJoint, ReducedJoint
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
@@ -82,9 +83,13 @@ class Stepper:
         """Give one motor its control value."""
         self.table.set_motor(self.model, motor, control)
 
+    def joint_law(self, name: str) -> MaximalJoint | ReducedJoint:
+        """Access to a joint by name."""
+        return MaximalJoint(self, name)
+
     def initial_state(self) -> State:
         """The model's starting state."""
-        start = State.of(self.model, np.zeros(self.table.law.size))
+        start = State.of(self.model, self.table.at_reference)
         start.coordinate = self.table.evaluate(
             start.position, start.quaternion, start.rotation, start.coordinate
         )[0]

@@ -1,0 +1,124 @@
+"""Public robots: load, report, hold or lie still for some seconds, beside mujoco's own step.
+
+    python benchmarks/robots.py FOLDER… [--seconds 10] [--only NAME] [--step 0.005]
+
+Every MJCF or URDF file below the folders that is a whole robot is tried. A robot starts from its first
+keyframe with that keyframe's controls, or from its reference position with zero controls; one without any
+motor gets position servos, and what is free to fall and has no ground gets one. Creep is how far the furthest
+body moves in the last tenth of the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import perp
+from perp.scenes import SceneError, read_spec
+from perp.scenes.engine import engine
+
+
+def prepared(path: Path) -> Any:
+    """The scene with ground and servos where it has none."""
+    mujoco = engine()
+    spec = read_spec(path)
+    m = spec.compile()
+    kinds = {int(k) for k in m.jnt_type}
+    ground = any(int(m.geom_bodyid[g]) == 0 for g in range(m.ngeom))
+    if int(mujoco.mjtJoint.mjJNT_FREE) in kinds and not ground:
+        data = mujoco.MjData(m)
+        mujoco.mj_kinematics(m, data)
+        low = min((float(data.geom_xpos[g, 2] - m.geom_rbound[g]) for g in range(m.ngeom)), default=0.0)
+        floor = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[50, 50, 1])
+        floor.pos = [0, 0, low]
+    if not m.nu:
+        weight = float(m.body_mass.sum()) * 9.81
+        for joint in spec.joints:
+            if joint.type in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
+                servo = spec.add_actuator(name=f"servo {joint.name}", target=joint.name)
+                servo.trntype = mujoco.mjtTrn.mjTRN_JOINT
+                servo.set_to_position(kp=5.0 * weight, kv=0.5 * weight)
+    return spec
+
+
+def line(path: Path, seconds: float, step: float) -> str:
+    """One robot, as a line of the table."""
+    mujoco = engine()
+    began = time.perf_counter()
+    sim = perp.Simulation(prepared(path), step=step)
+    m = sim.model.shapes
+    if m.nkey:
+        sim.reset(keyframe=0)
+    elif m.nu:
+        # servos hold the reference position
+        names = list(sim.stepper.motor_names)
+        held = {f"servo {m.joint(j).name}": float(m.qpos0[m.jnt_qposadr[j]]) for j in range(m.njnt)}
+        sim.set_control([held.get(name, 0.0) for name in names])
+    load = time.perf_counter() - began
+    sim.step()
+    missed = inaccurate = 0
+    count = round(seconds / step)
+    reference = None
+    began, problem = time.process_time(), ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k in range(count):
+            if k == count - max(count // 10, 1):
+                reference = sim.state.position.copy()
+            try:
+                record = sim.step()
+            except perp.PerpError as error:
+                problem = f"{type(error).__name__} at {sim.time:.2f} s: {error}"
+                break
+            missed += bool(record.retries)
+            inaccurate += not record.met
+    taken = (time.process_time() - began) / max(k + 1, 1)
+    creep = np.nan if reference is None or problem else np.abs(sim.state.position - reference).max()
+    d = mujoco.MjData(m)
+    if m.nkey:
+        mujoco.mj_resetDataKeyframe(m, d, 0)
+    d.ctrl[:] = sim.control if sim.control.size == m.nu else 0.0
+    old = float(m.opt.timestep)
+    m.opt.timestep = step
+    began = time.process_time()
+    for _ in range(min(count, 200)):
+        mujoco.mj_step(m, d)
+    theirs = (time.process_time() - began) / min(count, 200)
+    m.opt.timestep = old
+    return (
+        f"{sim.coordinates.value:8} {m.nv:4d} {len(sim.report.ignored):3d} {load:5.1f} "
+        f"{sim.last.contact_count:4d} "
+        f"{missed:5d} {inaccurate:5d} {creep:9.1e} {1e3 * taken:8.2f} {1e3 * theirs:8.3f} {problem[:150]}"
+    )
+
+
+def main() -> None:
+    """Parse the command line and print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--step", type=float, default=0.005)
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    print(f"{'robot':40} coords     nv rep  load  con retry inacc     creep  ms/step  mj_step")
+    for folder in given.folders:
+        found = [folder] if folder.is_file() else sorted([*folder.rglob("*.xml"), *folder.rglob("*.urdf")])
+        for path in found:
+            if given.only and given.only not in str(path):
+                continue
+            name = f"{path.parent.name}/{path.name}"[-40:]
+            try:
+                print(f"{name:40} {line(path, given.seconds, given.step)}", flush=True)
+            except (SceneError, ValueError) as error:
+                print(f"{name:40} not loaded: {str(error)[:160]!r}", flush=True)
+            except perp.PerpError as error:
+                print(f"{name:40} FIRST STEP {type(error).__name__}: {str(error)[:160]!r}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

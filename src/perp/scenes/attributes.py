@@ -1,0 +1,264 @@
+"""What becomes of every attribute of a scene: the one table behind the import report.
+
+A compiled scene is a set of arrays, one per attribute. Each is listed here once: as used, as having no part
+in the mechanics, or as ignored with the reason, which may differ between maximal and reduced coordinates. An
+ignored attribute is reported where it differs from mujoco's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perp.scenes.engine import engine
+from perp.scenes.model import ImportReport
+
+_SOFT = "contacts, limits, friction and equalities are exact: they have no softness"
+_OWN = "it sets mujoco's solver: perp has its own"
+_TENDON = "tendons need reduced coordinates"
+_ROTOR = "rotor inertia needs reduced coordinates"
+
+
+Lines = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """An attribute that is not simulated.
+
+    Attributes:
+        maximal, reduced: Why not, or None where it is used after all.
+        default: The value that asks for nothing.
+        applies: Which elements the attribute means anything for; all of them by default.
+    """
+
+    maximal: str | None
+    reduced: str | None
+    default: Any = 0
+    applies: Callable[[Any], np.ndarray] | None = None
+
+
+def both(reason: str, default: Any = 0, applies: Callable[[Any], np.ndarray] | None = None) -> Ignored:
+    """Ignored in both kinds of coordinates for the same reason."""
+    return Ignored(reason, reason, default, applies)
+
+
+def _touches(m: Any) -> np.ndarray:
+    return (m.geom_contype != 0) | (m.geom_conaffinity != 0)
+
+
+_SOLREF, _SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
+_POLYNOMIAL = "only the linear term is used"
+_PLASTIC = "springs do not yield"
+
+# Arrays of the compiled model, by the element they belong to; names without the prefix.
+USED: dict[str, str] = {
+    "body": "mass inertia ipos iquat pos quat parentid rootid weldid jntadr jntnum dofadr dofnum geomadr "
+    "geomnum bvhadr bvhnum simple sameframe subtreemass invweight0 contype conaffinity treeid margin",
+    "jnt": "type axis pos range limited stiffness bodyid dofadr qposadr actfrclimited",
+    "dof": "damping frictionloss bodyid jntid parentid treeid Madr M0 simplenum invweight0 length",
+    "geom": "type size pos quat contype conaffinity condim friction priority solmix bodyid dataid aabb "
+    "rbound sameframe",
+    "pair": "geom1 geom2 dim friction signature",
+    "exclude": "signature",
+    "eq": "type obj1id obj2id objtype active0 data",
+    "tendon": "adr num limited treeid treenum length0 invweight0 actfrclimited actuatorid type",
+    "actuator": "trntype trnid gear gaintype gainprm biastype biasprm ctrllimited ctrlrange forcelimited "
+    "forcerange ctrladr ctrlnum outadr outnum actadr actnum acc0 length0 lengthrange actlimited cranklength "
+    "dynprm ctrlspec historyadr",
+}
+NOT_MECHANICS: dict[str, str] = {
+    "body": "user",
+    "jnt": "group user actuatorid plasticadr",
+    "geom": "group matid rgba user castshadow",
+    "tendon": "group matid rgba width user plasticadr",
+    "actuator": "group user",
+}
+IGNORED: dict[str, dict[str, Ignored]] = {
+    "body": {
+        "gravcomp": Ignored("gravity compensation needs reduced coordinates", None),
+        "mocapid": both("a mocap body stays where the file puts it", -1),
+        "plugin": both("plugins are not run", -1),
+    },
+    "jnt": {
+        "solref": both(_SOFT, _SOLREF, lambda m: m.jnt_limited != 0),
+        "solimp": both(_SOFT, _SOLIMP, lambda m: m.jnt_limited != 0),
+        "margin": both("limits act where they are", 0, lambda m: m.jnt_limited != 0),
+        "stiffnesspoly": both(_POLYNOMIAL),
+        "springyield": both(_PLASTIC),
+        "actfrcrange": Ignored(
+            "a limit of the force of all motors on a joint needs reduced coordinates",
+            None,
+            0,
+            lambda m: m.jnt_actfrclimited != 0,
+        ),
+        "actgravcomp": both("compensation of gravity is a force of the body, beside its motors"),
+    },
+    "dof": {
+        "armature": Ignored(_ROTOR, None),
+        "dampingpoly": both(_POLYNOMIAL),
+        "solref": both(_SOFT, _SOLREF, lambda m: m.dof_frictionloss > 0),
+        "solimp": both(_SOFT, _SOLIMP, lambda m: m.dof_frictionloss > 0),
+    },
+    "geom": {
+        "solref": both(_SOFT, _SOLREF, _touches),
+        "solimp": both(_SOFT, _SOLIMP, _touches),
+        "margin": both("contacts act where the surfaces touch", 0, _touches),
+        "gap": both("contacts act where the surfaces touch", 0, _touches),
+        "fluid": Ignored("drag of a fluid needs reduced coordinates", None),
+        "adhesion": both("surfaces do not stick to each other"),
+        "surfacevel": both("surfaces do not move along themselves"),
+        "plugin": both("plugins are not run", -1),
+    },
+    "pair": {
+        "solref": both(_SOFT, _SOLREF),
+        "solreffriction": both(_SOFT, 0),
+        "solimp": both(_SOFT, _SOLIMP),
+        "margin": both("contacts act where the surfaces touch"),
+        "gap": both("contacts act where the surfaces touch"),
+        "adhesion": both("surfaces do not stick to each other"),
+    },
+    "exclude": {},
+    "eq": {"solref": both(_SOFT, _SOLREF), "solimp": both(_SOFT, _SOLIMP)},
+    "tendon": {
+        "range": Ignored(_TENDON, None, 0, lambda m: m.tendon_limited != 0),
+        "stiffness": Ignored(_TENDON, None),
+        "damping": Ignored(_TENDON, None),
+        "frictionloss": Ignored(_TENDON, None),
+        "armature": Ignored(_TENDON, None),
+        "lengthspring": Ignored(_TENDON, None, 0, lambda m: m.tendon_stiffness > 0),
+        "actfrcrange": Ignored(_TENDON, None, 0, lambda m: m.tendon_actfrclimited != 0),
+        "stiffnesspoly": both(_POLYNOMIAL),
+        "dampingpoly": both(_POLYNOMIAL),
+        "springyield": both(_PLASTIC),
+        "margin": both("limits act where they are"),
+        "solref_lim": both(_SOFT, _SOLREF, lambda m: m.tendon_limited != 0),
+        "solimp_lim": both(_SOFT, _SOLIMP, lambda m: m.tendon_limited != 0),
+        "solref_fri": both(_SOFT, _SOLREF, lambda m: m.tendon_frictionloss > 0),
+        "solimp_fri": both(_SOFT, _SOLIMP, lambda m: m.tendon_frictionloss > 0),
+    },
+    "actuator": {
+        "dyntype": Ignored("motors with a state need reduced coordinates", None),
+        "actrange": Ignored(
+            "motors with a state need reduced coordinates", None, 0, lambda m: m.actuator_actlimited != 0
+        ),
+        "actearly": Ignored("motors with a state need reduced coordinates", None),
+        "armature": Ignored(_ROTOR, None),
+        "damping": Ignored("damping of a motor needs reduced coordinates", None),
+        "dampingpoly": both(_POLYNOMIAL),
+        "delay": both("controls act at once"),
+        "history": both("controls act at once"),
+        "plugin": both("plugins are not run", -1),
+    },
+}
+_SOLVER_OPTIONS = (
+    "cone jacobian solver iterations tolerance ls_iterations ls_tolerance noslip_iterations noslip_tolerance "
+    "impratio ccd_tolerance ccd_iterations sdf_iterations sdf_initpoints sleep_tolerance o_margin o_solref "
+    "o_solimp o_friction"
+)
+OPTIONS: dict[str, Ignored | None] = {
+    "gravity": None,
+    "disableflags": None,
+    "enableflags": both("flags that only concern mujoco's solver and reports are left out"),
+    "density": Ignored("drag of a fluid needs reduced coordinates", None),
+    "viscosity": Ignored("drag of a fluid needs reduced coordinates", None),
+    "wind": Ignored("drag of a fluid needs reduced coordinates", None),
+    "magnetic": both("it is read by magnetometers only"),
+    "timestep": both("the step is an argument of the simulation"),
+    "integrator": both("perp has its own time stepping"),
+    "disableactuator": both("groups of actuators are not switched off"),
+    **dict.fromkeys(_SOLVER_OPTIONS.split(), both(_OWN)),
+}
+# How many names of elements a line of the report gives before it only counts.
+_NAMED = 3
+_LABELS = {"jnt": "joint", "dof": "joint", "eq": "equality"}
+
+
+def unused_attributes(m: Any, *, reduced: bool) -> Lines:
+    """Lines of the report for attributes that differ from their default and are not simulated."""
+    lines: Lines = []
+    for element, table in IGNORED.items():
+        for name, entry in table.items():
+            reason = entry.reduced if reduced else entry.maximal
+            if reason is None:
+                continue
+            array = np.asarray(getattr(m, f"{element}_{name}"))
+            asked = _asked(array, entry.default)
+            if entry.applies is not None:
+                asked &= entry.applies(m)
+            if asked.any():
+                lines.append(
+                    (f"{_LABELS.get(element, element)} {name} of {_names(m, element, asked)}", reason)
+                )
+    defaults = engine().MjOption()
+    for name, entry in OPTIONS.items():
+        reason = None if entry is None else entry.reduced if reduced else entry.maximal
+        if reason is not None and not np.array_equal(getattr(m.opt, name), getattr(defaults, name)):
+            lines.append((f"option {name}", reason))
+    return lines
+
+
+def _asked(array: np.ndarray, default: Any) -> np.ndarray:
+    """Which elements differ from the default, shape (elements,)."""
+    if not array.size:
+        return np.zeros(array.shape[0], dtype=bool)
+    flat = array.reshape(array.shape[0], -1)
+    return (flat != np.asarray(default, dtype=np.float64)).any(axis=1)
+
+
+def _names(m: Any, element: str, asked: np.ndarray) -> str:
+    """The elements in words: up to a few names, then a count."""
+    mujoco = engine()
+    kinds = {"body": "BODY", "jnt": "JOINT", "dof": "DOF", "geom": "GEOM", "pair": "PAIR", "eq": "EQUALITY",
+             "tendon": "TENDON", "actuator": "ACTUATOR"}  # fmt: skip
+    found: list[str] = []
+    for i in np.flatnonzero(asked):
+        kind, index = kinds[element], int(i)
+        if element == "dof":
+            kind, index = "JOINT", int(m.dof_jntid[i])
+        name = mujoco.mj_id2name(m, int(getattr(mujoco.mjtObj, f"mjOBJ_{kind}")), index) or f"number {index}"
+        if name not in found:
+            found.append(name)
+    if len(found) <= _NAMED:
+        return ", ".join(found)
+    return f"{', '.join(found[:_NAMED])} and {len(found) - _NAMED} more"
+
+
+def unused_elements(m: Any, *, reduced: bool) -> Lines:
+    """Lines of the report for whole elements."""
+    lines: Lines = []
+    if m.nflex:
+        lines.append((f"{m.nflex} flexes", "deformable bodies are not simulated"))
+    if m.nsensor:
+        lines.append((f"{m.nsensor} sensors", "bodies, joints and contacts are read from the simulation"))
+    if m.nplugin:
+        lines.append((f"{m.nplugin} plugins", "plugins are not run"))
+    if m.ntendon and not reduced:
+        lines.append((f"{m.ntendon} tendons", _TENDON))
+    dims = {int(d) for d in np.concatenate([m.geom_condim[_touches(m)], m.pair_dim])}
+    if 4 in dims:
+        lines.append(("condim 4", "torsional friction is left out: the contact is Coulomb"))
+    if 6 in dims:
+        lines.append(("condim 6", "torsional friction is left out: sliding and rolling are kept"))
+    if reduced:
+        lines += _unused_equalities(m)
+    return lines
+
+
+def _unused_equalities(m: Any) -> Lines:
+    kinds = engine().mjtEq
+    soft = [int(kinds.mjEQ_FLEX), int(kinds.mjEQ_FLEXVERT), int(kinds.mjEQ_FLEXSTRAIN)]
+    return [
+        (f"equality {m.eq(e).name or e!r}", "deformable bodies are not simulated")
+        for e in range(m.neq)
+        if int(m.eq_type[e]) in soft
+    ]
+
+
+def import_report(m: Any, of_file: Lines, more: Lines, *, reduced: bool) -> ImportReport:
+    """The report of a compiled scene, with lines that its file and its readers add."""
+    lines = [*of_file, *unused_elements(m, reduced=reduced), *unused_attributes(m, reduced=reduced), *more]
+    return ImportReport(tuple(dict.fromkeys(lines)), tuple(of_file))

@@ -1,0 +1,194 @@
+"""URDF into an MjSpec: mesh paths resolved, visuals left out, neighbours allowed to overlap.
+
+mujoco reads URDF itself but looks for every mesh in one folder, and lets a link collide with the fixed base
+it is mounted on. Here `package://`, `file://` and relative names are found from the file's place and from
+ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and links that share a joint do not collide, as ROS has it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from perp.scenes.engine import engine
+from perp.scenes.meshes import mesh_file
+from perp.scenes.model import SceneError
+
+_DEFAULTS = {"strippath": "false", "discardvisual": "true", "balanceinertia": "true", "fusestatic": "false"}
+_UNUSED = {
+    "gazebo": "extensions of another simulator",
+    "transmission": "add motors to the MjSpec: URDF does not say what drives a joint",
+    "safety_controller": "soft limits belong to a controller",
+}
+Lines = list[tuple[str, str]]
+_LEAST_MASS, _LEAST_GYRATION = 1e-3, 1e-2  # [kg], [m]
+
+
+def is_urdf(text: str) -> bool:
+    """Whether XML text is a robot description."""
+    return re.search(r"<\s*(\w+)[\s>]", re.sub(r"<[?!].*?>", "", text, flags=re.DOTALL)) is not None and (
+        re.sub(r"<!--.*?-->|<\?.*?\?>", "", text, flags=re.DOTALL).lstrip().startswith("<robot")
+    )
+
+
+def read_urdf(text: str, folder: Path, where: str) -> tuple[Any, Lines]:
+    """The MjSpec of a URDF, and lines for the import report.
+
+    Args:
+        text: The XML.
+        folder: Where relative names begin.
+        where: What to call the file in messages.
+
+    Raises:
+        SceneError: Malformed XML, or a mesh that is missing or cannot be read.
+    """
+    try:
+        robot = ET.fromstring(text)  # noqa: S314  a robot of the user's own
+    except ET.ParseError as error:
+        raise SceneError(f"{where}: {error}") from None
+    lines: Lines = []
+    assets = _meshes(robot, folder, where)
+    if any(link.find("visual") is not None for link in robot.iter("link")):
+        lines.append(("visual of links", "what has no collision shape is not shown"))
+    for link in robot.iter("link"):
+        for visual in link.findall("visual"):
+            link.remove(visual)
+    for tag, reason in _UNUSED.items():
+        if next(robot.iter(tag), None) is not None:
+            lines.append((tag, reason))
+    if any(float(limit.get("velocity") or 0) > 0 for limit in robot.iter("limit")):
+        lines.append(("limit velocity", "speeds of joints are not limited"))
+    lines += _repair_inertias(robot)
+    _compiler(robot)
+    try:
+        spec = engine().MjSpec.from_string(ET.tostring(robot, encoding="unicode"), assets=assets)
+    except ValueError as error:
+        raise SceneError(f"{where}: {error}") from None
+    # the hull of a flat mesh has no volume; links as a rule bring their own inertia
+    for mesh in spec.meshes:
+        mesh.inertia = engine().mjtMeshInertia.mjMESH_INERTIA_SHELL
+    lines += _exclude_neighbours(spec, robot)
+    return spec, lines
+
+
+def _repair_inertias(robot: ET.Element) -> Lines:
+    """Give links that move but weigh nothing, or do not resist turning, as little as can be computed with."""
+    weak: list[str] = []
+    moving = {
+        child.get("link")
+        for joint in robot.findall("joint")
+        if joint.get("type") != "fixed"
+        for child in joint.findall("child")
+    }
+    for link in robot.findall("link"):
+        inertial = link.find("inertial")
+        if inertial is None:
+            if link.get("name") in moving and link.find("collision") is None:
+                inertial = ET.SubElement(link, "inertial")
+            else:
+                continue
+        mass, inertia = inertial.find("mass"), inertial.find("inertia")
+        mass = ET.SubElement(inertial, "mass", value="0") if mass is None else mass
+        inertia = ET.SubElement(inertial, "inertia") if inertia is None else inertia
+        kilograms = float(mass.get("value") or 0)
+        xx, yy, zz = (float(inertia.get(name) or 0) for name in ("ixx", "iyy", "izz"))
+        xy, xz, yz = (float(inertia.get(name) or 0) for name in ("ixy", "ixz", "iyz"))
+        smallest = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])[0]
+        if kilograms > 0 and smallest > 1e-12:
+            continue
+        if kilograms <= 0 and link.get("name") not in moving:
+            link.remove(inertial)
+            continue
+        kilograms = max(kilograms, _LEAST_MASS)
+        mass.set("value", repr(kilograms))
+        least = max(kilograms * _LEAST_GYRATION**2, 1e-12)
+        for name, moment in (("ixx", xx), ("iyy", yy), ("izz", zz)):
+            inertia.set(name, repr(max(moment, least)))
+        for name in ("ixy", "ixz", "iyz"):
+            inertia.set(name, "0")
+        weak.append(link.get("name") or "?")
+    if not weak:
+        return []
+    reason = "without mass or inertia: it gets a gram and a radius of gyration of a centimetre at least"
+    return [(f"inertial of link {name}", reason) for name in weak]
+
+
+def _compiler(robot: ET.Element) -> None:
+    extension = robot.find("mujoco")
+    if extension is None:
+        extension = ET.SubElement(robot, "mujoco")
+    compiler = extension.find("compiler")
+    if compiler is None:
+        compiler = ET.SubElement(extension, "compiler")
+    compiler.attrib.pop("meshdir", None)
+    for name, value in _DEFAULTS.items():
+        compiler.attrib.setdefault(name, value)
+    compiler.set("strippath", "false")
+
+
+def _meshes(robot: ET.Element, folder: Path, where: str) -> dict[str, bytes]:
+    """Content of the collision meshes by the names that the URDF gets for them."""
+    assets: dict[str, bytes] = {}
+    given: dict[tuple[Path, str], str] = {}
+    for link in robot.iter("link"):
+        element = f"link {link.get('name')!r}"
+        for mesh in link.findall("collision/geometry/mesh"):
+            asked = mesh.get("filename", "")
+            path = next((p for p in _candidates(asked, folder) if p.is_file()), None)
+            if path is None:
+                raise SceneError(f"{where}: the mesh {asked!r} of {element} is not found")
+            key = (path, mesh.get("scale", ""))
+            if key not in given:
+                suffix, content = mesh_file(path, element)
+                given[key] = f"mesh{len(given)}_{path.stem}{suffix}"
+                assets[given[key]] = content
+            mesh.set("filename", given[key])
+    return assets
+
+
+def _candidates(name: str, folder: Path) -> Iterator[Path]:
+    """Where a mesh may be, most likely place first."""
+    scheme, _, rest = name.partition("://")
+    if not rest:
+        yield folder / name
+        return
+    if scheme == "file":
+        yield Path(rest)
+        return
+    parts = [*Path(rest.lstrip("/")).parts]
+    if not parts:
+        return
+    inside = Path(*parts[1:]) if len(parts) > 1 else Path(*parts)
+    roots = [folder.resolve(), *folder.resolve().parents]
+    for root in roots:
+        yield root / Path(*parts)
+        if root.name == parts[0]:
+            yield root / inside
+    for variable in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"):
+        for root in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            for place in (Path(root), Path(root) / "share"):
+                yield place / Path(*parts)
+    for root in roots:
+        yield root / inside
+
+
+def _exclude_neighbours(spec: Any, robot: ET.Element) -> Lines:
+    names = {body.name for body in spec.bodies}
+    pairs = []
+    for joint in robot.findall("joint"):
+        parent, child = joint.find("parent"), joint.find("child")
+        if parent is None or child is None:
+            continue
+        a, b = parent.get("link", ""), child.get("link", "")
+        if a in names and b in names and a != b:
+            spec.add_exclude(name=f"neighbours {a} {b}", bodyname1=a, bodyname2=b)
+            pairs.append((a, b))
+    if not pairs:
+        return []
+    return [(f"contact of {len(pairs)} pairs of links", "links that share a joint do not collide")]

@@ -1,0 +1,72 @@
+"""How a simulation begins: which coordinates carry the scene, and keyframes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from perp.dynamics.generalised import Tree
+from perp.dynamics.state import State
+from perp.problems import ProblemError
+from perp.scenes import Model, SceneError, load_scene
+from perp.scenes.model import find
+from perp.simulation_arguments import Coordinates, choice
+from perp.stepping import ReducedStepper, Stepper
+
+
+def load_for(
+    scene: Any, coordinates: Any, restitution: float | Mapping[str, float]
+) -> tuple[Model, Coordinates]:
+    """The model of a scene, and the coordinates to step it in.
+
+    Without a choice these are maximal ones, unless they cannot carry something that reduced ones can.
+    """
+    if coordinates is not None:
+        chosen = choice("coordinates", coordinates, Coordinates)
+        return load_scene(scene, restitution=restitution, reduced=chosen is Coordinates.REDUCED), chosen
+    if isinstance(scene, Model):
+        return scene, Coordinates.MAXIMAL
+    try:
+        maximal = load_scene(scene, restitution=restitution)
+    except SceneError:
+        reduced = load_scene(scene, restitution=restitution, reduced=True)
+        return reduced, Coordinates.REDUCED
+    reduced = load_scene(
+        maximal.shapes, restitution=restitution, reduced=True, lines=list(maximal.report.of_file)
+    )
+    if set(maximal.report.ignored) - set(reduced.report.ignored):
+        return reduced, Coordinates.REDUCED
+    return maximal, Coordinates.MAXIMAL
+
+
+def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
+    """The state of a keyframe, and its control values, shape (motors,).
+
+    Raises:
+        SceneError: There is no such keyframe; the message lists those there are.
+    """
+    m = stepper.model.shapes
+    names = tuple(m.key(k).name or str(k) for k in range(m.nkey))
+    if isinstance(keyframe, bool) or not isinstance(keyframe, str | int):
+        raise ProblemError(f"keyframe = {keyframe!r}: a name or a number is needed")
+    if isinstance(keyframe, int) and not 0 <= keyframe < m.nkey:
+        raise SceneError(f"keyframe = {keyframe}: the scene has {m.nkey} of them")
+    k = keyframe if isinstance(keyframe, int) else find(keyframe, names, "keyframe")
+    qpos, qvel, time = m.key_qpos[k].copy(), m.key_qvel[k].copy(), float(m.key_time[k])
+    if isinstance(stepper, ReducedStepper):
+        stepper.tree.normalise(qpos)
+        return stepper.state_of(qpos, qvel, m.key_act[k].copy(), time), m.key_ctrl[k].copy()
+    tree = Tree(stepper.model)
+    tree.normalise(qpos)
+    tree.evaluate_end(qpos, jacobian=True)
+    position, _ = tree.poses(tree.end)
+    u = tree.body_velocities(tree.end, qvel)
+    # angles are taken within half a turn of the reference
+    state = State(time, position, tree.quaternions(tree.end), u, stepper.table.at_reference)
+    state.coordinate = stepper.table.evaluate(
+        state.position, state.quaternion, state.rotation, state.coordinate
+    )[0]
+    given = dict(zip(tree.motor_names, m.key_ctrl[k], strict=True))
+    return state, np.array([given[name] for name in stepper.motor_names], dtype=np.float64)

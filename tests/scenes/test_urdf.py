@@ -1,0 +1,70 @@
+"""URDF: mesh paths, COLLADA, links without mass, neighbours, errors that name file and link."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perp
+from perp.scenes import SceneError, load_scene
+from perp.scenes.meshes import collada_points
+
+ROBOT = """<?xml version="1.0"?><!-- an arm --><robot name="arm">
+ <link name="base"><collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
+ <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0"
+  iyy="0.01" iyz="0" izz="0.01"/></inertial><visual><geometry><mesh filename="package://nowhere/gone.dae"/>
+  </geometry></visual><collision><geometry><mesh filename="{mesh}"/></geometry></collision></link>
+ <link name="frame"/>
+ <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" effort="5" velocity="2"/><dynamics damping="0.5"/></joint>
+ <joint name="wrist" type="continuous"><parent link="upper"/><child link="frame"/><origin xyz="0.4 0 0"/>
+  <axis xyz="1 0 0"/></joint></robot>"""
+COLLADA = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+ <asset><unit meter="0.01"/></asset><library_geometries><geometry id="g"><mesh><source id="p"><float_array
+ count="12">0 0 0 10 0 0 0 10 0 0 0 10</float_array></source><vertices id="v"><input semantic="POSITION"
+ source="#p"/></vertices></mesh></geometry></library_geometries><library_visual_scenes><visual_scene><node>
+ <translate>1 2 3</translate><rotate>0 0 1 90</rotate><instance_geometry url="#g"/></node></visual_scene>
+ </library_visual_scenes></COLLADA>"""
+
+
+def test_collada_points_follow_units_and_nodes() -> None:
+    points = collada_points(COLLADA.encode())
+    expected = np.array([[1, 2, 3], [1, 12, 3], [-9, 2, 3], [1, 2, 13]]) * 0.01
+    assert points == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "mesh", ["package://arm_description/meshes/link.dae", "../meshes/link.dae", "package://meshes/link.dae"]
+)
+def test_meshes_are_found_and_the_arm_falls_to_its_limit(tmp_path: Path, mesh: str) -> None:
+    folder = tmp_path / "arm_description"
+    for name in ("urdf", "meshes"):
+        (folder / name).mkdir(parents=True)
+    (folder / "meshes" / "link.dae").write_text(COLLADA, encoding="utf-8")
+    path = folder / "urdf" / "arm.urdf"
+    path.write_text(ROBOT.format(mesh=mesh), encoding="utf-8")
+    sim = perp.Simulation(path, step=0.01)
+    report = str(sim.report)
+    for line in ("visual of links", "limit velocity", "inertial of link frame", "pairs of links"):
+        assert line in report
+    for _ in range(150):
+        sim.step()
+    assert sim.joint("shoulder").position == pytest.approx(1.0, abs=1e-8)
+    assert not sim.contacts()
+
+
+def test_errors_name_the_file_and_the_link(tmp_path: Path) -> None:
+    with pytest.raises(SceneError, match=r"'gone.stl' of link 'upper' is not found"):
+        load_scene(ROBOT.format(mesh="gone.stl"))
+    (tmp_path / "flat.dae").write_text(COLLADA.replace("0 0 10<", "5 5 0<"), encoding="utf-8")
+    with pytest.raises(
+        SceneError, match=r"flat.dae: the mesh of link 'upper' cannot be read: its points lie in"
+    ):
+        load_scene(ROBOT.format(mesh=f"file://{tmp_path}/flat.dae"))
+    (tmp_path / "shape.ply").write_text("ply", encoding="utf-8")
+    with pytest.raises(SceneError, match=r"shape.ply: the mesh of link 'upper' is .ply: STL, OBJ"):
+        load_scene(ROBOT.format(mesh=f"file://{tmp_path}/shape.ply"))
+    with pytest.raises(SceneError, match=r"URDF text: mismatched tag"):
+        load_scene("<robot><link></robot>")
