@@ -1,8 +1,9 @@
-"""Piles of balls poured into a box: contact problems of any size that look like one step of a simulation.
+"""Piles of balls: contact problems of any size that look like one step of a simulation.
 
-Balls of slightly different radii are let go one after another above a random place and slide down over those
-that lie there, without inertia, until they rest. Their number decides width and height alike, so that a pile
-with a hundred times the contacts is 4.6 times as high: what the floor does must travel that far.
+`poured`: balls of slightly different radii are let go one after another above a random place in a box and
+slide down over those that lie there, without inertia, until they rest. `pyramid`: equal balls in square
+layers. Their number decides width and height alike, so that a pile with a hundred times the contacts is 4.6
+times as high: what the floor does must travel that far.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ GRAVITY, STEP, DENSITY = 9.81, 5e-3, 2000.0
 RADIUS, SPREAD = 0.02, 0.15
 # Pairs closer than this part of a radius are contacts; their gap is closed within the step at most.
 NEAR = 0.02
-_DESCENTS, _FALL = 4000, 0.02
+_DESCENTS, _FALL = 4000, 0.05
 
 
 @njit(cache=True)
@@ -69,46 +70,78 @@ def _settle(radius, width, places):
     return centre
 
 
-def poured(contacts: int, *, mu: float = 0.5, seed: int = 0) -> perp.ContactProblem:
-    """A pile in dynamics form with about `contacts` contacts, still moving a little.
+def poured(contacts: int, *, mu: float = 0.5, noise: float = 0.2, seed: int = 0) -> perp.ContactProblem:
+    """Balls poured into a box, with about `contacts` contacts: about as few as can carry the load.
 
     Args:
         contacts: How many contacts to aim at.
         mu: Friction coefficient.
+        noise: Random velocities of the balls, relative to what gravity adds in the step.
         seed: Decides radii, places and velocities.
     """
-    from scipy.sparse import coo_array
-    from scipy.spatial import KDTree
-
     rng = np.random.default_rng(seed)
-    count = max(8, round(contacts / 3.2))
+    count = max(8, round(contacts / 3.0))
     radius = RADIUS * rng.uniform(1.0 - SPREAD, 1.0 + SPREAD, count)
     width = max(4.0, 1.9 * count ** (1 / 3)) * RADIUS
-    places = rng.uniform(RADIUS, width - RADIUS, (count, 2))
-    centre = _settle(radius, width, places)
+    centre = _settle(radius, width, rng.uniform(RADIUS, width - RADIUS, (count, 2)))
+    return _problem(centre, radius, width, mu, noise, rng)
+
+
+def pyramid(contacts: int, *, mu: float = 0.5, noise: float = 0.2, seed: int = 0) -> perp.ContactProblem:
+    """Equal balls stacked as a square pyramid on a floor: many ways to carry the load.
+
+    Args:
+        contacts: How many contacts to aim at.
+        mu: Friction coefficient.
+        noise: Random velocities of the balls, relative to what gravity adds in the step.
+        seed: Decides the velocities.
+    """
+    layers = max(2, round((contacts / 2.0) ** (1 / 3)))
+    centre = []
+    for layer in range(layers):
+        side = layers - layer
+        i, j = np.indices((side, side)).reshape(2, -1)
+        height = np.full(side * side, 1.0 + layer * math.sqrt(2.0))
+        centre.append(RADIUS * np.stack([2 * i - side + 1.0, 2 * j - side + 1.0, height], axis=1))
+    balls = np.concatenate(centre)
+    return _problem(balls, np.full(len(balls), RADIUS), np.inf, mu, noise, np.random.default_rng(seed))
+
+
+def _contacts(
+    centre: np.ndarray, radius: np.ndarray, width: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs that (nearly) touch: bodies, bodies or −1 for floor and walls, normals to the first, gaps."""
+    from scipy.spatial import KDTree
+
     pairs = KDTree(centre).query_pairs((2.0 + NEAR) * radius.max(), output_type="ndarray")
     apart = centre[pairs[:, 1]] - centre[pairs[:, 0]]
     distance = np.linalg.norm(apart, axis=1)
     gap = distance - radius[pairs].sum(axis=1)
     kept = gap < NEAR * RADIUS
-    first, second, normal, gaps = [], [], [], []
-    first.append(pairs[kept, 1])
-    second.append(pairs[kept, 0])
-    normal.append(apart[kept] / distance[kept, None])
-    gaps.append(gap[kept])
+    one, other = [pairs[kept, 1]], [pairs[kept, 0]]
+    normal, gaps = [apart[kept] / distance[kept, None]], [gap[kept]]
     for axis, side in ((0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0), (2, 1.0)):
-        inside = centre[:, axis] if side > 0 else width - centre[:, axis]
-        touching = np.flatnonzero(inside - radius < NEAR * RADIUS)
-        first.append(touching)
-        second.append(np.full(touching.size, -1))
+        if axis < 2 and not math.isfinite(width):
+            continue
+        inside = (centre[:, axis] if side > 0 else width - centre[:, axis]) - radius
+        touching = np.flatnonzero(inside < NEAR * RADIUS)
+        one.append(touching)
+        other.append(np.full(touching.size, -1))
         normal.append(np.tile(side * np.eye(3)[axis], (touching.size, 1)))
-        gaps.append((inside - radius)[touching])
-    one, other = np.concatenate(first), np.concatenate(second)
-    n, gap = np.concatenate(normal), np.concatenate(gaps)
-    order = np.argsort(one, kind="stable")
-    one, other, n, gap = one[order], other[order], n[order], gap[order]
-    helper = np.where(abs(n[:, :1]) < 0.7, np.eye(3)[0], np.eye(3)[1])
-    t = np.cross(n, helper)
+        gaps.append(inside[touching])
+    order = np.argsort(np.concatenate(one), kind="stable")
+    return tuple(np.concatenate(part)[order] for part in (one, other, normal, gaps))  # type: ignore[return-value]
+
+
+def _problem(
+    centre: np.ndarray, radius: np.ndarray, width: float, mu: float, noise: float, rng: np.random.Generator
+) -> perp.ContactProblem:
+    """One step of these balls in dynamics form."""
+    from scipy.sparse import coo_array
+
+    one, other, n, gap = _contacts(centre, radius, width)
+    count = radius.size
+    t = np.cross(n, np.where(abs(n[:, :1]) < 0.7, np.eye(3)[0], np.eye(3)[1]))
     t /= np.linalg.norm(t, axis=1)[:, None]
     frame = np.stack([n, t, np.cross(n, t)], axis=1)
     rows, columns, values = [], [], []
@@ -129,14 +162,12 @@ def poured(contacts: int, *, mu: float = 0.5, seed: int = 0) -> perp.ContactProb
     mass = np.zeros((count, 6, 6))
     mass[:, range(3), range(3)] = weight[:, None]
     mass[:, range(3, 6), range(3, 6)] = (0.4 * weight * radius**2)[:, None]
-    speed = 0.2 * GRAVITY * STEP
-    velocity = np.concatenate(
-        [speed * rng.normal(size=(count, 3)), speed / RADIUS * rng.normal(size=(count, 3))], axis=1
-    )
+    speed = noise * GRAVITY * STEP
+    spin = speed / RADIUS
+    velocity = np.hstack([speed * rng.normal(size=(count, 3)), spin * rng.normal(size=(count, 3))])
     velocity[:, 2] -= GRAVITY * STEP
-    momentum = (mass @ velocity[..., None]).ravel()
     bias = np.zeros(3 * one.size)
     bias[::3] = np.maximum(gap, 0.0) / STEP
     return perp.ContactProblem.from_dynamics(
-        mass, jacobian, momentum, bias, perp.Sets.coulomb(np.full(one.size, mu))
+        mass, jacobian, (mass @ velocity[..., None]).ravel(), bias, perp.Sets.coulomb(np.full(one.size, mu))
     )

@@ -160,10 +160,10 @@ Listed by `perp solvers` with the command that adds what is missing. They take w
 
 ## Scenes
 
-Each line was asked with a scene that has this and nothing else. What is left out of a scene of yours is in
-`sim.report`.
+Each line was asked with a scene that has this and nothing else, in the coordinates that `perp.Simulation`
+then takes by itself. What is left out of a scene of yours is in `sim.report`. [More on scenes](scenes.md).
 
-{table(["in the file", "what becomes of it", "in words"], features)}
+{table(["in the file", "what becomes of it", "coordinates", "in words"], features)}
 """
 
 

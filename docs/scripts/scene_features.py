@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from perp.problems import PerpError
-from perp.scenes.mjcf import load_scene
+import perp
 
 BODY = '<body name="a"><geom type="box" size="0.1 0.1 0.1"/>{inside}</body>'
 TWO = (
@@ -69,12 +68,11 @@ FEATURES = {
 }
 
 
-def verdict(text: str) -> tuple[str, str]:
-    """What becomes of a feature: simulated, left out, or refused; and the reader's words."""
+def verdict(text: str) -> tuple[str, str, str]:
+    """What becomes of a feature: simulated, left out or refused; in which coordinates; the reader's words."""
     try:
-        report = load_scene(text).report
-    except PerpError as error:
-        return "refused", " ".join(str(error).split())
-    if not report.ignored:
-        return "simulated", ""
-    return "left out", "; ".join(reason for _, reason in report.ignored)
+        sim = perp.Simulation(text, step=0.01)
+    except perp.PerpError as error:
+        return "refused", "", " ".join(str(error).split())
+    words = "; ".join(reason for _, reason in sim.report.ignored)
+    return "left out" if words else "simulated", str(sim.coordinates), words

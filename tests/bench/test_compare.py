@@ -46,13 +46,22 @@ def test_the_command_says_what_was_lost(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / table.FILE_NAME
-    strange = replace(FAILED, message='a "quoted", line', residual=float("inf"), iterations=None, memory=0.1)
+    strange = replace(
+        FAILED,
+        problem="other",
+        message='a "quoted", line',
+        residual=float("inf"),
+        iterations=None,
+        memory=0.1,
+    )
     for row in (SOLVED, strange):
         table.append(path, row)
     assert table.read(path) == [SOLVED, strange]
     path.write_text(path.read_text(encoding="utf-8") + "s,p", encoding="utf-8")
     table.mend(path)
     assert table.read(path) == [SOLVED, strange]
+    table.append(path, FAILED)
+    assert table.read(path) == [SOLVED, strange], "the first row of a job counts"
 
 
 def test_a_foreign_table_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

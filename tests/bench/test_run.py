@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -63,6 +67,13 @@ def test_lies_crashes_hangs_and_bugs_are_rows(
     assert "| liar | 0 of 2 |  | **2** |" in report
     assert "| lemke | 2 of 2 |" in report
     assert "## Limitations" in report
+    capsys.readouterr()
+    assert main(["bench", "plot", str(tmp_path)]) == 0
+    figures = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    assert [figure.name for figure in figures] == ["two-by-two-profile.svg", "two-by-two-residuals.svg"]
+    for figure in figures:
+        assert "lemke" in figure.read_text(encoding="utf-8")
+        assert f"({figure.name})" in report
 
 
 def test_an_interrupted_run_ends_as_one_that_was_not(tmp_path: Path) -> None:
@@ -92,6 +103,32 @@ def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
     before = (tmp_path / table.FILE_NAME).read_bytes()
     assert bench(tmp_path, "lemke") == 0
     assert (tmp_path / table.FILE_NAME).read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are looked up in /proc")
+def test_ctrl_c_ends_the_workers_and_keeps_the_rows(tmp_path: Path) -> None:
+    """A solver that never ends does not outlive the command that started it."""
+    words = ["--set", "small_sets:TwoByTwo", "--import", "strange_solvers", "--solvers", "liar,sleeper"]
+    code = "import sys; from perp.cli import main; sys.exit(main(sys.argv[1:]))"
+    run = subprocess.Popen(
+        [sys.executable, "-c", code, "bench", "run", *words, "--out", str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    path, deadline = tmp_path / table.FILE_NAME, time.monotonic() + 120
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(0.5)
+    lists = Path(f"/proc/{run.pid}/task").glob("*/children")  # of all its threads
+    workers = [pid for children in lists for pid in children.read_text(encoding="ascii").split()]
+    assert workers
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert err == "perp: interrupted\n"
+    assert [row.solver for row in table.read(path)] == ["liar"]
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
 def test_rows_of_another_tolerance_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -36,3 +36,28 @@ def test_first_failure_is_raised():
     squeezed = perp.LCP(np.zeros((1, 1)), -np.ones(1))
     with pytest.raises(perp.NotSolved):
         perp.solve_many([perp.LCP(np.eye(1), -np.ones(1)), squeezed], "pgs", max_iterations=5)
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        (perp.LCP(np.eye(1), -np.ones(1)), "a list of them"),
+        (None, "NoneType"),
+        ("problems", "str"),
+        ([perp.LCP(np.eye(1), -np.ones(1)), 3], r"problems\[1\] is int"),
+    ],
+    ids=str,
+)
+def test_what_is_not_a_list_of_problems_is_refused(argument, words):
+    with pytest.raises(perp.ProblemError, match=words):
+        perp.solve_many(argument)
+
+
+@pytest.mark.parametrize("threads", [0, -2, 1.5, "two"])
+def test_strange_numbers_of_threads_are_refused(threads):
+    with pytest.raises(perp.ProblemError, match="threads"):
+        perp.solve_many(problems(2), threads=threads)
+
+
+def test_generators_are_accepted():
+    assert len(perp.solve_many(problem for problem in problems(3))) == 3

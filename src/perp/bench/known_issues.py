@@ -28,7 +28,7 @@ KNOWN_ISSUES = (
     KnownIssue(
         "clarabel",
         "Solves convex programs. With friction it is called again and again by our fixed point on the "
-        "sliding velocities; its time is that of the whole sequence.",
+        "sliding velocities; time and claim are those of the whole sequence.",
     ),
     KnownIssue(
         "siconos-lcp-newton-min",

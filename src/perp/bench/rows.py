@@ -138,9 +138,13 @@ def read(path: Path) -> list[Row]:
     if lines and lines[0] != _COLUMNS:
         raise FileError(path, "does not have the columns of `perp bench`")
     try:
-        return [_row(line) for line in lines[1:]]
+        rows = [_row(line) for line in lines[1:]]
     except (ValueError, KeyError) as error:
         raise FileError(path, f"is damaged: {error}") from None
+    first: dict[tuple[str, str, str], Row] = {}
+    for row in rows:  # two runs at once into one folder may both have done a job: the first row counts
+        first.setdefault(row.key, row)
+    return list(first.values())
 
 
 def by_solver(rows: Iterable[Row]) -> dict[str, list[Row]]:

@@ -22,8 +22,9 @@ from perp.solvers.listing import can_take
 
 # Seconds on top of a solve's own limit before its process is ended: converting and judging are not in it.
 GRACE = 10.0
-# Seconds more for the first job of a solver, which may have to compile.
-COMPILING = 90.0
+# Seconds more where code may have to be compiled: in jobs of ours, which heed their time limit otherwise, and
+# in the first job of a peer.
+COMPILING = 120.0
 
 
 @dataclass(frozen=True)
@@ -119,10 +120,11 @@ class Runner:
 
         Args:
             job: What to run.
-            first: Whether the solver may have to compile: more time is allowed for.
+            first: Whether it is the solver's first job: more time is allowed for.
         """
         allowed = 1.5 * job.time_limit + REPEAT_BUDGET + GRACE
-        allowed += COMPILING + job.time_limit if first else 0.0
+        if first or registry.find(job.solver).family not in ("external", "user"):
+            allowed += COMPILING + job.time_limit
         try:
             return self.worker.ask(job, allowed)
         except WorkerLost as lost:

@@ -17,7 +17,7 @@ def solver_version(name: str) -> str:
     """The version of a solver: perp's own, or that of the package that it needs."""
     info = registry.find(name)
     if info.needs is None:
-        return f"perp {perp.__version__}" if info.run.__module__.startswith("perp.") else ""
+        return package_version("perp") if info.run.__module__.startswith("perp.") else ""
     version = getattr(info.needs, "version", None)
     return package_version(info.needs.module) if version is None else version()
 
@@ -25,6 +25,8 @@ def solver_version(name: str) -> str:
 def package_version(module: str) -> str:
     """Name and version of the package that a module comes from, or an empty string."""
     name = _DISTRIBUTIONS.get(module, module)
+    if name == "perp":
+        return f"perp {perp.__version__}"
     try:
         return f"{name} {metadata.version(name)}"
     except metadata.PackageNotFoundError:

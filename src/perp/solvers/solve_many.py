@@ -37,11 +37,11 @@ def solve_many(
 
     Raises:
         NotSolved: As in `solve`, after all problems were tried.
+        ProblemError: `problems` is not a list of problems, or `threads` is not a positive whole number.
     """
-    try:
-        listed = list(problems)
-    except TypeError:
-        raise ProblemError(f"{type(problems).__name__} holds no problems: a list of them is needed") from None
+    listed = _listed(problems)
+    if threads is not None and not (isinstance(threads, int) and threads > 0):
+        raise ProblemError(f"threads = {threads!r}: a positive whole number or None is needed")
     count = max(1, min(_cores() if threads is None else threads, len(listed)))
     # neighbours in the list go to one thread in turn: a chunk is long enough for its own bookkeeping not to
     # matter
@@ -64,6 +64,21 @@ def solve_many(
             if not solution.solved:
                 raise NotSolved(problem, solution)
     return solutions
+
+
+def _listed(problems: Any) -> list[Problem]:
+    """The problems as a list."""
+    if isinstance(problems, Problem):
+        raise ProblemError(f"problems is one {type(problems).__name__}: a list of them is needed, [problem]")
+    if not isinstance(problems, Iterable) or isinstance(problems, (str, bytes)):
+        raise ProblemError(f"{type(problems).__name__} holds no problems: a list of them is needed")
+    listed = list(problems)
+    for i, problem in enumerate(listed):
+        if not isinstance(problem, Problem):
+            raise ProblemError(
+                f"problems[{i}] is {type(problem).__name__}: LCP, BoxedLCP, MCP or ContactProblem is needed"
+            )
+    return listed
 
 
 def _cores() -> int:
