@@ -239,6 +239,51 @@ def wall(columns: int, layers: int) -> Boxes:
     return Boxes(f"{columns} x {layers}", places)
 
 
+def pile(count: int, seed: int = 0) -> str:
+    """Cubes that fall on each other, each turned at random: a scene in motion."""
+    rng = np.random.default_rng(seed)
+    boxes = "".join(
+        library.box(
+            f"box{i}",
+            (HALF, HALF, HALF),
+            (0.06 * rng.normal(), 0.06 * rng.normal(), 0.1 + 0.12 * i),
+            turn=tuple(rng.uniform(-1, 1, 3).tolist()),
+        )
+        for i in range(count)
+    )
+    return library.scene(library.plane(0.5) + boxes)
+
+
+def tumbling(seconds: float = 3.0, h: float = 0.01) -> None:
+    """Time a step of cubes that tumble into a pile, in perp and in MuJoCo."""
+    print("\ntumbling cubes, h = 10 ms: CPU ms a step, mean and median; retried steps; largest overlap")
+    for count in (5, 15):
+        perp.Simulation(pile(count), step=h).run(5 * h)
+        sim = perp.Simulation(pile(count), step=h)
+        spent, retried, overlap = [], 0, 0.0
+        for _ in range(round(seconds / h)):
+            began = time.process_time()
+            record = sim.step()
+            spent.append(1e3 * (time.process_time() - began))
+            retried += bool(record.retries)
+            overlap = max(overlap, record.penetration)
+        mujoco = engine()
+        model = mujoco.MjModel.from_xml_string(pile(count))
+        model.opt.timestep = h
+        data, deepest = mujoco.MjData(model), 0.0
+        other = 0.0
+        for _ in range(len(spent)):
+            began = time.process_time()
+            mujoco.mj_step(model, data)
+            other += 1e3 * (time.process_time() - began) / len(spent)
+            deepest = max(deepest, -data.contact.dist.min(initial=0.0))
+        print(
+            f"{count:3d} cubes: perp {np.mean(spent):.2f}, {np.median(spent):.2f} ms, retried {retried} of "
+            f"{len(spent)}, overlap {overlap:.1e} m; mujoco {other:.3f} ms, overlap {deepest:.1e} m",
+            flush=True,
+        )
+
+
 def creep(make: Maker, h: float) -> float:
     """Speed on a slope at half the friction angle over the second half of two seconds [m/s]."""
     simulator = make(Boxes("slope", ((0.0, 0.0, HALF),), slope=0.5 * math.atan(0.5)), h)
@@ -308,6 +353,7 @@ def main() -> None:
             spent, moved, simulator = time_per_step(make, scene, h, arguments.steps)
             line = f"{scene.name:8s} {len(scene.places):4d} boxes  {name:14s} {1e3 * spent:9.3f} ms"
             print(f"{line}   moved {moved:.1e} m   {split(simulator)}", flush=True)
+    tumbling()
     chains(arguments.steps)
 
 

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from perp.recording import Recording
     from perp.simulation import Simulation
     from perp.solvers import SolverInfo, register, solve, solve_many, solvers
+    from perp.sweep_table import Table
+    from perp.sweeping import sweep
 
 __version__ = "0.1.0"
 
@@ -62,6 +64,8 @@ _LAZY = {
     "SolverInfo": "perp.solvers",
     "Recording": "perp.recording",
     "Simulation": "perp.simulation",
+    "sweep": "perp.sweeping",
+    "Table": "perp.sweep_table",
 }
 
 __all__ = [
@@ -92,6 +96,7 @@ __all__ = [
     "SolverMismatch",
     "SolverMissing",
     "Status",
+    "Table",
     "UnknownSolver",
     "certify",
     "load",
@@ -102,6 +107,7 @@ __all__ = [
     "solve",
     "solve_many",
     "solvers",
+    "sweep",
 ]
 
 

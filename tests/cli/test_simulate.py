@@ -88,6 +88,27 @@ def test_hold_below_the_friction_angle_creeps_less_than_1e_9(run, tmp_path: Path
     assert outcome.json()["penetration"] < 1e-9
 
 
+def test_slide_of_a_cube_at_6_m_s_lifts_less_than_1e_9_and_stops_where_it_should(run, tmp_path: Path) -> None:
+    """Issue 7, slide: μ = 0.5, v²/(2 μ g) less the first-order error of the step, h v / 2."""
+    text = library.box_on_plane(friction=0.5)
+    key = '<keyframe><key name="fast" qpos="0 0 0.05 1 0 0 0" qvel="6 0 0 0 0 0"/></keyframe></mujoco>'
+    scene = write(tmp_path / "slide.xml", text.replace("</mujoco>", key))
+    out = tmp_path / "slide.h5"
+    outcome = run(
+        "simulate", scene, "--keyframe", "fast", "--time", 1.5, "--step", 0.001, "--out", out, "--json"
+    )
+    assert outcome.code == 0, outcome.err
+    x = perp.Recording.open(out).position("box")
+    assert np.abs(x[:, 2] - 0.05).max() < 1e-9
+    h, deceleration = 0.001, 0.5 * library.GRAVITY
+    speeds = (6.0 - deceleration * h * np.arange(1, 1501)).clip(0.0)  # after each step, exactly
+    assert x[-1, 0] == pytest.approx(h * speeds.sum(), abs=1e-6)
+    assert x[-1, 0] == pytest.approx(6.0**2 / (2 * deceleration) - h * 6.0 / 2, abs=1e-5)
+    assert np.ptp(x[-100:, 0]) < 1e-10
+    assert outcome.json()["penetration"] < 1e-9
+    run("simulate", scene, "--keyframe", "slow").assert_refused("slow", "fast")
+
+
 def test_resume_reaches_the_bits_of_a_run_that_was_not_stopped(run, cart: Path, tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole.h5", tmp_path / "parts.h5"
     push = ("--control", "push=3.5")
@@ -155,11 +176,10 @@ def test_an_exploding_force_fails_the_step_and_keeps_what_was_recorded(
 
 def test_strict_refuses_what_is_not_simulated(run, tmp_path: Path) -> None:
     scene = write(
-        tmp_path / "cloth.xml",
-        '<mujoco><worldbody><body name="b"><freejoint/><geom size="0.1"/><site name="s"/></body>'
-        '<site name="w"/></worldbody><tendon><spatial><site site="s"/><site site="w"/></spatial></tendon></mujoco>',
+        tmp_path / "soft.xml",
+        '<mujoco><worldbody><body name="b"><freejoint/><geom size="0.1" solref="0.1 1"/></body></worldbody></mujoco>',
     )
-    run("simulate", scene, "--time", 0.02, "--strict").assert_refused("cloth.xml", "tendon")
+    run("simulate", scene, "--time", 0.02, "--strict").assert_refused("soft.xml", "solref")
     outcome = run("simulate", scene, "--time", 0.02)
     assert outcome.code == 0
     assert "ignored" in outcome.out

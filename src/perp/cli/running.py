@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from types import FrameType
@@ -186,7 +185,9 @@ def finish(run: Run, *, html: Path | None, view: bool, json: bool) -> None:
         if not json:
             print_line(f"Page written to {html}")
     if view:
-        import_module("perp.view.web").show(recording)
+        from perp.view.web import show
+
+        show(recording)
 
 
 def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]]:

@@ -61,6 +61,10 @@ def simulate(
 
     if html is not None:
         check_writable(html, (".html", ".htm"), "a page")
+    if view:
+        from perp.view import web
+
+        web.engine()  # before the run, not after it
     if out is not None:
         check_writable(out, (".h5", ".hdf5"), "a recording")
     changed = {
@@ -78,8 +82,7 @@ def simulate(
         options = {"level": level, "coordinates": coordinates, "solver": solver}
         simulation = _load(scene, DEFAULT_STEP if step is None else step, options, strict=strict)
         if keyframe is not None:
-            start: dict[str, Any] = {"keyframe": keyframe}
-            simulation.reset(**start)
+            simulation.reset(keyframe=keyframe)
         if control:
             simulation.set_control(dict(_control(text) for text in control))
         run = Run.begin(simulation, DEFAULT_TIME if time is None else time, out, force=force)

@@ -37,10 +37,22 @@ def _match(key, local, old_key, old_local, partner):
             used[best] = True
 
 
+@njit(cache=True)
+def _into_bodies(body, point, position, rotation, out):
+    for c in range(body.shape[0]):
+        b = body[c, 1] if body[c, 1] >= 0 else body[c, 0]
+        for k in range(3):
+            total = 0.0
+            for r in range(3):
+                total += rotation[b, r, k] * (point[c, r] - position[b, r])
+            out[c, k] = total
+
+
 def local_points(contacts: Contacts, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     """Contact points in the frame of a body that moves, shape (contacts, 3)."""
-    body = np.where(contacts.body[:, 1] >= 0, contacts.body[:, 1], contacts.body[:, 0])
-    return np.einsum("cji,cj->ci", rotation[body], contacts.point - position[body])
+    out = np.empty((contacts.count, 3))
+    _into_bodies(contacts.body, contacts.point, position, rotation, out)
+    return out
 
 
 def carry_over(

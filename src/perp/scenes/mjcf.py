@@ -73,6 +73,20 @@ def _called(scene: Any) -> str:
     return f"{scene}:" if named else "the scene"
 
 
+def parse_scene(scene: Any) -> Any:
+    """The MjSpec of XML text or a path, to be edited.
+
+    Raises:
+        SceneError: Missing file or malformed XML.
+    """
+    try:
+        return _parse(engine(), scene)[0]
+    except ValueError as error:
+        if isinstance(error, SceneError):
+            raise
+        raise SceneError(f"{_called(scene)} cannot be read: {' '.join(str(error).split())}") from None
+
+
 def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
     if isinstance(scene, str) and scene.lstrip().startswith("<"):
         if is_urdf(scene):

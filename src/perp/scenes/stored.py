@@ -15,12 +15,8 @@ _NAME = "stored.mjb"
 
 def store_scene(model: Model) -> dict[str, np.ndarray]:
     """The compiled scene, in mujoco's own binary form, and what perp has added to it."""
-    mujoco = engine()
-
-    compiled = np.zeros(mujoco.mj_sizeModel(model.shapes), dtype=np.uint8)
-    mujoco.mj_saveModel(model.shapes, buffer=compiled)
     return {
-        "compiled": compiled,
+        "compiled": np.frombuffer(pack_compiled(model.shapes), np.uint8),
         "restitution": model.geom_restitution,
         "friction_axis": model.friction_axis,
         "counts": _counts(model),
@@ -33,11 +29,28 @@ def compiled_scene(arrays: Mapping[str, np.ndarray]) -> Any:
     Raises:
         SceneError: mujoco cannot read it: another version wrote it.
     """
+    return unpack_compiled(arrays["compiled"].tobytes())
+
+
+def pack_compiled(shapes: Any) -> bytes:
+    """A mujoco model in mujoco's own binary form."""
+    mujoco = engine()
+
+    compiled = np.zeros(mujoco.mj_sizeModel(shapes), dtype=np.uint8)
+    mujoco.mj_saveModel(shapes, buffer=compiled)
+    return compiled.tobytes()
+
+
+def unpack_compiled(content: bytes) -> Any:
+    """The mujoco model that `pack_compiled` packed.
+
+    Raises:
+        SceneError: mujoco cannot read it: another version wrote it.
+    """
     mujoco = engine()
 
     try:
-        content = {_NAME: arrays["compiled"].tobytes()}
-        return mujoco.MjModel.from_binary_path(_NAME, assets=content)
+        return mujoco.MjModel.from_binary_path(_NAME, assets={_NAME: content})
     except ValueError as error:
         raise SceneError(f"mujoco {mujoco.__version__} cannot read the stored scene: {error}") from None
 

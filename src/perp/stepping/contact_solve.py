@@ -8,15 +8,21 @@ from perp.problems import ContactProblem, Solution
 from perp.solvers import solve
 from perp.stepping.system import StepSystem
 
+# A contact problem that the default solver has not solved by then takes longer than dividing the step.
+_ITERATIONS = 1000
+
 
 def solve_contacts(system: StepSystem, problem: ContactProblem, start: np.ndarray) -> Solution:
     """Solve a contact problem from the impulses `start`, and from zero when that misses the tolerance."""
     settings = system.settings
+    limit = settings.solver_iterations
+    if limit is None and settings.solver == "auto":
+        limit = _ITERATIONS
     answers = []
     for begin in (start, None) if start.any() else (None,):
         solution = solve(
             problem, settings.solver, formulation=settings.formulation, tol=settings.solver_tolerance,
-            max_iterations=settings.solver_iterations, start=begin, throw=False,
+            max_iterations=limit, start=begin, throw=False,
             options=settings.solver_options,
         )  # fmt: skip
         answers.append(solution)

@@ -9,6 +9,7 @@ from numba import njit
 
 from perp.dynamics.motion import move, rotation_matrices
 from perp.dynamics.row_kernels import evaluate_rows
+from perp.problems.set_kernels import natural_map
 from perp.stepping.contact_rows import gaps, normal_rows
 from perp.stepping.laws import DRIVE, contact_terms, joint_terms
 from perp.stepping.row_products import row_velocity, turn_rows
@@ -137,3 +138,31 @@ def end_jacobian(frame, rows, u, left):
     for c in range(rows.first.size):
         i = rows.first[c]
         turn_rows(rows.bodies[i : i + 1], left[i : i + 1], u, frame.h)
+
+
+@njit(cache=True)
+def block_residuals(rows, predicted, impulse, u, bias):
+    """Largest natural map of joint rows, normal rows and the other rows [m/s], and |u − ũ − M⁻¹ Jᵀ λ|.
+
+    Returns:
+        The four numbers, NaN where something is NaN, and J u, shape (rows,).
+    """
+    m, n = rows.start.size - 1 - rows.first.size, impulse.size
+    moving, y, work, gap = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    row_velocity(rows.bodies, rows.jacobian, u, moving)
+    for i in range(n):
+        y[i] = moving[i] + bias[i] + rows.compliance[i] * impulse[i]
+    natural_map(rows.kind, rows.start, rows.a, rows.b, rows.scale, rows.length, False, impulse, y, work, gap)
+    out = np.zeros(4)
+    for c in range(rows.kind.size):
+        for i in range(rows.start[c], rows.start[c + 1]):
+            block = 0 if c < m else (1 if i == rows.start[c] else 2)
+            if not abs(gap[i]) <= out[block]:
+                out[block] = abs(gap[i])
+    pushed = np.empty_like(u)
+    velocities(rows, predicted, impulse, pushed)
+    for b in range(u.shape[0]):
+        for k in range(6):
+            if not abs(pushed[b, k] - u[b, k]) <= out[3]:
+                out[3] = abs(pushed[b, k] - u[b, k])
+    return out, moving

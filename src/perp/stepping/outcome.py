@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perp.problems.set_kernels import natural_map
+from perp.stepping.evaluation import block_residuals
 from perp.stepping.system import StepSystem
 
 
@@ -69,6 +70,13 @@ def measure(system: StepSystem, outcome: Outcome) -> Blocks:
     h, m = system.h, system.joint_rows
     u = outcome.velocity
     length, speed = system.length_scale, system.speed_scale
+    if isinstance(system, StepSystem):
+        (joint, contact, friction, drift), moving = block_residuals(
+            system.arrays, system.predicted, outcome.impulse, u, outcome.bias
+        )
+        if joint > 0.0 and not system.same_turn(moving):
+            joint = np.inf
+        return Blocks(h * float(joint), h * float(contact), float(friction), float(drift), length, speed)
     drift = np.abs(system.body_velocity(outcome.impulse) - u).max(initial=0.0)
     if not system.rows:
         return Blocks(0.0, 0.0, 0.0, float(drift), length, speed)

@@ -154,6 +154,11 @@ class ReducedSystem:
         kernels.row_squares(self._begin, self._weighed, self.compliance, out)
         return out
 
+    @property
+    def has_inequalities(self) -> bool:
+        """Whether any constraint is not bilateral."""
+        return bool(self.sets.kind.any())
+
     @cached_property
     def scale(self) -> tuple[np.ndarray, np.ndarray]:
         """Velocity per impulse and rolling length of each constraint, as for `StepSystem`."""

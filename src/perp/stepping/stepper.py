@@ -197,7 +197,7 @@ class Stepper:
             return [("velocity", 1)]
         newton, sequence = (Route.NEWTON.value, full), (Route.SEQUENCE.value, full)
         # without inequalities the system is smooth, and Newton's method the direct way
-        if self.settings.route is Route.NEWTON or not system.sets.kind.any():
+        if self.settings.route is Route.NEWTON or not system.has_inequalities:
             return [newton, sequence]
         if self.settings.route is Route.SEQUENCE:
             return [sequence, newton]

@@ -129,6 +129,11 @@ class StepSystem:
             np.maximum(contacts.accuracy, settings.tolerance * self.length_scale),
         )  # fmt: skip
 
+    @property
+    def has_inequalities(self) -> bool:
+        """Whether any constraint is not bilateral."""
+        return bool(self.arrays.kind.any())
+
     @cached_property
     def sets(self) -> Sets:
         """The sets of all constraints."""

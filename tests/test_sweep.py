@@ -1,0 +1,134 @@
+"""perp.sweep: one table for many runs, here, on processes and on a cluster."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perp
+from perp.scenes import library
+from perp.scenes.engine import engine
+
+SLOPE = 0.2
+
+
+def tilted(spec, slope: float = 0.0, kill: bool = False) -> None:
+    """An edit that other processes can import."""
+    if kill:
+        os.kill(os.getpid(), signal.SIGKILL)
+    spec.option.gravity = [9.81 * np.sin(slope), 0.0, -9.81 * np.cos(slope)]
+
+
+def travel(recording: perp.Recording) -> dict[str, float]:
+    return {"travel": float(recording.position("box")[-1, 0])}
+
+
+def test_rows_are_the_combinations_and_columns_the_figures() -> None:
+    scene = library.box_on_plane(slope=SLOPE)
+    table = perp.sweep(
+        scene, {"friction": [0.1, 0.5], "step": [0.01, 0.02]}, seconds=0.5, measure=travel, workers=0
+    )
+    assert len(table) == 4
+    assert table["friction"].tolist() == [0.1, 0.1, 0.5, 0.5]
+    assert table["step"].tolist() == [0.01, 0.02, 0.01, 0.02]
+    assert table["steps"].tolist() == [50, 25, 50, 25]
+    assert table["error"].tolist() == [""] * 4
+    # below the friction angle nothing moves; above it a = g (sin − μ cos), and v = n h a after n steps
+    acceleration = library.GRAVITY * (np.sin(SLOPE) - 0.1 * np.cos(SLOPE))
+    n, h = table["steps"], table["step"]
+    expected = np.where(table["friction"] < 0.2, acceleration * h**2 * n * (n + 1) / 2, 0.0)
+    assert table["travel"] == pytest.approx(expected, abs=1e-8)
+    assert table["creep"].max() < 1e-9
+    assert not table.failed
+    with pytest.raises(perp.ProblemError, match="there are: friction"):
+        table["colour"]
+
+
+def test_a_failed_run_is_a_row_with_its_error() -> None:
+    rows = [{"step": 0.01}, {"step": -1.0}, {"solver": "no-such"}, {"control": [np.nan]}]
+    table = perp.sweep(library.box_on_plane(), rows, seconds=0.02, workers=0)
+    assert [bool(row["error"]) for row in table] == [False, True, True, True]
+    assert "step" in table["error"][1]
+    assert "no-such" in table["error"][2]
+    assert "control" in table["error"][3]
+    assert np.isnan(table["penetration"][1])
+    assert len(table.failed) == 3
+
+
+def test_processes_give_the_bits_of_this_process_and_survive_a_dead_one(tmp_path: Path) -> None:
+    scene = tmp_path / "box.xml"
+    scene.write_text(library.box_on_plane(friction=0.3), encoding="utf-8")
+    rows = [{"slope": 0.1}, {"slope": 0.0, "kill": True}, {"slope": 0.4}]
+    table = perp.sweep(scene, rows, seconds=0.2, edit=tilted, measure=travel, workers=2)
+    assert table["error"].tolist() == ["", "the process that ran it died", ""]
+    here = perp.sweep(scene, [rows[0], rows[2]], seconds=0.2, edit=tilted, measure=travel, workers=0)
+    for name in ("travel", "energy_end", "penetration", "residual", "steps"):
+        assert table[name][[0, 2]].tolist() == here[name].tolist(), name
+    table.to_csv(tmp_path / "table.csv")
+    with (tmp_path / "table.csv").open(encoding="utf-8") as file:
+        read = list(csv.DictReader(file))
+    assert [float(row["travel"]) for row in read] == pytest.approx(table["travel"].tolist(), nan_ok=True)
+    assert read[1]["error"] == "the process that ran it died"
+
+
+def test_specs_and_models_can_be_swept() -> None:
+    mujoco = engine()
+    spec = mujoco.MjSpec.from_string(library.box_on_plane(slope=SLOPE))
+    table = perp.sweep(spec, {"friction": [0.1, 0.5]}, seconds=0.1, measure=travel, workers=0)
+    assert table["travel"][0] > 1e-3 > table["travel"][1]
+    model = mujoco.MjModel.from_xml_string(library.box_on_plane())
+    table = perp.sweep(model, [{"level": "velocity"}, {"friction": 0.1}], seconds=0.1, workers=0)
+    assert table["error"][0] == ""
+    assert "cannot be edited" in table["error"][1]
+
+
+def test_parameters_that_make_no_sense_are_refused_at_once() -> None:
+    scene = library.box_on_plane()
+    with pytest.raises(perp.ProblemError, match=r"'colour' is no setting.*step, level"):
+        perp.sweep(scene, {"colour": [1, 2]}, seconds=1.0)
+    with pytest.raises(perp.ProblemError, match="list of values"):
+        perp.sweep(scene, {"level": "position"}, seconds=1.0)
+    with pytest.raises(perp.ProblemError, match="workers"):
+        perp.sweep(scene, {"step": [0.01]}, seconds=1.0, workers=-1)
+    with pytest.raises(perp.ProblemError, match="'error'"):
+        perp.sweep(scene, [{"error": 1}], seconds=1.0)
+
+
+CLUSTER = """
+import sys
+import perp
+from distributed import LocalCluster
+from perp.scenes import library
+
+if __name__ == "__main__":
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        rows = [{"friction": 0.1}, {"friction": 0.5}, {"step": -1.0}]
+        table = perp.sweep(
+            library.box_on_plane(slope=0.2), rows, seconds=0.1, scheduler=cluster.scheduler_address
+        )
+    print([round(value, 12) for value in table["energy_end"][:2].tolist()], [bool(e) for e in table["error"]])
+    here = perp.sweep(library.box_on_plane(slope=0.2), rows, seconds=0.1, workers=0)
+    assert table["energy_end"][:2].tolist() == here["energy_end"][:2].tolist()
+    try:
+        perp.sweep(library.box_on_plane(), rows, seconds=0.1, scheduler="tcp://127.0.0.1:1")
+    except perp.PerpError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="dask is not installed")
+def test_a_dask_cluster_gives_the_same_table(tmp_path: Path) -> None:
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER, encoding="utf-8")
+    run = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "[False, False, True]" in run.stdout
+    assert "scheduler tcp://127.0.0.1:1" in run.stdout
