@@ -19,7 +19,7 @@ BUILT = {
     "card-house": library.card_house(),
     "arch": library.arch(15, 0.18),
     "dominoes": library.dominoes(24),
-    "chain": library.chain(16, angle=math.radians(75), end_mass=4.0),
+    "chain": library.chain(12, angle=math.radians(60)),
     "rover": library.rover(step_height=0.06, step_length=0.5, speed=3.0),
     "tumbler": library.tumbler(500),
 }

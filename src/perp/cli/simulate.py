@@ -61,6 +61,10 @@ def simulate(
 
     if html is not None:
         check_writable(html, (".html", ".htm"), "a page")
+    if view:
+        from perp.view import web
+
+        web.engine()  # before the run, not after it
     if out is not None:
         check_writable(out, (".h5", ".hdf5"), "a recording")
     changed = {

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import redirect_stdout
+from importlib import import_module
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Self
 
@@ -60,6 +61,18 @@ def show(
     return viewer
 
 
+def engine() -> Any:
+    """The package viser.
+
+    Raises:
+        PerpError: It is not installed; the message says how to get it.
+    """
+    try:
+        return import_module("viser")
+    except ImportError:
+        raise PerpError("the viewer needs viser: pip install 'perp[viewer]'") from None
+
+
 def _run(viewer: Viewer, simulation: Any, seconds: float) -> None:
     end = simulation.time + seconds
     while simulation.time < end - 1e-9 and viewer.open:
@@ -81,10 +94,7 @@ class Viewer:
     """
 
     def __init__(self, *, port: int = 8080, open_browser: bool = True) -> None:
-        try:
-            import viser
-        except ImportError:
-            raise PerpError("the viewer needs viser: pip install 'perp[viewer]'") from None
+        viser = engine()
         # this machine only: a simulation is not to be steered from elsewhere
         with redirect_stdout(StringIO()):  # it prints a banner
             self._server = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
