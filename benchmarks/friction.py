@@ -1,17 +1,21 @@
 """Exact Coulomb friction: `perp` against the best solver of Siconos on each of its own problems.
 
-    python benchmarks/friction.py PROBLEMS [--siconos INTERPRETER] [--out OUT.json] [--clarabel] [--growth]
+    python benchmarks/friction.py PROBLEMS [--siconos INTERPRETER] [--cache TIMES.csv] [--plot PROFILE.svg]
 
-PROBLEMS is a folder with fc3d__*.npz files. Both sides run in this one call, one thread, CPU time, zero
-start, best of a few repeats, and must reach 1e-8 in the literature's measure. The time of a solve is the
-whole Python call on both sides.
+PROBLEMS is a folder with fc3d__*.npz files. Both sides run problem by problem in this one call, on one
+thread, from zero, and must reach 1e-8 in the literature's measure. A time is the mean CPU time of
+solves repeated in batches of a tenth of a second, the least of three batches: of the whole call of
+`perp.solve` on our side, of the driver alone on theirs. Figures that are in the cache are not measured again,
+so that a run can be stopped and go on. --plot draws the performance profile of Dolan and Moré (2002).
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -23,76 +27,128 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import perp  # noqa: E402
-from perp.bench.job import Job, run_job  # noqa: E402
-from perp.bench.peers import peers  # noqa: E402
-from perp.bench.peers.siconos import VARIABLE  # noqa: E402
-from perp.bench.timing import best_of  # noqa: E402
-from perp.solvers.listing import can_take  # noqa: E402
 
 TOLERANCE = 1e-8
-# Repeats go on for this many seconds per problem.
-SPENT = 0.2
-# A solver of Siconos that needs more seconds than this is counted as not converging.
-CAP = 3.0
-REPEATS = 100
+# Solves are repeated until a batch has taken this many CPU seconds: the clock is coarse for microseconds.
+BATCH, BATCHES = 0.1, 3
+PEERS = ("NSGS", "NSGS-full", "NSN_AC", "ADMM", "PROX")
+AUTO = "auto"
+FIELDS = ("problem", "solver", "rows", "seconds", "error")
 
 
-def cpu_time(problem: perp.ContactProblem, solver: str = "auto") -> tuple[float, perp.Solution]:
-    """Best CPU seconds of repeated solves, and the answer."""
-    spent = best_of(lambda: perp.solve(problem, solver, throw=False), budget=SPENT)
-    return spent.cpu, perp.solve(problem, solver, throw=False)
+def cpu_time(problem: perp.ContactProblem, solver: str = AUTO) -> tuple[float, perp.Solution]:
+    """CPU seconds of a solve, the least mean of a few batches, and the answer."""
+    perp.solve(problem, solver, throw=False)
+    before = time.process_time()
+    solution = perp.solve(problem, solver, throw=False)
+    first = time.process_time() - before
+    count = max(1, min(5000, int(BATCH / max(first, 5e-6))))
+    means = []
+    for _ in range(BATCHES if first < 1.0 else 0):
+        before = time.process_time()
+        for _ in range(count):
+            perp.solve(problem, solver, throw=False)
+        means.append((time.process_time() - before) / count)
+    return min(means, default=first), solution
 
 
-def siconos(name: str, problem: perp.ContactProblem) -> dict[str, float | None]:
-    """CPU seconds of the solvers of Siconos that take the problem, None where they do not solve it."""
-    times = {}
-    for info in peers():
-        if info.name.startswith("siconos-") and can_take(info, problem):
-            job = Job("fc3d", name, problem, None, info.name, tol=TOLERANCE, time_limit=CAP, repeat=REPEATS)
-            row = run_job(job)
-            times[info.name] = row.cpu if row.solved else None
-    return times
+def siconos(interpreter: str, file: Path, solver: str) -> tuple[float | None, float]:
+    """Time and error of one solver of Siconos, measured in a process of the interpreter that has it."""
+    peer = Path(__file__).with_name("siconos_peer.py")
+    command = [interpreter, str(peer), str(file), solver]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return json.loads(done.stdout) if done.returncode == 0 and done.stdout else (None, float("inf"))
 
 
-def compare(files: list[Path], interpreter: str | None) -> list[dict]:
-    """One row per problem: our time and error, the peers' times, the ratio to their best."""
-    if interpreter is not None:
-        os.environ[VARIABLE] = interpreter
-    rows = []
+class Times:
+    """Measured times by problem and solver, kept in a file as they come."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.rows: dict[tuple[str, str], dict[str, str]] = {}
+        if path is not None and path.exists():
+            with path.open(newline="") as file:
+                self.rows = {(row["problem"], row["solver"]): row for row in csv.DictReader(file)}
+
+    def known(self, problem: str, solver: str) -> bool:
+        return (problem, solver) in self.rows
+
+    def add(self, problem: str, solver: str, rows: int, seconds: float | None, error: float) -> None:
+        """Keep a figure; seconds are None where the tolerance was missed."""
+        values = (problem, solver, rows, "" if seconds is None else repr(seconds), repr(error))
+        row = dict(zip(FIELDS, map(str, values), strict=True))
+        self.rows[problem, solver] = row
+        if self.path is not None:
+            begun = self.path.exists()
+            with self.path.open("a", newline="") as file:
+                writer = csv.DictWriter(file, FIELDS)
+                if not begun:
+                    writer.writeheader()
+                writer.writerow(row)
+
+    def seconds(self, problem: str, solver: str) -> float:
+        """The time, infinite where there is none."""
+        row = self.rows.get((problem, solver))
+        return float(row["seconds"]) if row and row["seconds"] else np.inf
+
+
+def compare(files: list[Path], interpreter: str | None, times: Times) -> None:
+    """Measure what is not known yet, and print one line a problem."""
     for file in files:
         problem = perp.load(file)
-        seconds, solution = cpu_time(problem)
-        parts = solution.residuals
-        solved = max(parts.value, parts.literature) <= TOLERANCE
-        times = {} if interpreter is None else siconos(file.stem, problem)
-        known = [value for value in times.values() if value is not None]
-        best = min(known) if known else None
-        rows.append(
-            {
-                "problem": file.stem,
-                "rows": problem.size,
-                "solved": bool(solved),
-                "perp": seconds,
-                "inside": solution.solve_time,
-                "residual": parts.value,
-                "literature": parts.literature,
-                "info": {key: solution.info.get(key) for key in ("sweeps", "newton_steps", "starts")},
-                "siconos": times,
-                "best": best,
-                "ratio": seconds / best if best else None,
-            }
+        name = file.stem.partition("__")[2]
+        for solver in PEERS if interpreter else ():
+            if not times.known(name, solver):
+                times.add(name, solver, problem.size, *siconos(interpreter, file, solver))  # type: ignore[arg-type]
+        if not times.known(name, AUTO):
+            seconds, solution = cpu_time(problem)
+            error = max(solution.residuals.value, solution.residuals.literature)
+            times.add(name, AUTO, problem.size, seconds if error <= TOLERANCE else None, error)
+        ours, best = times.seconds(name, AUTO), min(times.seconds(name, solver) for solver in PEERS)
+        print(
+            f"{name:32s} {problem.size:6d} rows {1e3 * ours:10.4f} ms  best of Siconos {1e3 * best:10.4f} ms "
+            f"{ours / best if best < np.inf else np.nan:7.2f}",
+            flush=True,
         )
-        print(describe(rows[-1]), flush=True)
-    return rows
 
 
-def describe(row: dict) -> str:
-    """One line of the table."""
-    best = f"{1e3 * row['best']:10.4f}" if row["best"] else "         –"
-    ratio = f"{row['ratio']:7.2f}" if row["ratio"] else "      –"
-    state = "solved" if row["solved"] else f"NOT SOLVED ({row['residual']:.1e}, {row['literature']:.1e})"
-    name = f"{row['problem']:44s} {row['rows']:6d} rows"
-    return f"{name} {1e3 * row['perp']:10.4f} ms  best {best} ms {ratio}  {state}"
+def summarise(names: list[str], times: Times) -> None:
+    """How many were solved, the geometric mean of the ratios and the largest."""
+    ours = np.array([times.seconds(name, AUTO) for name in names])
+    best = np.array([min(times.seconds(name, solver) for solver in PEERS) for name in names])
+    print(f"{np.isfinite(ours).sum()} of {len(names)} solved", end="")
+    ratios = (ours / best)[np.isfinite(best) & np.isfinite(ours)]
+    if ratios.size:
+        mean = np.exp(np.log(ratios).mean())
+        print(f"; ratio to their best: geometric mean {mean:.3f}, largest {ratios.max():.2f}", end="")
+    print()
+
+
+def plot(names: list[str], times: Times, path: Path) -> None:
+    """The share of problems that each solver solves within a factor of the best one."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot as plt
+
+    solvers = (AUTO, *PEERS)
+    table = np.array([[times.seconds(name, solver) for name in names] for solver in solvers])
+    ratios = table / table.min(axis=0)
+    figure, axes = plt.subplots(figsize=(7, 4.2))
+    for solver, row in zip(solvers, ratios, strict=True):
+        reached = np.sort(row[np.isfinite(row)])
+        x = np.concatenate([[1.0], reached, [1e4]])
+        y = np.concatenate([[0.0], np.arange(1, reached.size + 1), [reached.size]]) / len(names)
+        label = "perp auto" if solver == AUTO else f"Siconos {solver}"
+        axes.step(x, y, where="post", label=label, linewidth=2.5 if solver == AUTO else 1.2)
+    axes.set(
+        xscale="log", xlim=(1, 1e4), ylim=(0, 1.02), xlabel="time relative to the fastest",
+        ylabel="share of problems solved", title=f"{len(names)} fc3d problems, 1e-8, CPU time, one thread",
+    )  # fmt: skip
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right", fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
 
 
 def clarabel_time(problem: perp.ContactProblem) -> tuple[float, perp.Solution]:
@@ -132,65 +188,6 @@ def clarabel_ratios(files: list[Path]) -> None:
     print(f"geometric mean of ratios {mean:.3f}, largest {max(ratios):.2f}")
 
 
-def pile(contacts: int) -> perp.ContactProblem:
-    """A pile of unit spheres on a plane with about `contacts` contacts between neighbours of a grid."""
-    from scipy.sparse import coo_array
-
-    side = max(2, round((contacts / 3.0) ** (1 / 3)))
-    grid = np.indices((side, side, side)).reshape(3, -1).T
-    number = {tuple(cell): k for k, cell in enumerate(grid)}
-    rng = np.random.default_rng(contacts)
-    pairs = []
-    for k, cell in enumerate(grid):
-        if cell[2] == 0:
-            pairs.append((k, -1, np.array([0.0, 0.0, 1.0])))
-        for axis in range(3):
-            upper = tuple(cell + np.eye(3, dtype=int)[axis])
-            if upper in number:
-                normal = np.eye(3)[axis] + 0.2 * rng.normal(size=3)
-                pairs.append((number[upper], k, normal / np.linalg.norm(normal)))
-    rows, columns, values = [], [], []
-    for c, (one, other, normal) in enumerate(pairs):
-        helper = np.eye(3)[np.argmin(abs(normal))]
-        tangent = np.cross(normal, helper)
-        tangent /= np.linalg.norm(tangent)
-        frame = np.vstack([normal, tangent, np.cross(normal, tangent)])
-        for body, sign, arm in ((one, 1.0, -0.5 * normal), (other, -1.0, 0.5 * normal)):
-            if body >= 0:
-                block = sign * np.hstack([frame, np.cross(arm, frame)])
-                i, j = np.indices((3, 6))
-                rows.append((3 * c + i).ravel())
-                columns.append((6 * body + j).ravel())
-                values.append(block.ravel())
-    n = 6 * len(grid)
-    jacobian = coo_array(
-        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(3 * len(pairs), n)
-    ).tocsr()
-    inverse = np.tile([1.0, 1.0, 1.0, 10.0, 10.0, 10.0], len(grid))
-    velocity = np.tile([0.0, 0.0, -0.1, 0.0, 0.0, 0.0], len(grid)) + 0.02 * rng.normal(size=n)
-    W = (jacobian * inverse) @ jacobian.T
-    return perp.ContactProblem.coulomb(W.tocsr(), jacobian @ velocity, 0.5)
-
-
-def growth() -> None:
-    """Time and memory per contact of piles of 10² to 10⁵ contacts, to 1e-4."""
-    import resource
-
-    for contacts in (100, 1000, 10_000, 100_000):
-        problem = pile(contacts)
-        perp.solve(problem, tol=1e-4, max_iterations=1, throw=False)
-        before = time.process_time()
-        solution = perp.solve(problem, tol=1e-4, throw=False)
-        spent = time.process_time() - before
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(
-            f"{problem.contact_count:7d} contacts {spent:8.3f} s  "
-            f"{1e6 * spent / problem.contact_count:7.2f} µs/contact  "
-            f"peak {peak:7.0f} MiB  {solution.status.name} {solution.residual:.1e} {solution.info}",
-            flush=True,
-        )
-
-
 def main() -> None:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(
@@ -199,28 +196,20 @@ def main() -> None:
     parser.add_argument("problems", type=Path)
     parser.add_argument("--siconos", metavar="INTERPRETER", help="a Python that can import siconos")
     parser.add_argument("--family", default="fc3d")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--cache", type=Path, help="CSV with the times measured so far")
+    parser.add_argument("--plot", type=Path, help="write the performance profile here")
     parser.add_argument("--clarabel", action="store_true", help="compare the relaxed solver with Clarabel")
-    parser.add_argument("--growth", action="store_true", help="piles of 10² to 10⁵ contacts")
     options = parser.parse_args()
     files = sorted(options.problems.glob(f"{options.family}__*.npz"))
-    if options.growth:
-        growth()
-        return
     if options.clarabel:
         clarabel_ratios(files)
         return
-    rows = compare(files, options.siconos)
-    ratios = np.array([row["ratio"] for row in rows if row["ratio"]])
-    print(f"{sum(row['solved'] for row in rows)} of {len(rows)} solved", end="")
-    if ratios.size:
-        print(
-            f"; geometric mean of ratios {np.exp(np.log(ratios).mean()):.3f}, largest {ratios.max():.2f}",
-            end="",
-        )
-    print()
-    if options.out:
-        options.out.write_text(json.dumps(rows, indent=1))
+    times = Times(options.cache)
+    compare(files, options.siconos, times)
+    names = [file.stem.partition("__")[2] for file in files]
+    summarise(names, times)
+    if options.plot:
+        plot(names, times, options.plot)
 
 
 if __name__ == "__main__":

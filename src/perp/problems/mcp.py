@@ -102,16 +102,18 @@ class MCP(Savable):
         return value
 
     def derivative(self, z: Vector) -> Matrix:
-        """The Jacobian at z, dense or CSR, shape (n, n)."""
-        return matrix("jacobian(z)", self.jacobian(z), rows=self.size, columns=self.size, copy=False)
+        """The Jacobian at z, dense or CSR, shape (n, n); values may be non-finite away from a solution."""
+        n = self.size
+        return matrix("jacobian(z)", self.jacobian(z), rows=n, columns=n, finite=False, copy=False)
 
     def column_scale_at(self, z: Vector) -> Vector:
         """The largest change of any f per unit of z_i at z, shape (n,).
 
         Where f is stationary its derivative is round-off, which would call any distance from a bound small:
-        such columns count as 1.
+        such columns count as 1, and so do those that are not finite.
         """
         scale = column_scale(self.derivative(z))
+        scale = np.where(np.isfinite(scale), scale, 1.0)
         noise = ROUND_OFF * float(np.abs(self.evaluate(self.first_point)).max(initial=0.0))
         return freeze(np.where(scale > noise, scale, max(1.0, float(scale.max(initial=0.0)))))
 

@@ -118,8 +118,21 @@ def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
     w = slack(problem, z)
     if not np.isfinite(w).all():
         return np.inf, w
+    if isinstance(problem, LCP | BoxedLCP):
+        _improve(problem, z, w)
     value = relative_norm(natural_map(problem, z, w), data_size(problem))
     return (value, w) if np.isfinite(value) else (np.inf, w)
+
+
+def _improve(problem: LCP | BoxedLCP, z: Vector, w: Vector) -> None:
+    """Sum rows of w again whose round-off is not small beside q."""
+    from perp.problems.accurate_slack import improve_dense, improve_sparse
+
+    M, size = problem.M, _largest(problem.q)
+    if is_sparse(M):
+        improve_sparse(M.data, M.indices, M.indptr, problem.q, freeze(z), problem.column_scale, size, w)
+    else:
+        improve_dense(M, problem.q, freeze(z), problem.column_scale, size, w)
 
 
 def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vector]:

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
+from perp.problems.accurate_slack import dense_row, largest_length, sparse_row
 from perp.problems.boxed_kernels import clip, dense_slack, relative_norm, sparse_slack
 
 FREE, NONNEGATIVE, BOX, COULOMB, ELLIPTIC, ROLLING = 0, 1, 2, 3, 4, 5
@@ -215,10 +216,34 @@ def _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u):
 
 
 @njit(cache=True)
+def _longest_row(kind, a, b, c, entries):
+    """How many entries a row of constraint c may have before its round-off must be looked at."""
+    amplified = 1.0 + max(a[c], b[c]) if kind[c] >= COULOMB else 1.0
+    return largest_length(entries * amplified)
+
+
+@njit(cache=True)
+def _largest_entry(q, row_scale, start, d, impulse):
+    """The largest velocity that an impulse causes relative to ‖q‖; 0 without q."""
+    size = largest = 0.0
+    for i in range(q.size):
+        size = max(size, abs(q[i] * row_scale[i]))
+    for c in range(d.size):
+        for i in range(start[c], start[c + 1]):
+            largest = max(largest, d[c] * abs(impulse[i]) / row_scale[i])
+    return largest / size if size > 0.0 else 0.0
+
+
+@njit(cache=True)
 def judge_dense(W, q, row_scale, kind, start, a, b, d, length, relaxed, impulse):
     """Residual and velocities of a problem with a dense W in one call."""
     u = np.empty(q.size)
     dense_slack(W, q, impulse, u)
+    entries = _largest_entry(q, row_scale, start, d, impulse)
+    for c in range(kind.size):
+        if q.size > _longest_row(kind, a, b, c, entries):
+            for i in range(start[c], start[c + 1]):
+                u[i] = dense_row(W, q, impulse, i)
     return _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u), u
 
 
@@ -227,6 +252,12 @@ def judge_sparse(data, indices, indptr, q, row_scale, kind, start, a, b, d, leng
     """Residual and velocities of a problem with W in compressed rows in one call."""
     u = np.empty(q.size)
     sparse_slack(data, indices, indptr, q, impulse, u)
+    entries = _largest_entry(q, row_scale, start, d, impulse)
+    for c in range(kind.size):
+        longest = _longest_row(kind, a, b, c, entries)
+        for i in range(start[c], start[c + 1]):
+            if indptr[i + 1] - indptr[i] > longest:
+                u[i] = sparse_row(data, indices, indptr, q, impulse, i)
     return _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u), u
 
 

@@ -83,17 +83,24 @@ def per_row(name: str, x: Any, size: int, *, finite: bool = True, copy: bool = T
 
 
 def matrix(
-    name: str, x: Any, *, rows: int | None = None, columns: int | None = None, copy: bool = True
+    name: str,
+    x: Any,
+    *,
+    rows: int | None = None,
+    columns: int | None = None,
+    finite: bool = True,
+    copy: bool = True,
 ) -> Matrix:
     """A checked read-only matrix: dense C-contiguous, or canonical CSR when `x` is sparse."""
     array: Any
     if is_sparse(x):
-        array = _sparse_matrix(name, x, copy=copy)
+        array = _sparse_matrix(name, x, finite=finite, copy=copy)
     else:
         array = to_float(name, x, copy=copy)
         if array.ndim != 2:
             raise ProblemError(f"{name} has shape {array.shape}: a two-dimensional array is needed")
-        check_finite(name, array)
+        if finite:
+            check_finite(name, array)
         array = freeze(array)
     if rows is not None and array.shape[0] != rows:
         raise ProblemError(f"{name} has {array.shape[0]} rows: {rows} are needed")
@@ -110,7 +117,7 @@ def square_matrix(name: str, x: Any, *, copy: bool = True) -> Matrix:
     return array
 
 
-def _sparse_matrix(name: str, x: Any, *, copy: bool) -> csr_array:
+def _sparse_matrix(name: str, x: Any, *, finite: bool, copy: bool) -> csr_array:
     """Canonical CSR: sorted indices, duplicates summed, explicit zeros kept, 32-bit indices when they fit."""
     from scipy.sparse import csr_array
 
@@ -123,7 +130,7 @@ def _sparse_matrix(name: str, x: Any, *, copy: bool) -> csr_array:
         if csr.data is getattr(x, "data", None) or np.shares_memory(csr.data, getattr(x, "data", csr.indptr)):
             csr = csr.copy()
         csr.sum_duplicates()
-    if not np.isfinite(csr.data).all():
+    if finite and not np.isfinite(csr.data).all():
         at = int(np.argmin(np.isfinite(csr.data)))
         row = int(np.searchsorted(csr.indptr, at, side="right")) - 1
         raise ProblemError(

@@ -53,6 +53,7 @@ class Control:
         tol: The residual to reach.
         start: Where to begin, shape (n,), or None.
         reason: Why the last `check` said to stop, or None (solved, or not stopped).
+        swept: What contact sweeps have reached already: impulses, the residual they saw, their number.
     """
 
     __slots__ = (
@@ -67,6 +68,7 @@ class Control:
         "max_iterations",
         "reason",
         "start",
+        "swept",
         "tol",
     )
 
@@ -85,6 +87,7 @@ class Control:
         self.max_iterations = max_iterations
         self.start = start
         self.reason: Status | None = None
+        self.swept: tuple[Vector, float, int] | None = None
         self.best = np.inf
         self.diverged_at: int | None = None
         self._best_z: Vector | None = None

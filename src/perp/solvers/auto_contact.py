@@ -54,20 +54,23 @@ def _kernels() -> tuple[Any, Any]:
 
 def _one_call(problem: ContactProblem, control: Control) -> Attempt:
     """The sweeps of a small problem in one compiled call; the other stages only where they are needed."""
-    sweep_dense, sweep_sparse = _kernels()
-    W: Any = problem.W
-    sets = problem.sets
-    first = control.begin(problem.size)
-    rest = (
-        problem.q, sets.kind, sets.start, sets.a, sets.b, problem.rolling_length, problem.relaxed,
-        first, control.tol,
-    )  # fmt: skip
-    if is_sparse(W):
-        z, value, sweeps = sweep_sparse(W.data, W.indices, W.indptr, *rest)
-    else:
-        z, value, sweeps = sweep_dense(W, *rest)
+    z, value, sweeps = control.swept or _sweep(problem, control)
     if value <= control.tol:
         return Attempt(z, sweeps, None, {"sweeps": sweeps, "newton_steps": 0, "starts": 0})
     stages = Stages(problem, control)
     stages.begin(z, sweeps)
     return stages.finish(stages.newton())
+
+
+def _sweep(problem: ContactProblem, control: Control) -> tuple[Vector, float, int]:
+    """Impulses, the residual that the sweeps saw, and their number."""
+    sweep_dense, sweep_sparse = _kernels()
+    W: Any = problem.W
+    sets = problem.sets
+    rest = (
+        problem.q, sets.kind, sets.start, sets.a, sets.b, problem.rolling_length, problem.relaxed,
+        control.begin(problem.size), control.tol,
+    )  # fmt: skip
+    if is_sparse(W):
+        return sweep_sparse(W.data, W.indices, W.indptr, *rest)
+    return sweep_dense(W, *rest)

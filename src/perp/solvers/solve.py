@@ -17,6 +17,7 @@ from perp.problems.validation import Vector
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import SolverInfo
+from perp.solvers.small_contact import solve_small
 
 
 @overload
@@ -83,6 +84,14 @@ def solve(
         SolverError: Unknown solver, one that cannot take the problem, one that is not installed, bad options.
     """
     began = perf_counter()
+    swept = None
+    if (
+        solver == "auto" and type(problem) is ContactProblem and formulation is None and start is None
+        and max_iterations is None and time_limit is None and history is False and options is None
+    ):  # fmt: skip
+        solution, swept = solve_small(problem, tol)
+        if solution is not None:
+            return solution
     check_problem(problem)
     _check_limits(tol, max_iterations, time_limit)
     info = registry.find(solver)
@@ -105,6 +114,7 @@ def solve(
         start=first,
         history=history,
     )
+    control.swept = swept
     ready = perf_counter()
     if turned is None:
         attempt = info.run(problem, control, settings)

@@ -124,3 +124,17 @@ def test_the_default_solver_takes_a_nonlinear_mcp() -> None:
     problem = nonlinear(kojima_shindo, np.zeros(4), np.full(4, np.inf), np.zeros(4))
     assert perp.solve(problem).solver == "mcp-newton"
     assert perp.solve(perp.MCP.affine([[2.0]], [-1.0], [0.0], [np.inf])).formulation == "affine"
+
+
+def test_an_infinite_jacobian_at_the_first_point_is_a_status_and_no_error():
+    # f = √z − 1 has an infinite slope at its first point 0, and its solution at 1
+    def slope(z):
+        with np.errstate(divide="ignore"):
+            return np.array([[0.5 / np.sqrt(max(z[0], 0.0)) if z[0] > 0 else np.inf]])
+
+    problem = perp.MCP(lambda z: np.sqrt(np.maximum(z, 0.0)) - 1.0, slope, [0.0], [np.inf])
+    solution = perp.solve(problem, throw=False)
+    assert np.isfinite(solution.z).all()
+    assert solution.solved == (perp.residual(problem, solution.z) <= 1e-8)
+    stuck = perp.MCP(lambda z: z - 1.0, lambda z: np.array([[np.inf]]), [0.0], [np.inf])
+    assert not perp.solve(stuck, throw=False).solved

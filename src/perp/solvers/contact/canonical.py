@@ -104,6 +104,20 @@ def canonical_sets(kind, start, a, b, length):
 
 
 @njit(cache=True, nogil=True)
+def _ascending(column, begin, end):
+    """Sort a short stretch that is nearly sorted, or a long one, in place."""
+    if end - begin > 64:
+        column[begin:end].sort()
+        return
+    for k in range(begin + 1, end):
+        value, j = column[k], k
+        while j > begin and column[j - 1] > value:
+            column[j] = column[j - 1]
+            j -= 1
+        column[j] = value
+
+
+@njit(cache=True, nogil=True)
 def _block_pattern(indices, indptr, start, owner):
     """Which constraints act on which, diagonal included: offsets, columns and data offsets of the blocks."""
     count = start.size - 1
@@ -134,7 +148,7 @@ def _block_pattern(indices, indptr, start, owner):
                 mark[other] = c
                 column[end] = other
                 end += 1
-        column[first[c] : end].sort()
+        _ascending(column, first[c], end)
         size = start[c + 1] - start[c]
         for k in range(first[c], end):
             at[k + 1] = at[k] + size * (start[column[k] + 1] - start[column[k]])

@@ -29,6 +29,9 @@ MOMENTUM_LEAST, MOMENTUM_LEAST_MANY, MANY = 150, 1200, 3000
 # Below this residual plain Newton steps without a line search are worth a try.
 NEARLY = 1e-3
 REFINEMENTS = 6
+# A run of the proximal Newton stage is given up when so many outer iterations do not lower the residual to
+# this part.
+STALL_AFTER, STALL_FACTOR = 6, 0.3
 # Scales by which the last refinement tells open, stick and slip apart: near-ties fall differently with each.
 REFINEMENT_SCALES, REFINEMENT_WEIGHTS = (1.0, 10.0, 0.1, 100.0, 0.01), (1e-12, 1e-6)
 # A refinement whose residual is so many times larger is kept from the shared test, which would end the solve.
@@ -79,7 +82,7 @@ class Stages:
         self.blocks: Blocks = blocks_of(problem)
         self.tol = MARGIN * control.tol
         self.limit = control.limit(10**9)
-        self.chunk = 1 if not control.plain or problem.size > ONE_CALL else 10**6
+        self.chunk = 1 if not control.plain or problem.size > ONE_CALL else STALL_AFTER
         self.sweeps = self.steps = self.starts = 0
         self.swept = self.best = np.zeros(problem.size)
 
@@ -184,70 +187,85 @@ class Stages:
         return stop
 
     def newton(self) -> bool:
-        """The proximal Newton stage from each start in turn. Returns whether to stop."""
+        """The proximal Newton stage, then the search from other starts. Returns whether to stop."""
         if self.problem.size <= ONE_CALL and self._plunge():
             return True
-        factors, rho = self.factors, self.rho
+        self.starts += 1
+        if self._proximal(STARTS[0], self.swept.copy()) or self.refine():
+            return True
+        from perp.solvers.contact.restarts import search
+
+        if self.exhausted() or self.control.out_of_time():
+            return False
+        return search(self) or self._restart() or (self.problem.relaxed and self._descend())
+
+    def _restart(self) -> bool:
+        """The proximal Newton stage from other origins and with other scales."""
         relaxation: Vector | None = None
-        for start in STARTS:
+        for start in STARTS[1:]:
+            if self.exhausted() or self.control.out_of_time():
+                return False
             self.starts += 1
             if start.origin == "relaxation":
                 if self.problem.relaxed:
                     continue
                 if relaxation is None:
-                    relaxation = self._relaxation(factors, rho)
+                    relaxation = self._relaxation()
                 x = relaxation.copy()
             else:
                 x = self.swept.copy() if start.origin == "sweeps" else np.zeros(self.problem.size)
-            if self._proximal(start, factors, rho, x) or self.refine():
+            if self._proximal(start, x) or self.refine():
                 return True
-            if self.exhausted():
-                return False
-        if self.refine(REFINEMENT_SCALES, REFINEMENT_WEIGHTS):
-            return True
-        return self.problem.relaxed and self._descend()
+        return self.refine(REFINEMENT_SCALES, REFINEMENT_WEIGHTS)
+
+    def approach(self, x: Vector) -> bool:
+        """The proximal Newton stage from x, smoothed by sweeps first. Returns whether to stop."""
+        from perp.solvers.contact.sweep import sweeps
+
+        point = x.copy()
+        sweeps(self.blocks, point, STARTS[0].smoothing)
+        return self._proximal(STARTS[0], point) or self.refine()
+
+    def offer(self, x: Vector) -> bool:
+        """Take impulses in canonical form if they are better than the best. Returns whether to stop."""
+        if not np.isfinite(x).all() or not self.control.measure(self.blocks.scale * x) < self.control.best:
+            return self.control.out_of_time()
+        self.best = x.copy()
+        return self.check()
 
     def _plunge(self) -> bool:
         """Unregularised Newton steps from the sweeps as long as each halves the residual."""
-        from perp.solvers.contact.newton_system import newton_step
-        from perp.solvers.contact.residual import norm, residual_at
-        from perp.solvers.contact.sweep import WORKSPACE, sweeps
+        from perp.solvers.contact.plain_newton import plain_newton
 
-        n, size = self.problem.size, norm(self.blocks.q)
-        x, u, dx, work = self.swept.copy(), np.empty(n), np.zeros(n), np.zeros(WORKSPACE)
-        value = residual_at(self.blocks, x, u, size, work)
-        for _ in range(REFINEMENTS):
-            newton_step(self.blocks, self.factors, self.rho, 1e-10, x, u, dx)
-            x += dx
-            self.steps += 1
-            sweeps(self.blocks, x, 2)
-            new = residual_at(self.blocks, x, u, size, work)
-            if not new < 0.5 * value:
-                return False
-            value = new
-            self.best = x.copy()
-            if value <= self.tol:
-                return self.check()
-        return False
+        x = self.swept.copy()
+        _, taken = plain_newton(self.blocks, self.order, self.rho, 1e-10, 2, x, self.tol, REFINEMENTS, 0.5)
+        self.steps += taken
+        return self.offer(x)
 
-    def _proximal(self, start: Start, factors: Any, rho: Vector, x: Vector) -> bool:
+    def _proximal(self, start: Start, x: Vector) -> bool:
+        """One run of the proximal Newton stage from x, given up where it stalls. Returns whether to stop."""
         from perp.solvers.contact.proximal import proximal_point
 
-        sigma, done = start.weight, 0
+        best, sigma, done = x.copy(), start.weight, 0
         smoothing = max(start.smoothing, self.affordable_sweeps)
+        earlier = np.inf
         while done < start.outer and not self.exhausted():
             count = min(self.chunk, start.outer - done)
-            _, sigma, taken = proximal_point(
-                self.blocks, factors, start.scale * rho, x, self.best, self.tol, sigma, count, smoothing
+            value, sigma, taken = proximal_point(
+                self.blocks, self.order, start.scale * self.rho, x, best, self.tol, sigma, count, smoothing
             )
             self.steps += taken
             done += count
-            if self.check():
+            if self.offer(best):
                 return True
+            if done % STALL_AFTER == 0:
+                if not value < STALL_FACTOR * earlier:
+                    break
+                earlier = value
         return False
 
     @cached_property
-    def factors(self) -> Any:
+    def order(self) -> Any:
         """The order of elimination."""
         from perp.solvers.contact.elimination import eliminate
 
@@ -256,7 +274,7 @@ class Stages:
     @cached_property
     def affordable_sweeps(self) -> int:
         """How many sweeps cost about a fifth of a Newton step, at most thirty."""
-        upper = self.factors[1]
+        upper = self.order[1]
         updates = float(np.sum(np.diff(upper).astype(np.float64) ** 2))
         return int(min(30.0, 0.6 * updates / self.blocks.column.size))
 
@@ -269,7 +287,7 @@ class Stages:
 
     def refine(self, scales: tuple[float, ...] = (1.0,), weights: tuple[float, ...] = (1e-12,)) -> bool:
         """Plain Newton steps from the best point: they reach round-off where a line search is blind."""
-        from perp.solvers.contact.canonical import velocity
+        from perp.solvers.contact.accurate_velocity import accurate_velocity
         from perp.solvers.contact.newton_system import newton_step
 
         if not self.control.best < NEARLY:
@@ -280,8 +298,8 @@ class Stages:
             for _ in range(REFINEMENTS):
                 if self.exhausted():
                     return False
-                velocity(self.blocks, x, u)
-                newton_step(self.blocks, self.factors, scale * self.rho, weight, x, u, dx)
+                accurate_velocity(self.blocks, x, u)
+                newton_step(self.blocks, self.order, scale * self.rho, weight, x, u, dx)
                 x += dx
                 self.steps += 1
                 if not np.isfinite(x).all():
@@ -294,7 +312,7 @@ class Stages:
                     self.best = kept
         return False
 
-    def _relaxation(self, factors: Any, rho: Vector) -> Vector:
+    def _relaxation(self) -> Vector:
         """The answer of the convex relaxation, or how near the proximal Newton stage comes to it."""
         from perp.solvers.contact.canonical import blocks_of
         from perp.solvers.contact.proximal import proximal_point
@@ -305,7 +323,9 @@ class Stages:
         sweeps(blocks, x, 20)
         best = x.copy()
         first = STARTS[0]
-        _, _, taken = proximal_point(blocks, factors, rho, x, best, 1e-6, first.weight, 20, first.smoothing)
+        _, _, taken = proximal_point(
+            blocks, self.order, self.rho, x, best, 1e-6, first.weight, 20, first.smoothing
+        )
         self.steps += taken
         return best
 

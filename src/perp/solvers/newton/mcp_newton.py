@@ -129,9 +129,10 @@ class _Run:
         """Whole path steps from a start, uphill or not: the best point met, if below `size` there."""
         best = None
         for _ in range(WHOLE_STEPS if self.options.path_search else 0):
-            following, here = path_step(
-                self.problem, z, equations.derivative(z), equations.d, self.control.out_of_time
-            )
+            derivative = equations.derivative(z)
+            if not np.isfinite(derivative).all():
+                break
+            following, here = path_step(self.problem, z, derivative, equations.d, self.control.out_of_time)
             if here < size:
                 best, size = z, here
             if not np.isfinite(following).all() or np.array_equal(following, z) or self.control.out_of_time():
@@ -144,7 +145,10 @@ class _Run:
     def _search(self, equations: _Equations, z: Vector) -> Vector | None:
         if not self.options.path_search:
             return None
-        step = path_search(self.problem, z, equations.derivative(z), equations.d, self.control.out_of_time)
+        derivative = equations.derivative(z)
+        if not np.isfinite(derivative).all():
+            return None
+        step = path_search(self.problem, z, derivative, equations.d, self.control.out_of_time)
         self.searches += step is not None
         return step
 

@@ -107,8 +107,9 @@ class _Descent:
         project_all(sets.kind, sets.start, self.a, self.b, x, out)
         return out
 
+    @np.errstate(all="ignore")
     def advance(self, z: Vector, count: int) -> None:
-        """`count` steps; z receives the impulses."""
+        """`count` steps; z receives the impulses. Without a minimum they overflow, which is seen later."""
         for _ in range(count):
             if self.nesterov:
                 self._accelerated()

@@ -1,0 +1,330 @@
+"""Interior point for exact Coulomb friction: Newton steps along s ∘ z = τ e with De Saxcé's shift inside.
+
+Every disc of a contact is a second-order cone s = (μ x_N, x_T) with multipliers z, every bound a cone of one
+row. Newton's equations of u + θ Γ(u) = Gᵀ z, s = G x + h, s ∘ z = τ e reduce to (I + θ Γ') W + Gᵀ V⁻² G with
+Nesterov–Todd scaling V, which has the blocks of W: one block elimination an iteration, whatever the rank of
+W, with Mehrotra's predictor and corrector. Γ is smoothed by τ, and θ = 1 / (1 + τ / κ) turns it on along the
+path, where a κ is given. Contacts at rest that share their load in many ways end in the middle of their
+solutions, where active-set methods cycle.
+
+Reference: Acary, Armand, Nguyen and Shpakovych, Second-order cone programming for frictional contact
+mechanics using interior point algorithm (2022).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from perp.solvers.contact.block_elimination import factorise, substitute
+from perp.solvers.contact.canonical import Blocks, velocity
+from perp.solvers.contact.cone_scaling import divide, inverse_square, room, scale, scaling, unscale
+from perp.solvers.contact.newton_system import largest_size
+from perp.solvers.contact.residual import norm, residual_at
+from perp.solvers.contact.sweep import WORKSPACE
+
+# The part of the way to the boundary of the cones that a step may go.
+FRACTION = 0.995
+# τ falls by no more than this in an iteration: Γ bends the path.
+LEAST_CENTRING = 1e-3
+# Iterations without progress after which the path is lost.
+PATIENCE = 12
+# Keeps pivots away from zero where W is singular and nothing presses.
+REGULARISATION = 1e-15
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def scaled(blocks, size):
+    """The problem in impulses √d x / ‖q‖ and velocities u / (√d ‖q‖), and the factor back to impulses."""
+    start = blocks.start
+    count = start.size - 1
+    factor = 1.0 / np.sqrt(blocks.d)
+    data, q, back = blocks.data.copy(), np.empty(blocks.q.size), np.empty(blocks.q.size)
+    low, high = blocks.low.copy(), blocks.high.copy()
+    for c in range(count):
+        low[c] /= factor[c] * size
+        high[c] /= factor[c] * size
+        rows = start[c + 1] - start[c]
+        for i in range(start[c], start[c + 1]):
+            q[i] = factor[c] * blocks.q[i] / size
+            back[i] = factor[c] * size
+        for k in range(blocks.first[c], blocks.first[c + 1]):
+            o = blocks.column[k]
+            for p in range(blocks.at[k], blocks.at[k] + rows * (start[o + 1] - start[o])):
+                data[p] *= factor[c] * factor[o]
+    return Blocks(
+        start, low, high, blocks.mu, blocks.mu_r, blocks.t1, blocks.t2, blocks.scale, q, blocks.first,
+        blocks.column, blocks.at, blocks.diagonal, data, np.ones(count), blocks.relaxed,
+    ), back  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def cones_of(blocks, cap):
+    """The cones of all constraints: s = coefficient · x[row] + constant.
+
+    Args:
+        blocks: The problem.
+        cap: Friction coefficients above it are taken as this.
+
+    Returns:
+        first: Offsets of the cones in the rows of s. owner: The constraint of each cone. row, coefficient,
+        constant: Of each row of s. friction: μ g of each tangent row, which makes Γ = ‖friction · u‖; 0
+        elsewhere. fixed: Rows of x that must vanish.
+    """
+    start = blocks.start
+    count = start.size - 1
+    most = 2 * start[count] + 2 * count
+    first, owner = np.zeros(most + 1, np.int64), np.empty(most, np.int64)
+    row, coefficient, constant = np.empty(most, np.int64), np.empty(most), np.zeros(most)
+    friction, fixed = np.zeros(most), np.zeros(start[count], np.bool_)
+    cones = end = 0
+    for c in range(count):
+        i, size = start[c], start[c + 1] - start[c]
+        if blocks.mu[c] < 0.0:
+            for side in range(2):
+                bound = blocks.low[c] if side == 0 else blocks.high[c]
+                if math.isfinite(bound):
+                    sign = 1.0 if side == 0 else -1.0
+                    row[end], coefficient[end], constant[end] = i, sign, -sign * bound
+                    owner[cones] = c
+                    cones, end = cones + 1, end + 1
+                    first[cones] = end
+            continue
+        began = cones
+        for disc in range(2 if size == 5 else 1):
+            mu = min(blocks.mu[c] if disc == 0 else blocks.mu_r[c], cap)
+            tangents = 1 if size == 2 else 2
+            head, largest = end, mu
+            end += 1
+            for m in range(tangents):
+                j = i + 1 + 2 * disc + m
+                g = 1.0 if disc == 1 else (blocks.t1[c] if m == 0 else blocks.t2[c])
+                if g == 0.0 or mu == 0.0:
+                    fixed[j] = True
+                    continue
+                row[end], coefficient[end], friction[end] = j, 1.0 / g, mu * g
+                largest = max(largest, 1.0 / g)
+                end += 1
+            if end == head + 1:
+                end = head
+                continue
+            row[head], coefficient[head] = i, mu
+            for k in range(head, end):
+                coefficient[k] /= largest
+            owner[cones] = c
+            cones += 1
+            first[cones] = end
+        if cones == began:
+            row[end], coefficient[end] = i, 1.0
+            owner[cones] = c
+            cones, end = cones + 1, end + 1
+            first[cones] = end
+    return (
+        first[: cones + 1], owner[:cones], row[:end], coefficient[:end], constant[:end], friction[:end], fixed
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _equations(blocks, cones, theta, tau, x, u, z, H, C):
+    """H = u + θ Γ(u) − Gᵀ z and the derivative C of u + θ Γ(u) by u; returns the largest |H|."""
+    first, owner, row, coefficient, _, friction, fixed = cones
+    H[:] = u
+    C[:] = 0.0
+    for c in range(C.shape[0]):
+        for r in range(blocks.start[c + 1] - blocks.start[c]):
+            C[c, r, r] = 1.0
+    for b in range(owner.size):
+        head, end = first[b], first[b + 1]
+        for k in range(head, end):
+            H[row[k]] -= coefficient[k] * z[k]
+        if theta == 0.0 or end == head + 1:
+            continue
+        c = owner[b]
+        normal = blocks.start[c]
+        total = largest = 0.0
+        for k in range(head + 1, end):
+            total += (friction[k] * u[row[k]]) ** 2
+            largest = max(largest, friction[k])
+        # on the path z is at least τ away from zero, and so is the speed that it stands for
+        shift = math.sqrt(total + (largest * tau) ** 2)
+        if shift > 0.0:
+            H[normal] += theta * shift
+            for k in range(head + 1, end):
+                C[c, 0, row[k] - normal] += theta * friction[k] ** 2 * u[row[k]] / shift
+    largest = 0.0
+    for i in range(H.size):
+        if fixed[i]:
+            H[i] = x[i]
+        largest = max(largest, abs(H[i]))
+    return largest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _direction(blocks, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, work):
+    """The step (dx, ds, dz) whose scaled change of s and z is `right`; returns the largest step length."""
+    first, owner, row, coefficient, _, _, fixed = cones
+    F, a, b_ = H.copy(), work[:5], work[5:10]
+    for b in range(owner.size):
+        head = first[b]
+        m = first[b + 1] - head
+        W, rhs = w[head:], right[head:]
+        unscale(W, eta[b], m, gap[head:], a)
+        for k in range(m):
+            a[k] = rhs[k] - a[k]
+        unscale(W, eta[b], m, a, b_)
+        for k in range(m):
+            F[row[head + k]] -= coefficient[head + k] * b_[k]
+    for i in range(F.size):
+        if fixed[i]:
+            F[i] = H[i]
+    substitute(blocks, order, factors, closed, C, F, dx)
+    step = 1e30
+    for b in range(owner.size):
+        head, end = first[b], first[b + 1]
+        m = end - head
+        for k in range(head, end):
+            ds[k] = coefficient[k] * dx[row[k]] + gap[k]
+        unscale(w[head:], eta[b], m, ds[head:], a)
+        for k in range(m):
+            a[k] = right[head + k] - a[k]
+        unscale(w[head:], eta[b], m, a, dz[head:])
+    return step
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _longest(cones, s, ds, z, dz):
+    """How far the step may go, at most 1."""
+    first, owner = cones[0], cones[1]
+    far = 1.0
+    for b in range(owner.size):
+        head = first[b]
+        m = first[b + 1] - head
+        far = min(far, FRACTION * room(s[head:], ds[head:], m), FRACTION * room(z[head:], dz[head:], m))
+    return far
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _complementarity(cones, w, eta, z, tau, ds, dz, right, work):
+    """What V dz + V⁻¹ ds must be for s ∘ z = τ e, with the correction for the products of ds and dz."""
+    first, owner = cones[0], cones[1]
+    point, target, a, b_ = work[:5], work[5:10], work[10:15], work[15:20]
+    for b in range(owner.size):
+        head = first[b]
+        m = first[b + 1] - head
+        scale(w[head:], eta[b], m, z[head:], point)
+        unscale(w[head:], eta[b], m, ds[head:], a)
+        scale(w[head:], eta[b], m, dz[head:], b_)
+        target[0] = tau
+        for k in range(m):
+            target[0] -= point[k] * point[k] + a[k] * b_[k]
+        for k in range(1, m):
+            target[k] = -2.0 * point[0] * point[k] - a[0] * b_[k] - b_[0] * a[k]
+        divide(point, target, m, right[head:])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def follow_path(blocks, order, x, tol, kappa, cap, limit):
+    """Follow the path from the middle of the cones; x receives the best impulses.
+
+    Args:
+        blocks: The problem.
+        order: What `elimination.eliminate` returned.
+        x: Where the path begins, and the answer: changed in place.
+        tol: The residual to reach.
+        kappa: The τ at which half of Γ is on, relative to data of size 1; infinite for all of it at once.
+        cap: Friction coefficients above it are taken as this: a contact that sticks with less friction
+            sticks.
+        limit: Iterations at most.
+
+    Returns:
+        The residual of x in the problem as it is, and the number of iterations.
+    """
+    n, size = x.size, norm(blocks.q)
+    u, work = np.empty(n), np.zeros(max(WORKSPACE, 20))
+    best = residual_at(blocks, x, u, size, work)
+    if size == 0.0:
+        return best, 0
+    inner, back = scaled(blocks, size)
+    cones = cones_of(inner, cap)
+    first, owner, row, coefficient, constant, _, fixed = cones
+    count, rows = inner.start.size - 1, row.size
+    largest = largest_size(inner.start)
+    B, C = np.empty((count, largest, largest)), np.empty((count, largest, largest))
+    closed, ones = np.ones(count, np.bool_), np.ones(count)
+    y, s, z = x / back, np.empty(rows), np.zeros(rows)
+    w, eta, right, gap = np.empty(rows), np.empty(owner.size), np.zeros(rows), np.empty(rows)
+    ds, dz, dx, H = np.zeros(rows), np.zeros(rows), np.zeros(n), np.empty(n)
+    impulse = np.empty(n)
+    for b in range(owner.size):
+        head = first[b]
+        inside = 1.0
+        for k in range(head, first[b + 1]):
+            s[k] = coefficient[k] * y[row[k]] + constant[k]
+            inside += abs(s[k]) if k > head else 0.0
+        s[head] = max(s[head], inside)
+        z[head] = 1.0
+    least, since, done = math.inf, 0, 0
+    while done < limit and best > tol:
+        velocity(inner, y, u)
+        tau = 0.0
+        for k in range(rows):
+            tau += s[k] * z[k]
+            gap[k] = coefficient[k] * y[row[k]] + constant[k] - s[k]
+        tau /= max(1, owner.size)
+        theta = 0.0 if inner.relaxed else 1.0 / (1.0 + tau / kappa)
+        error = max(_equations(inner, cones, theta, tau, y, u, z, H, C), np.max(np.abs(gap)) if rows else 0.0)
+        progress = error + tau
+        since = 0 if progress < 0.5 * least else since + 1
+        least = min(least, progress)
+        if since > PATIENCE or not progress < 1e30:
+            break
+        B[:] = 0.0
+        healthy = True
+        for b in range(owner.size):
+            head = first[b]
+            m = first[b + 1] - head
+            eta[b] = scaling(s[head:], z[head:], m, w[head:])
+            healthy = healthy and eta[b] > 0.0 and eta[b] < 1e300
+            c = owner[b]
+            i = inner.start[c]
+            for k in range(m):
+                for j in range(m):
+                    value = inverse_square(w[head:], eta[b], k, j)
+                    B[c, row[head + k] - i, row[head + j] - i] += (
+                        coefficient[head + k] * coefficient[head + j] * value
+                    )
+        if not healthy:
+            break
+        for c in range(count):
+            i = inner.start[c]
+            for r in range(inner.start[c + 1] - i):
+                B[c, r, r] += REGULARISATION
+                if fixed[i + r]:
+                    C[c, r] = 0.0
+                    C[c, 0, r] = 0.0
+                    B[c, r, r] = 1.0
+        factors = factorise(inner, order, ones, 0.0, closed, B, C)
+        ds[:] = 0.0
+        dz[:] = 0.0
+        _complementarity(cones, w, eta, z, 0.0, ds, dz, right, work)
+        _direction(inner, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, work)
+        centring = max(LEAST_CENTRING, (1.0 - _longest(cones, s, ds, z, dz)) ** 3)
+        _complementarity(cones, w, eta, z, centring * tau, ds, dz, right, work)
+        _direction(inner, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, work)
+        step = _longest(cones, s, ds, z, dz)
+        done += 1
+        if not np.isfinite(np.sum(dx)) or step < 1e-10:
+            break
+        for i in range(n):
+            y[i] += step * dx[i]
+            impulse[i] = back[i] * y[i]
+        for k in range(rows):
+            s[k] += step * ds[k]
+            z[k] += step * dz[k]
+        value = residual_at(blocks, impulse, u, size, work)
+        if value < best:
+            best = value
+            x[:] = impulse
+    return best, done
