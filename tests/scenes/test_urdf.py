@@ -68,3 +68,16 @@ def test_errors_name_the_file_and_the_link(tmp_path: Path) -> None:
         load_scene(ROBOT.format(mesh=f"file://{tmp_path}/shape.ply"))
     with pytest.raises(SceneError, match=r"URDF text: mismatched tag"):
         load_scene("<robot><link></robot>")
+
+
+def test_links_that_overlap_at_the_reference_position_do_not_collide_and_the_report_says_so() -> None:
+    shape = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    inertial = '<inertial><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>'
+    links = "".join(f'<link name="{name}">{inertial}{shape}</link>' for name in "abc")
+    joints = "".join(
+        f'<joint name="{a}{b}" type="continuous"><parent link="{a}"/><child link="{b}"/>'
+        f'<origin xyz="0.05 0 0"/><axis xyz="0 1 0"/></joint>'
+        for a, b in ("ab", "bc")
+    )
+    model = load_scene(f"<robot name='r'>{links}{joints}</robot>", reduced=True)
+    assert ("contact of a and c", "they overlap at the reference position") in model.report.ignored

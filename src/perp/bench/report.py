@@ -58,6 +58,7 @@ def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[st
                 what = "performance profile" if figure.endswith("profile.svg") else "residual against time"
                 parts += [f"![{summary.name}: {what}]({figure})", ""]
     rows = [row for summary in summaries for row in summary.rows]
+    ran = dict.fromkeys(row.solver for row in rows)
     parts += ["## Said solved, is not", "", *_false_claims(rows), ""]
     parts += ["## Crashes, errors and no answer in time", "", *_breakdowns(rows), ""]
     parts += ["## Missing solvers", "", *_missing(record), ""]
@@ -65,9 +66,9 @@ def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[st
         parts += ["## Files that hold no problem", ""]
         parts += [f"- `{name}`: {reason}" for name, reason in record.unreadable.items()] + [""]
     parts += ["## Known issues", ""]
-    issues = [f"- **{issue.solver}**: {issue.text}" for issue in issues_of(list(record.solvers))]
+    issues = [f"- **{issue.solver}**: {issue.text}" for issue in issues_of(list(ran))]
     parts += [*(issues or ["None of the solvers that took part."]), ""]
-    parts += ["## Solvers, versions and tolerances", "", *_solvers(record), ""]
+    parts += ["## Solvers, versions and tolerances", "", *_solvers(record, list(ran)), ""]
     parts += ["## Limitations", LIMITATIONS]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -171,8 +172,10 @@ def _missing(record: RunRecord) -> list[str]:
     return [f"- **{name}**: {reason}" for name, reason in record.missing.items()]
 
 
-def _solvers(record: RunRecord) -> list[str]:
+def _solvers(record: RunRecord, names: list[str]) -> list[str]:
     lines = ["| solver | version | what the tolerance is to it |", "|---|---|---|"]
     return lines + [
-        f"| {name} | {facts['version']} | {facts['tolerance']} |" for name, facts in record.solvers.items()
+        f"| {name} | {facts['version']} | {facts['tolerance']} |"
+        for name in names
+        if (facts := record.solvers.get(name)) is not None
     ]

@@ -2,7 +2,8 @@
 
 mujoco reads URDF itself but looks for every mesh in one folder, and lets a link collide with the fixed base
 it is mounted on. Here `package://`, `file://` and relative names are found from the file's place and from
-ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and links that share a joint do not collide, as ROS has it.
+ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and links that share a joint or
+overlap at the reference position do not collide, as ROS has it.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ def read_urdf(text: str, folder: Path, where: str) -> tuple[Any, Lines]:
     for mesh in spec.meshes:
         mesh.inertia = engine().mjtMeshInertia.mjMESH_INERTIA_SHELL
     lines += _exclude_neighbours(spec, robot)
+    lines += _exclude_overlapping(spec, where)
     return spec, lines
 
 
@@ -192,3 +194,27 @@ def _exclude_neighbours(spec: Any, robot: ET.Element) -> Lines:
     if not pairs:
         return []
     return [(f"contact of {len(pairs)} pairs of links", "links that share a joint do not collide")]
+
+
+def _exclude_overlapping(spec: Any, where: str) -> Lines:
+    """Links that overlap at the reference position cannot collide: URDF leaves saying so to other files."""
+    mujoco = engine()
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise SceneError(f"{where}: {' '.join(str(error).split())}") from None
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_collision(model, data)
+    pairs = {
+        tuple(sorted(int(model.geom_bodyid[g]) for g in geoms))
+        for geoms, gap in zip(data.contact.geom, data.contact.dist, strict=True)
+        if gap < 0
+    }
+    lines: Lines = []
+    for first, second in sorted(pairs):
+        a, b = model.body(first).name, model.body(second).name
+        spec.add_exclude(name=f"overlap {a} {b}", bodyname1=a, bodyname2=b)
+        lines.append((f"contact of {a} and {b}", "they overlap at the reference position"))
+    return lines

@@ -34,7 +34,7 @@ NEARBY = 1e-3
 SAFETY = 2.0
 # A contact that slides slower than this share of the step's speeds counts as sticking in the record.
 _NO_SLIP = 1e-6
-# In generalised coordinates: the last step's impulses need one or two Newton steps, or they wander.
+# In generalised coordinates and closed loops: the last step's impulses need a Newton step or two, or wander.
 _FIRST_NEWTON_STEPS = 12
 
 
@@ -206,6 +206,9 @@ class Stepper:
         body = (Route.BODY.value, full)
         if self.settings.route is Route.AUTO and self.settings.solver != "auto":
             return [sequence, body, newton]
+        if self._redundant:
+            # closed loops have other roots a full turn away, which Newton's shortened steps do not reach
+            return [(Route.NEWTON.value, min(full, _FIRST_NEWTON_STEPS)), body, sequence, newton]
         return [body, sequence, newton]
 
     def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
