@@ -33,7 +33,7 @@ TOLERANCE = 1e-8
 BATCH, BATCHES = 0.1, 3
 PEERS = ("NSGS", "NSGS-full", "NSN_AC", "ADMM", "PROX")
 AUTO = "auto"
-FIELDS = ("problem", "solver", "rows", "seconds", "error")
+FIELDS: tuple[str, ...] = ("problem", "solver", "rows", "seconds", "error")
 
 
 def cpu_time(problem: perp.ContactProblem, solver: str = AUTO) -> tuple[float, perp.Solution]:
@@ -95,7 +95,7 @@ class Times:
 def compare(files: list[Path], interpreter: str | None, times: Times) -> None:
     """Measure what is not known yet, and print one line a problem."""
     for file in files:
-        problem = perp.load(file)
+        problem: Any = perp.load(file)
         name = file.stem.partition("__")[2]
         for solver in PEERS if interpreter else ():
             if not times.known(name, solver):

@@ -140,3 +140,69 @@ def test_anisotropic_friction_on_a_turntable(degrees: float, route: str) -> None
     force = sim.last.contact_forces().sum(axis=0) * (1 if plate_first else -1)
     assert force[2] == pytest.approx(G, rel=1e-8)
     assert force[:2] == pytest.approx(expected, rel=1e-5)
+
+
+def on_a_plate(mu1: float, mu2: float) -> perp.Simulation:
+    """A block on a fixed plate whose first friction coefficient acts along x.
+
+    Its centre of mass lies in the plane of contact, so that friction neither tips nor turns it.
+    """
+    plate = '<geom name="plate" type="box" size="5 5 0.1" pos="0 0 -0.1"/>'
+    block = (
+        '<body name="block" pos="0 0 0.05"><freejoint/><geom name="block" type="box" size="0.1 0.1 0.05"/>'
+        '<inertial pos="0 0 -0.05" mass="2" diaginertia="0.01 0.01 0.01"/></body>'
+    )
+    pair = f'<contact><pair geom1="plate" geom2="block" condim="3" friction="{mu1} {mu2} 0 0 0"/></contact>'
+    model = load_scene(library.scene(plate + block, extra=pair))
+    axes = np.zeros((len(model.geom_names), 3))
+    axes[model.geom_index("plate")] = (1, 0, 0)
+    return perp.Simulation(replace(model, friction_axis=axes), step=1e-3)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_block_is_dragged_along_each_axis_of_anisotropic_friction(axis: int) -> None:
+    """It holds up to μᵢ m g and beyond it accelerates by (F − μᵢ m g) / m."""
+    mu, mass = (0.6, 0.2), 2.0
+    force, limit = np.zeros(3), mu[axis] * mass * G
+    for share in (0.99, 1.5):
+        sim = on_a_plate(*mu)
+        force[axis] = share * limit
+        sim.body("block").apply(force=force)
+        sim.run(0.1)
+        expected = np.zeros(3)
+        expected[axis] = 0.1 * max(share - 1, 0.0) * limit / mass
+        assert sim.body("block").velocity == pytest.approx(expected, abs=1e-8)
+
+
+def test_anisotropic_friction_dissipates_the_support_function_of_its_ellipse() -> None:
+    """A step loses h N ‖(μ₁ v₁, μ₂ v₂)‖ at the new speed, and the implicit step's m ‖Δv‖² / 2."""
+    mu, mass, h = np.array([0.6, 0.2]), 2.0, 1e-3
+    sim = on_a_plate(*mu)
+    sim.body("block").set_velocity((1.5, 1.0, 0))
+    recording = sim.run(0.2)
+    v, energy = recording.velocity("block"), recording.of("energy")
+    power = mass * G * np.linalg.norm(mu * v[:, :2], axis=1)
+    step = 0.5 * mass * (np.diff(v[:, :3], axis=0) ** 2).sum(axis=1)
+    assert np.abs(v[:, 3:]).max() < 1e-9
+    assert -np.diff(energy) == pytest.approx(h * power[1:] + step, rel=1e-6)
+    assert v[-1, 0] / v[-1, 1] < 0.9 * 1.5  # the path turns towards the axis of less friction
+
+
+@pytest.mark.parametrize("degrees", [0.0, 40.0, 90.0])
+def test_a_block_slips_off_a_turntable_where_the_ellipse_ends(degrees: float) -> None:
+    """It turns with the table while ω² r < μ g with 1/μ² = cos²/μ₁² + sin²/μ₂², at its angle to the axis."""
+    mu, angle, radius = (0.6, 0.2), math.radians(degrees), 1.0
+    limit = G / math.hypot(math.cos(angle) / mu[0], math.sin(angle) / mu[1])
+    place = np.array([radius * math.cos(angle), radius * math.sin(angle)])
+    for share, stays in ((0.98, True), (1.03, False)):
+        spin = math.sqrt(share * limit / radius)
+        model = load_scene(turntable(*mu))
+        axes = np.zeros((len(model.geom_names), 3))
+        axes[model.geom_index("plate")] = (1, 0, 0)
+        sim = perp.Simulation(replace(model, friction_axis=axes), step=1e-3)
+        sim.body("table").set_velocity((0, 0, 0), (0, 0, spin))
+        sim.body("block").set_pose((*place, 0.05))
+        sim.body("block").set_velocity((-spin * place[1], spin * place[0], 0), (0, 0, spin))
+        sim.run(0.3, [spin])
+        slip = float(sim.last.slip.max())
+        assert (slip < 1e-8) is stays, slip

@@ -62,20 +62,51 @@ def test_a_resting_stack_with_restitution_gains_no_energy() -> None:
     assert np.abs(sim.state.velocity).max() < 1e-8
 
 
-def test_newtons_cradle_is_not_a_cradle_with_newtons_law() -> None:
-    """Simultaneous impacts with Newton's law: momentum and energy bounds hold, the pattern is another one."""
+def cradle(count: int, moving: int, e: float, apart: float, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """Speeds after `moving` balls at 1 m/s met the others, and the energy over the steps."""
     spheres = "".join(
-        f'<body name="s{i}" pos="{0.2 * i + (0 if i else -0.05)} 0 0"><freejoint/>'
+        f'<body name="s{i}" pos="{(0.2 + apart) * i - (0.05 if i < moving else 0)} 0 0"><freejoint/>'
         f'<geom type="sphere" size="0.1" mass="1" friction="0 0 0"/></body>'
-        for i in range(3)
+        for i in range(count)
     )
-    sim = perp.Simulation(library.scene(spheres, gravity=(0.0, 0.0, 0.0)), step=0.01, restitution=1.0)
-    sim.body("s0").set_velocity((1, 0, 0))
-    sim.run(0.2)
-    speeds = [sim.body(f"s{i}").velocity[0] for i in range(3)]
-    assert sum(speeds) == pytest.approx(1.0, abs=1e-9)
-    assert sum(v * v for v in speeds) <= 1 + 1e-9
-    assert speeds[0] <= speeds[1] + 1e-9 <= speeds[2] + 2e-9
+    sim = perp.Simulation(library.scene(spheres, gravity=(0.0, 0.0, 0.0)), step=h, restitution=e)
+    for i in range(moving):
+        sim.body(f"s{i}").set_velocity((1, 0, 0))
+    energy = sim.run(0.3).of("energy")
+    return np.array([sim.body(f"s{i}").velocity[0] for i in range(count)]), energy
+
+
+@pytest.mark.parametrize(("count", "moving", "e"), [(3, 1, 1.0), (5, 1, 1.0), (5, 2, 1.0), (5, 1, 0.5)])
+@pytest.mark.parametrize("h", [1e-3, 1e-2])
+def test_balls_that_touch_meet_as_two_blocks_with_newtons_law(
+    count: int, moving: int, e: float, h: float
+) -> None:
+    """k balls of n hit the rest: (k − e (n − k)) / n and k (1 + e) / n, as two bodies of mass k and n − k."""
+    speeds, energy = cradle(count, moving, e, 0.0, h)
+    still = count - moving
+    expected = [(moving - e * still) / count] * moving + [moving * (1 + e) / count] * still
+    assert speeds == pytest.approx(expected, abs=1e-7)
+    lost = 0.5 * moving * still / count * (1 - e**2)
+    assert energy[-1] == pytest.approx(0.5 * moving - lost, rel=1e-7)
+
+
+@pytest.mark.parametrize("moving", [1, 2])
+def test_balls_apart_are_newtons_cradle(moving: int) -> None:
+    """One impact per step: as many balls leave as came, and energy is kept."""
+    speeds, energy = cradle(5, moving, 1.0, 0.005, 1e-3)
+    assert speeds == pytest.approx([0.0] * (5 - moving) + [1.0] * moving, abs=1e-9)
+    assert energy == pytest.approx(0.5 * moving, rel=1e-9)
+
+
+def test_gaps_that_close_in_the_step_of_the_impact_close_without_bounce() -> None:
+    """v₁ … v₄ differ by g / h at the end of that step; the energy that this costs is the formula's."""
+    gap, h = 1e-4, 1e-2
+    speeds, energy = cradle(5, 1, 1.0, gap, h)
+    first = (2 + 6 * gap / h) / 5
+    after = np.array([first - 1, *(first - gap / h * np.arange(4))])
+    assert speeds.sum() == pytest.approx(1.0, abs=1e-9)
+    assert energy[-1] == pytest.approx(0.5 * (after @ after), rel=1e-9)
+    assert sorted(speeds) == pytest.approx(sorted(after), abs=1e-9)
 
 
 @pytest.mark.parametrize("h", [1e-3, 1e-2])
@@ -90,3 +121,27 @@ def test_rolling_friction_stops_a_sphere_when_it_should(h: float) -> None:
     sim.run(speed / slowing - 0.5 + 2 * h)
     assert np.abs(sim.state.velocity).max() < 1e-9
     assert sim.last.contacts.rows[0] == 5
+
+
+@pytest.mark.parametrize("h", [1e-3, 1e-2])
+def test_rolling_friction_stops_a_disc_when_it_should(h: float) -> None:
+    """A disc on its rim has I = m r² / 2: it slows by a = μ_r g / (3/2 r) and stops at v / a, v² / 2a away."""
+    length, speed, radius = 0.002, 0.3, 0.1
+    friction = f'friction="0.5 0 {length!r}" condim="6"'
+    sim = perp.Simulation(
+        library.scene(
+            f'<geom type="plane" size="50 50 1" {friction}/><body name="disc" pos="0 0 {radius!r}" '
+            f'euler="{np.pi / 2!r} 0 0"><freejoint/>'
+            f'<geom type="cylinder" size="{radius!r} 0.02" mass="1" {friction}/></body>'
+        ),
+        step=h,
+    )
+    sim.body("disc").set_velocity((speed, 0, 0), (0, speed / radius, 0))
+    slowing = length * G / (1.5 * radius)
+    recording = sim.run(speed / slowing + 3 * h)
+    v = recording.velocity("disc")[:, 0]
+    stopped = recording.time[np.argmax(np.abs(v) < 1e-9)]
+    assert speed / slowing <= stopped <= speed / slowing + h * (1 + 1e-6)
+    assert np.diff(v[: int(0.9 * speed / slowing / h)]) == pytest.approx(-slowing * h, abs=1e-8)
+    steps = np.arange(1, int(speed / (slowing * h)) + 1)
+    assert sim.body("disc").position[0] == pytest.approx(h * (speed - steps * slowing * h).sum(), abs=1e-7)
