@@ -28,7 +28,6 @@ from perp.dynamics.row_kernels import (
     POINT,
     evaluate_rows,
 )
-from perp.problems.sets import BOX, FREE, NONNEGATIVE
 from perp.scenes import Joint, JointKind, Model, Motor, MotorKind
 from perp.scenes.frames import rotate
 
@@ -68,13 +67,6 @@ class JointRows:
         for m, motor in enumerate(model.motors):
             table.motor(m, motor, model.joints[motor.joint])
         return table.finish(len(model.motors))
-
-    @property
-    def set_kind(self) -> np.ndarray:
-        """The set of each constraint row: FREE, NONNEGATIVE or BOX, shape (constraint_count,)."""
-        law = self.law[: self.constraint_count]
-        limit = self.parameters[: self.constraint_count, FORCE_LIMIT]
-        return np.where(law == LIMIT, NONNEGATIVE, np.where((law == DRIVE) & (limit < np.inf), BOX, FREE))
 
     def evaluate(
         self, position: np.ndarray, quaternion: np.ndarray, rotation: np.ndarray, last: np.ndarray

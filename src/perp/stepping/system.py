@@ -8,6 +8,7 @@ levels and both routes work on this object: at velocity level the bias is evalua
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +25,6 @@ from perp.scenes import Model
 from perp.stepping.assembly import assemble
 from perp.stepping.contact_rows import gaps, normal_rows
 from perp.stepping.evaluation import Frame, bias_at
-from perp.stepping.laws import joint_terms
 from perp.stepping.row_products import (
     apply_inverse,
     body_impulse,
@@ -34,6 +34,7 @@ from perp.stepping.row_products import (
     sparse_delassus,
     turn_rows,
 )
+from perp.stepping.scales import magnitudes
 from perp.stepping.settings import Level, StepSettings
 
 # A body that needs longer than this many seconds to move its own size counts as at rest.
@@ -80,7 +81,7 @@ class StepSystem:
         self.inverse, self.mass = np.empty((n, 6, 6)), np.zeros((n, 36))
         inverse_mass(model.mass, model.inertia, self.rotation, self.inverse)
         mass_blocks(model.mass, model.inertia, self.rotation, self.mass)
-        self._gravity = float(np.linalg.norm(model.gravity))
+        self._gravity = math.sqrt(float(model.gravity @ model.gravity))
 
     def _with_given_forces(self, wrench: np.ndarray) -> np.ndarray:
         """External wrench plus the motors that give a force."""
@@ -95,15 +96,11 @@ class StepSystem:
     def add_contacts(self, contacts: Contacts) -> None:
         """Complete the rows with the contacts of the step's start."""
         self.contacts = contacts
-        self.overlaps = bool((contacts.gap < 0.0).any())
-        m = self.joint_rows
         table = self.table
-        bias, compliance, low, high = np.empty((4, m))
-        joint_terms(table.law, table.parameters, self.joint_value, 1.0, self.h, bias, compliance, low, high)
         self.arrays = rows = assemble(
-            table.set_kind, table.links, self._joint_jacobian, compliance, low, high, contacts.body,
-            contacts.point, contacts.frame, contacts.rows, contacts.friction, self.state.position,
-            self.inverse, self.state.velocity, self.predicted,
+            self.joint_rows, table.law, table.parameters, self.joint_value, self.h, table.links,
+            self._joint_jacobian, contacts.body, contacts.point, contacts.frame, contacts.rows,
+            contacts.friction, self.state.position, self.inverse, self.state.velocity, self.predicted,
         )  # fmt: skip
         self.start, self.first = rows.start, rows.first
         self.bodies, self.jacobian, self.weighed = rows.bodies, rows.jacobian, rows.weighed
@@ -128,6 +125,11 @@ class StepSystem:
             contacts.restitution,
             np.maximum(contacts.accuracy, settings.tolerance * self.length_scale),
         )  # fmt: skip
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether any shapes overlap at the start."""
+        return bool((self.contacts.gap < 0.0).any())
 
     @property
     def has_inequalities(self) -> bool:
@@ -164,11 +166,12 @@ class StepSystem:
 
         The free velocity of its rows, or of a fast body.
         """
-        size, u = self.model.size, self.predicted
-        fastest = max(np.abs(u[:, :3]).max(initial=0.0), size * np.abs(u[:, 3:]).max(initial=0.0))
-        free = float(np.linalg.norm(self.free_velocity))
-        gained = self.h * float(np.linalg.norm(self.model.gravity))
-        return max(float(fastest), free, gained, _SLOWEST_SPEED * size)
+        size, (_, fastest, turning, free) = self.model.size, self._magnitudes
+        return max(fastest, size * turning, free, self.h * self._gravity, _SLOWEST_SPEED * size)
+
+    @cached_property
+    def _magnitudes(self) -> tuple[float, float, float, float]:
+        return magnitudes(self.state.position, self.predicted, self.free_velocity)
 
     @cached_property
     def length_scale(self) -> float:
@@ -178,8 +181,8 @@ class StepSystem:
         step, down to what round-off of the coordinates allows.
         """
         size = self.model.size
-        round_off = _ROUND_OFF * (size + float(np.abs(self.state.position).max(initial=0.0)))
-        gained = self.h * float(np.linalg.norm(self.model.gravity))
+        round_off = _ROUND_OFF * (size + self._magnitudes[0])
+        gained = self.h * self._gravity
         wanted = _STEPS_PER_LENGTH * self.h * (gained or self.speed_scale)
         # the contact solver works relative to the free velocity: a fast scene may need more than one size
         share = 2.0 * self.settings.solver_tolerance / self.settings.tolerance
@@ -246,6 +249,8 @@ class StepSystem:
 
     def joint_error(self, u: np.ndarray) -> float:
         """Largest error of a bilateral joint row after the step with velocities u [m or rad]."""
+        if not self.joint_rows:
+            return 0.0
         held = self.table.law[: self.joint_rows] == HOLD
         return float(np.abs(self.joint_values_after(u)[: self.joint_rows][held]).max(initial=0.0))
 
