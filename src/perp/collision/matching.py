@@ -14,24 +14,39 @@ from perp.collision.contacts import Contacts
 
 
 @njit(cache=True)
-def _match(key, local, old_key, old_local, partner):
-    """partner[i]: index of the old contact that i continues, or −1. Keys are sorted within each list."""
+def _sorted(geom):
+    """A number for each pair of shapes, and the contacts in its order; those of one pair keep theirs."""
+    key = np.empty(geom.shape[0], np.int64)
+    rising = True
+    for c in range(key.size):
+        key[c] = (geom[c, 0] << 32) + geom[c, 1]
+        rising = rising and (c == 0 or key[c - 1] <= key[c])
+    if rising:
+        return key, np.arange(key.size)
+    return key, np.argsort(key, kind="mergesort")
+
+
+@njit(cache=True)
+def _match(geom, local, old_geom, old_local, partner):
+    """partner[i]: index of the old contact that i continues, or −1."""
+    key, order = _sorted(geom)
+    old_key, old_order = _sorted(old_geom)
     used = np.zeros(old_key.size, dtype=np.bool_)
     low = 0
-    for i in range(key.size):
-        if (i > 0 and key[i] != key[i - 1]) or i == 0:
-            while low < old_key.size and old_key[low] < key[i]:
-                low += 1
+    for i in order:
+        while low < old_key.size and old_key[old_order[low]] < key[i]:
+            low += 1
         best, nearest = -1, np.inf
-        j = low
-        while j < old_key.size and old_key[j] == key[i]:
+        at = low
+        while at < old_key.size and old_key[old_order[at]] == key[i]:
+            j = old_order[at]
             if not used[j]:
                 distance = 0.0
                 for k in range(3):
                     distance += (local[i, k] - old_local[j, k]) ** 2
                 if distance < nearest:
                     best, nearest = j, distance
-            j += 1
+            at += 1
         partner[i] = best
         if best >= 0:
             used[best] = True
@@ -59,14 +74,8 @@ def carry_over(
     contacts: Contacts, local: np.ndarray, old: Contacts | None, old_local: np.ndarray | None
 ) -> np.ndarray:
     """For each contact the index of the one it continues, or −1, shape (contacts,)."""
-    partner = np.full(contacts.count, -1, dtype=np.int64)
-    if old is None or old_local is None or not old.count or not contacts.count:
-        return partner
-    shapes = int(max(contacts.geom.max(), old.geom.max())) + 1
-    key = contacts.geom[:, 0] * shapes + contacts.geom[:, 1]
-    old_key = old.geom[:, 0] * shapes + old.geom[:, 1]
-    order, old_order = np.argsort(key, kind="stable"), np.argsort(old_key, kind="stable")
-    found = np.empty(contacts.count, dtype=np.int64)
-    _match(key[order], local[order], old_key[old_order], old_local[old_order], found)
-    partner[order] = np.where(found >= 0, old_order[found], -1)
+    if old is None or old_local is None:
+        return np.full(contacts.count, -1, dtype=np.int64)
+    partner = np.empty(contacts.count, dtype=np.int64)
+    _match(contacts.geom, local, old.geom, old_local, partner)
     return partner

@@ -36,16 +36,21 @@ def _place(
     geom_slot,
     geom_pos,
     geom_R,
+    reach,
     xpos,
     xmat,
     xipos,
     ximat,
     gpos,
     gmat,
+    body_margin,
+    geom_margin,
 ):
-    """Poses of movable bodies and of their shapes into mujoco's arrays."""
+    """Poses of movable bodies and of their shapes, and how far they reach, into mujoco's arrays."""
     for i in range(ids.size):
         b = ids[i]
+        # bodies are sorted out by their own margin before their shapes are looked at
+        body_margin[b] = reach[i]
         for r in range(3):
             xipos[b, r] = position[i, r]
             xpos[b, r] = position[i, r]
@@ -58,6 +63,7 @@ def _place(
                 xmat[b, 3 * r + k] = total
     for j in range(geom_ids.size):
         g, b = geom_ids[j], ids[geom_slot[j]]
+        geom_margin[g] = reach[geom_slot[j]]
         for r in range(3):
             gpos[g, r] = xpos[b, r]
             for k in range(3):
@@ -66,6 +72,45 @@ def _place(
                 for m in range(3):
                     total += xmat[b, 3 * r + m] * geom_R[j, m, k]
                 gmat[g, 3 * r + k] = total
+
+
+@njit(cache=True)
+def _describe(
+    pair, dim, coefficients, point, frame, gap, geom_body, geom_restitution, geom_radius, geom_cylinder,
+    geom_accuracy, gmat, geom, body, rows, friction, restitution, roundness, accuracy,
+):  # fmt: skip
+    """Contacts with a movable body from mujoco's numbers, in order and without gaps; returns how many.
+
+    `point`, `frame` and `gap` are closed up in place; the arrays after `gmat` are filled.
+    """
+    kept = 0
+    for c in range(dim.size):
+        if geom_body[pair[c, 0]] < 0 and geom_body[pair[c, 1]] < 0:
+            continue
+        k = kept
+        kept += 1
+        gap[k] = gap[c]
+        for i in range(3):
+            point[k, i] = point[c, i]
+            for j in range(3):
+                frame[k, i, j] = frame[c, i, j]
+        rows[k] = 1 if dim[c] == 1 else (5 if dim[c] == 6 else 3)
+        friction[k, 0], friction[k, 1] = coefficients[c, 0], coefficients[c, 1]
+        friction[k, 2] = coefficients[c, 3]
+        restitution[k] = accuracy[k] = -np.inf
+        for side in range(2):
+            g = pair[c, side]
+            geom[k, side], body[k, side] = g, geom_body[g]
+            restitution[k] = max(restitution[k], geom_restitution[g])
+            accuracy[k] = max(accuracy[k], geom_accuracy[g])
+            roundness[k, side] = geom_radius[g]
+            if geom_cylinder[g] > 0.0:
+                cosine = 0.0
+                for i in range(3):
+                    cosine += gmat[g, 3 * i + 2] * frame[k, 0, i]
+                if abs(cosine) < _ROLLING_COSINE:
+                    roundness[k, side] = max(geom_radius[g], geom_cylinder[g])
+    return kept
 
 
 class MujocoFinder:
@@ -100,6 +145,7 @@ class MujocoFinder:
         self._shapes = copy.copy(shapes)
         self._shapes.opt.ccd_tolerance = _CONVEX_TOLERANCE
         self._shapes.opt.ccd_iterations = _CONVEX_ITERATIONS
+        self._shapes.geom_gap[:] = 0.0
         self._data = self._mujoco.MjData(self._shapes)
         self._mujoco.mj_kinematics(self._shapes, self._data)
 
@@ -118,14 +164,11 @@ class MujocoFinder:
         if self._movable.size:
             _place(
                 self._movable, position, rotation, model.origin, self._frame, self._geoms, self._slots,
-                self._geom_pos, self._geom_R, d.xpos, d.xmat, d.xipos, d.ximat, d.geom_xpos, d.geom_xmat,
+                self._geom_pos, self._geom_R, reach, d.xpos, d.xmat, d.xipos, d.ximat, d.geom_xpos,
+                d.geom_xmat, m.body_margin, m.geom_margin,
             )  # fmt: skip
-            # bodies are sorted out by their own margin before their shapes are looked at
-            m.geom_margin[self._geoms] = reach[self._slots]
-            m.body_margin[self._movable] = reach
             if m.npair:
                 m.pair_margin[:] = m.geom_margin[m.pair_geom1] + m.geom_margin[m.pair_geom2]
-            m.geom_gap[:] = 0.0
         full = self._mujoco.mjtWarning.mjWARN_CONTACTFULL
         before = d.warning[full].number
         try:
@@ -140,37 +183,27 @@ class MujocoFinder:
         return self._read()
 
     def _read(self) -> Contacts:
-        model, found = self._model, self._data.contact
-        geom = found.geom.astype(np.int64).reshape(-1, 2)
-        body = model.geom_body[geom]
-        keep = (body >= 0).any(axis=1)
-        if not keep.all():
-            geom, body = geom[keep], body[keep]
-        else:
-            keep = slice(None)
+        model, data = self._model, self._data
+        found, n = data.contact, data.ncon
+        if not n:
+            return Contacts.none()
         # copies: mujoco writes the contacts of the next step to the same memory
-        frame = np.array(found.frame[keep]).reshape(-1, 3, 3)
-        dim = found.dim[keep]
-        friction = found.friction[keep][:, [0, 1, 3]]
+        point, frame, gap = np.array(found.pos), np.array(found.frame).reshape(n, 3, 3), np.array(found.dist)
+        geom, body = np.empty((n, 2), np.int64), np.empty((n, 2), np.int64)
+        rows, friction, restitution = np.empty(n, np.int64), np.empty((n, 3)), np.empty(n)
+        roundness, accuracy = np.empty((n, 2)), np.empty(n)
+        kept = _describe(
+            np.array(found.geom), np.array(found.dim), np.array(found.friction), point, frame, gap,
+            model.geom_body, model.geom_restitution, self._radius, self._cylinder, self._accuracy,
+            data.geom_xmat, geom, body, rows, friction, restitution, roundness, accuracy,
+        )  # fmt: skip
+        columns = (geom, body, point, frame, gap, rows, friction, restitution, roundness, accuracy)
+        if kept < n:
+            columns = tuple(column[:kept].copy() for column in columns)
+        contacts = Contacts(*columns)
         if self._has_axes:
-            self._align(geom, frame)
-        radius = self._radius[geom]
-        if self._cylinder.any():
-            axis = self._data.geom_xmat.reshape(-1, 3, 3)[geom][:, :, :, 2]
-            on_side = np.abs(np.einsum("cgk,ck->cg", axis, frame[:, 0])) < _ROLLING_COSINE
-            radius = np.where(on_side, np.maximum(radius, self._cylinder[geom]), radius)
-        return Contacts(
-            geom=geom,
-            body=body,
-            point=np.array(found.pos[keep]),
-            frame=frame,
-            gap=np.array(found.dist[keep]),
-            rows=np.where(dim == 1, 1, np.where(dim == 6, 5, 3)),
-            friction=np.ascontiguousarray(friction),
-            restitution=model.geom_restitution[geom].max(axis=1) if geom.size else np.zeros(0),
-            roundness=radius,
-            accuracy=self._accuracy[geom].max(axis=1) if geom.size else np.zeros(0),
-        )
+            self._align(contacts.geom, contacts.frame)
+        return contacts
 
     def _align(self, geom: np.ndarray, frame: np.ndarray) -> None:
         """Turn the tangents along the friction axis of the first shape that has one."""

@@ -13,8 +13,11 @@ import math
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from perp.scenes.engine import engine
+
+NO_ROW, ONE_DOF, SEVERAL_DOFS = 0, 1, 2
 
 
 class Actuators:
@@ -101,6 +104,43 @@ class Actuators:
                 columns, values = moment(d, k)
                 out[columns] += values * d.actuator_force[k]
         return out
+
+
+@njit(cache=True)
+def sort_motors(output, begin, count, column, moment, F, K, low, high, force, extra, place, dof, sign, dense):
+    """Motors into forces, diagonal entries and rows.
+
+    Args:
+        output: Line of each motor's moments.
+        begin: mujoco's compressed moments, as the next three.
+        count: Entries of each line.
+        column: Degrees of freedom.
+        moment: Values.
+        F: Force F₀ of each motor.
+        K: Its gain.
+        low: Least force.
+        high: Largest force.
+        force: Given forces are added, shape (nv,).
+        extra: Gains of unlimited motors on one degree of freedom are added, shape (nv,).
+        place: Out: NO_ROW, ONE_DOF or SEVERAL_DOFS.
+        dof: Out for ONE_DOF.
+        sign: Out for ONE_DOF: the moment.
+        dense: Out for SEVERAL_DOFS, zero before, shape (motors, nv).
+    """
+    for k in range(output.size):
+        a, n = begin[output[k]], count[output[k]]
+        unlimited = low[k] == -np.inf and high[k] == np.inf
+        place[k], dof[k], sign[k] = NO_ROW, -1, 1.0
+        if K[k] == 0.0 or (n == 1 and unlimited):
+            for t in range(a, a + n):
+                force[column[t]] += moment[t] * min(max(F[k], low[k]), high[k])
+                extra[column[t]] += K[k] * moment[t] ** 2
+        elif n == 1:
+            place[k], dof[k], sign[k] = ONE_DOF, column[a], moment[a]
+        else:
+            place[k] = SEVERAL_DOFS
+            for t in range(a, a + n):
+                dense[k, column[t]] = moment[t]
 
 
 def moment(d: Any, k: int) -> tuple[np.ndarray, np.ndarray]:

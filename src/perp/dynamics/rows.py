@@ -29,7 +29,6 @@ from perp.dynamics.row_kernels import (
     POINT,
     evaluate_rows,
 )
-from perp.problems.sets import BOX, FREE, NONNEGATIVE
 from perp.scenes import Joint, JointKind, Model, Motor, MotorKind
 from perp.scenes.frames import rotate
 
@@ -50,6 +49,7 @@ class JointRows:
         constraint_count: Rows that are constraints: those before the given forces.
         joint: The joint of each row, shape (rows,).
         motor_row: Row of each motor, shape (motors,).
+        rotors, springs: Rows that are rotors, and springs of joints.
     """
 
     links: np.ndarray
@@ -59,6 +59,8 @@ class JointRows:
     constraint_count: int
     joint: np.ndarray
     motor_row: np.ndarray
+    rotors: np.ndarray
+    springs: np.ndarray
 
     @classmethod
     def of(cls, model: Model) -> JointRows:
@@ -69,13 +71,6 @@ class JointRows:
         for m, motor in enumerate(model.motors):
             table.motor(m, motor, model.joints[motor.joint])
         return table.finish(len(model.motors))
-
-    @property
-    def set_kind(self) -> np.ndarray:
-        """The set of each constraint row: FREE, NONNEGATIVE or BOX, shape (constraint_count,)."""
-        law = self.law[: self.constraint_count]
-        limit = self.parameters[: self.constraint_count, FORCE_LIMIT]
-        return np.where(law == LIMIT, NONNEGATIVE, np.where((law == DRIVE) & (limit < np.inf), BOX, FREE))
 
     def evaluate(
         self, position: np.ndarray, quaternion: np.ndarray, rotation: np.ndarray, last: np.ndarray
@@ -225,14 +220,19 @@ class _Table:
             if row[5] >= 0:
                 motor_row[row[5]] = r
         law = np.array([row[2] for row in rows], dtype=np.int64)
+        parameters = np.array([row[3] for row in rows], dtype=np.float64).reshape(-1, 7)
+        spring = (law == DRIVE) & (parameters[:, STIFFNESS] > 0)
+        spring[motor_row] = False
         return JointRows(
             links=np.array([row[0] for row in rows], dtype=np.int64).reshape(-1, 4),
             geometry=np.array([row[1] for row in rows]).reshape(-1, GEOMETRY_COLUMNS),
             law=law,
-            parameters=np.array([row[3] for row in rows], dtype=np.float64).reshape(-1, 7),
+            parameters=parameters,
             constraint_count=int((law != FORCE).sum()),
             joint=np.array([row[4] for row in rows], dtype=np.int64),
             motor_row=motor_row,
+            rotors=np.flatnonzero(parameters[:, ARMATURE] > 0),
+            springs=np.flatnonzero(spring),
         )
 
 

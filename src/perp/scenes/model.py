@@ -7,6 +7,7 @@ frame of the state. The frame that the scene file gave to the body is kept as an
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ class Model:
     def body_count(self) -> int:
         return len(self.body_names)
 
-    @property
+    @cached_property
     def size(self) -> float:
         """A typical length of the bodies [m]: the largest radius of gyration."""
         heavy = self.mass > 0

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from perp.problems.set_kernels import COULOMB, ELLIPTIC, NONNEGATIVE, ROLLING
+from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
 from perp.stepping.contact_rows import contact_jacobian
+from perp.stepping.laws import DRIVE, LIMIT, joint_terms
 from perp.stepping.row_products import constraint_scale, row_velocity, weigh_rows
 
 
@@ -44,18 +45,19 @@ class Rows(NamedTuple):
 
 @njit(cache=True)
 def assemble(
-    joint_kind, links, joint_jacobian, joint_compliance, low, high, body, point, frame, count, friction, x,
-    inverse, velocity, predicted,
+    m, law, parameters, value, h, links, joint_jacobian, body, point, frame, count, friction, x, inverse,
+    velocity, predicted,
 ):  # fmt: skip
     """The rows of a step from the joint rows and from the contacts (see `Contacts`; `count` are their rows).
 
     Args:
-        joint_kind: Set of each joint row, as the next four; low and high bound the impulses of boxes.
+        m: Number of joint rows.
+        law: Of the joint rows, or more, as the next five; see `JointRows`.
+        parameters: Of the laws.
+        value: At the start.
+        h: Step [s].
         links: See `row_kernels`.
         joint_jacobian: Shape (joint rows or more, 12).
-        joint_compliance: Σ.
-        low: Bounds.
-        high: Bounds.
         body: Of the contacts, as the next four.
         point: Where.
         frame: Normal and tangents.
@@ -66,12 +68,18 @@ def assemble(
         velocity: u⁻, shape (n, 6).
         predicted: ũ, shape (n, 6).
     """
-    m, contacts = joint_kind.size, count.size
+    contacts = count.size
     kind, start = np.empty(m + contacts, np.int64), np.empty(m + contacts + 1, np.int64)
     a, b = np.zeros(m + contacts), np.zeros(m + contacts)
     first = np.empty(contacts, np.int64)
+    bias, joint_compliance = np.empty(m), np.empty(m)
+    joint_terms(law, parameters, value, 1.0, h, bias, joint_compliance, a, b)
     for i in range(m):
-        kind[i], start[i], a[i], b[i] = joint_kind[i], i, low[i], high[i]
+        start[i] = i
+        if law[i] == LIMIT:
+            kind[i] = NONNEGATIVE
+        else:
+            kind[i] = BOX if law[i] == DRIVE and parameters[i, 4] < np.inf else FREE
     start[m] = m
     for c in range(contacts):
         k = m + c

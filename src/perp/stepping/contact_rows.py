@@ -11,6 +11,8 @@ does not change when the body rolls.
 
 from __future__ import annotations
 
+import math
+
 from numba import njit
 
 from perp.dynamics.motion import turn
@@ -98,3 +100,16 @@ def normal_rows(body, point, frame, gap, roundness, first, x, u, h, jacobian):
             jacobian[first[c], at + 3] = sign * (ty * nz - tz * ny)
             jacobian[first[c], at + 4] = sign * (tz * nx - tx * nz)
             jacobian[first[c], at + 5] = sign * (tx * ny - ty * nx)
+
+
+@njit(cache=True)
+def sliding(first, rows, moving, impulse, slowest, slip, sticking):
+    """Sliding speed of each contact [m/s], and −1 where it is open, 0 slipping, 1 sticking.
+
+    Contacts up to the speed `slowest` stick: single forces need not be unique.
+    """
+    for c in range(first.size):
+        i, rough = first[c], rows[c] >= 3
+        slip[c] = math.hypot(moving[i + 1], moving[i + 2]) if rough else 0.0
+        stays = rough and slip[c] <= slowest
+        sticking[c] = (1 if stays else 0) if impulse[i] > 0.0 else -1

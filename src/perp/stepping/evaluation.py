@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from perp.dynamics.motion import move, rotation_matrices
+from perp.dynamics.motion import mechanics, move, rotation_matrices, spin_velocity
 from perp.dynamics.row_kernels import evaluate_rows
 from perp.problems.set_kernels import natural_map
 from perp.stepping.contact_rows import gaps, normal_rows
 from perp.stepping.laws import DRIVE, contact_terms, joint_terms
-from perp.stepping.row_products import row_velocity, turn_rows
+from perp.stepping.row_products import body_impulse, row_velocity, turn_rows
 
 
 class Frame(NamedTuple):
@@ -166,3 +166,19 @@ def block_residuals(rows, predicted, impulse, u, bias):
             if not abs(pushed[b, k] - u[b, k]) <= out[3]:
                 out[3] = abs(pushed[b, k] - u[b, k])
     return out, moving
+
+
+@njit(cache=True)
+def end_of_step(
+    mass, inertia, gravity, bodies, jacobian, impulse, spin, x, quat, h, new_x, new_quat, u, numbers
+):
+    """Where the bodies are after moving with u, with the spin of their momentum in u; see `mechanics`."""
+    move(x, quat, u, h, new_x, new_quat)
+    R, pushed, momentum = np.empty((mass.size, 3, 3)), np.empty_like(u), np.empty((mass.size, 3))
+    rotation_matrices(new_quat, R)
+    body_impulse(bodies, jacobian, impulse, pushed)
+    for b in range(mass.size):
+        for k in range(3):
+            momentum[b, k] = spin[b, k] + pushed[b, 3 + k]
+    spin_velocity(inertia, R, momentum, u)
+    numbers[:] = mechanics(mass, inertia, R, new_x, u, gravity)

@@ -30,8 +30,9 @@ _REGULARISATION = 1e-12
 # When the symmetric matrix, with the Jacobian of the step's start, leaves more than this share of the error
 # after a few steps, the exact derivative takes its place: quadratic again, at the cost of symmetry.
 _SYMMETRIC_STEPS, _SLOW = 2, 0.1
-# Digits in hand: the error of reused impulses adds up from step to step.
-_POSITIONS, _VELOCITIES = 0.5, 0.1
+# Digits in hand: the error of reused impulses adds up from step to step, so that they need a better residual
+# than new ones to be taken as they are.
+_POSITIONS, _VELOCITIES, _REUSED = 0.5, 0.1, 0.01
 _SHORTEST, _GROWTH = 1 / 64, 2.0
 # Least-norm steps cost a singular value decomposition: beyond this many rows the compliance above has to do.
 _LEAST_NORM_ROWS, _RANK = 600, 1e-10
@@ -58,7 +59,8 @@ def solve_newton(system: StepSystem, start: np.ndarray, *, limit: int, redundant
     outcome = _outcome(system, impulse, 0, 0)
     blocks = measure(system, outcome)
     for k in range(1, limit + 1):
-        if blocks.met(*within):
+        share = _REUSED if k == 1 else 1.0
+        if blocks.met(share * within[0], share * within[1]):
             return outcome
         if k == 1:
             diagonal = np.maximum(system.delassus.diagonal(), 1e-300)

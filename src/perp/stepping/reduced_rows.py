@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from perp.dynamics.actuators import Actuators, moment
+from perp.dynamics.actuators import ONE_DOF, SEVERAL_DOFS, Actuators, sort_motors
 from perp.dynamics.generalised import Tree
 from perp.dynamics.rows import DRIVE, HOLD, LIMIT
 from perp.problems.sets import BOX, FREE, NONNEGATIVE
@@ -91,11 +91,17 @@ class RowSet:
         return np.where(self.law == DRIVE, 1.0 / np.where(self.gain > 0, self.gain, np.inf), 0.0)
 
 
+_COLUMNS = {
+    "dof": -1, "sign": 1.0, "source": -1, "value": 0.0, "force": 0.0, "gain": np.inf, "low": -np.inf,
+    "high": np.inf,
+}  # fmt: skip
+
+
 class _Collector:
     """Gathers groups of rows of one kind."""
 
     def __init__(self) -> None:
-        self.groups: list[dict[str, Any]] = []
+        self.groups: list[tuple[np.ndarray, int, dict[str, Any]]] = []
         self.dense: list[np.ndarray] = []
         self.dense_count = 0
 
@@ -104,26 +110,25 @@ class _Collector:
         if not n:
             return
         dense = columns.pop("rows", None)
-        group = {"identity": identity, "law": np.full(n, law)}
-        defaults = {"dof": -1, "sign": 1.0, "source": -1, "value": 0.0, "force": 0.0, "gain": np.inf,
-                    "low": -np.inf, "high": np.inf}  # fmt: skip
         if dense is not None:
             columns["source"] = self.dense_count + np.arange(n)
             self.dense.append(np.asarray(dense).reshape(n, -1))
             self.dense_count += n
-        for name, default in defaults.items():
-            group[name] = np.broadcast_to(columns.get(name, default), n)
-        self.groups.append(group)
+        self.groups.append((identity, law, columns))
 
     def finish(self, nv: int) -> RowSet:
-        dense = np.concatenate(self.dense) if self.dense else np.zeros((0, nv))
-        integers = ("identity", "law", "dof", "source")
-        columns: dict[str, np.ndarray] = {}
-        for name in ("identity", "law", "dof", "sign", "source", "value", "force", "gain", "low", "high"):
-            kind = np.int64 if name in integers else np.float64
-            parts = [np.asarray(group[name], dtype=kind) for group in self.groups]
-            columns[name] = np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
-        return RowSet(dense=dense, **columns)
+        total = sum(len(identity) for identity, _, _ in self.groups)
+        out = {"identity": np.empty(total, dtype=np.int64), "law": np.empty(total, dtype=np.int64)}
+        for name, default in _COLUMNS.items():
+            out[name] = np.full(total, default)
+        at = 0
+        for identity, law, columns in self.groups:
+            rows = slice(at, at + len(identity))
+            out["identity"][rows], out["law"][rows] = identity, law
+            for name, values in columns.items():
+                out[name][rows] = values
+            at = rows.stop
+        return RowSet(dense=np.concatenate(self.dense) if self.dense else np.zeros((0, nv)), **out)
 
 
 class TreeRows:
@@ -164,6 +169,7 @@ class TreeRows:
         self._dof_damping = m.dof_damping * dampers
         self._dof_stiffness = m.jnt_stiffness[m.dof_jntid] * springs if m.nv else np.zeros(0)
         self.curved = bool(m.neq or self._tendons.size or self._balls.size)
+        self._outputs = m.actuator_outadr[actuators.affine].astype(np.int64)
         self._number()
 
     def _number(self) -> None:
@@ -255,19 +261,27 @@ class TreeRows:
             return
         force += motors.other_forces(d)
         F, K = motors.laws(d, h)
-        for k, i in enumerate(motors.affine):
-            columns, values = moment(d, int(self._m.actuator_outadr[i]))
-            low, high = motors.force_low[i], motors.force_high[i]
-            if K[k] == 0.0:
-                force[columns] += values * min(max(F[k], low), high)
-            elif len(columns) == 1 and low == -np.inf and high == np.inf:
-                force[columns] += values * F[k]
-                extra[columns] += K[k] * values**2
-            else:
-                row = np.zeros(self._tree.nv)
-                row[columns] = values
-                identity = self._base["motor"] + np.array([i])
-                out.add(identity, DRIVE, rows=row, force=F[k], gain=K[k], low=low, high=high)
+        i = motors.affine
+        bounds = motors.force_low[i], motors.force_high[i]
+        place, dof = np.empty((2, i.size), dtype=np.int64)
+        sign = np.empty(i.size)
+        dense = np.zeros((i.size, self._tree.nv))
+        moments = d.moment_rowadr, d.moment_rownnz, d.moment_colind, d.actuator_moment
+        sort_motors(self._outputs, *moments, F, K, *bounds, force, extra, place, dof, sign, dense)
+        identity = self._base["motor"] + i
+        for kind, columns in ((ONE_DOF, {"dof": dof, "sign": sign}), (SEVERAL_DOFS, {"rows": dense})):
+            on = place == kind
+            if on.any():
+                chosen = {name: values[on] for name, values in columns.items()}
+                out.add(
+                    identity[on],
+                    DRIVE,
+                    force=F[on],
+                    gain=K[on],
+                    low=bounds[0][on],
+                    high=bounds[1][on],
+                    **chosen,
+                )
 
     def values_after(self, rows: RowSet, moved: np.ndarray, h: float) -> np.ndarray:
         """c of every row at the tree's `end`, given J v of the rows."""

@@ -19,8 +19,9 @@ from perp.stepping.outcome import Blocks, Outcome
 from perp.stepping.record import StepRecord
 from perp.stepping.reduced_rows import TreeRows, tendon_rows
 from perp.stepping.reduced_system import ReducedSystem
+from perp.stepping.scales import reach
 from perp.stepping.settings import StepSettings
-from perp.stepping.stepper import NEARBY, SAFETY, Stepper
+from perp.stepping.stepper import Stepper
 from perp.stepping.warm_start import Memory
 
 
@@ -146,19 +147,11 @@ class ReducedStepper(Stepper):
         force = tree.generalised_force(wrench)
         system = ReducedSystem(tree, self.rows, state, h, force, self.settings)
         built = perf_counter()
-        contacts = self.finder.find(system.position, system.rotation, self._reach(system))
+        near = reach(self.finder.bound, state.velocity, system.body_predicted, h)
+        contacts = self.finder.find(system.position, system.rotation, near)
         found = perf_counter()
         system.add_contacts(contacts)
         return system, {"collision": found - built, "assembly": built - began + perf_counter() - found}
-
-    def _reach(self, system: Any) -> np.ndarray:
-        """How far each body's surface may travel in the step, shape (n,) [m]."""
-        bound = self.finder.bound
-        fastest = np.zeros(self.model.body_count)
-        for u in (system.state.velocity, system.body_predicted):
-            speed = np.linalg.norm(u[:, :3], axis=1) + bound * np.linalg.norm(u[:, 3:], axis=1)
-            fastest = np.maximum(fastest, speed)
-        return SAFETY * system.h * fastest + NEARBY * bound
 
     def _finish(
         self,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perp.dynamics.rows import ARMATURE, DAMPING, DRIVE, RATE, STIFFNESS, TARGET, JointRows
+from perp.dynamics.rows import ARMATURE, DAMPING, RATE, STIFFNESS, TARGET, JointRows
 from perp.stepping.row_products import row_velocity
 
 
@@ -28,16 +28,13 @@ class RotorRates(NamedTuple):
     velocity: np.ndarray
 
 
-def rotor_rows(table: JointRows) -> np.ndarray:
-    """Which rows are rotors, shape (rotors,)."""
-    return np.flatnonzero(table.parameters[:, ARMATURE] > 0)
-
-
 def rotor_rates(
     table: JointRows, jacobian: np.ndarray, velocity: np.ndarray, last: RotorRates | None
 ) -> np.ndarray:
     """q̇⁻ of every rotor at the start of a step, shape (rotors,)."""
-    rows = rotor_rows(table)
+    rows = table.rotors
+    if not rows.size:
+        return np.zeros(0)
     bodies, out = np.ascontiguousarray(table.links[rows, 1:3]), np.empty(rows.size)
     row_velocity(bodies, jacobian[rows], velocity, out)
     if last is None:
@@ -51,7 +48,7 @@ def with_rotors(
     table: JointRows, jacobian: np.ndarray, velocity: np.ndarray, h: float, last: RotorRates | None
 ) -> np.ndarray:
     """The parameters of all rows for one step of length h, those of the rotors as drives."""
-    rows = rotor_rows(table)
+    rows = table.rotors
     if not rows.size:
         return table.parameters
     out = table.parameters.copy()
@@ -65,8 +62,8 @@ def stored_energy(table: JointRows, coordinate: np.ndarray, rate: np.ndarray) ->
 
     A position servo is no spring: it is fed from outside.
     """
-    inertia = table.parameters[rotor_rows(table), ARMATURE]
-    spring = (table.law == DRIVE) & (table.parameters[:, STIFFNESS] > 0)
-    spring[table.motor_row] = False
-    stretch = coordinate[spring] - table.parameters[spring, TARGET]
-    return float(0.5 * inertia @ rate**2), float(0.5 * table.parameters[spring, STIFFNESS] @ stretch**2)
+    inertia, springs = table.parameters[table.rotors, ARMATURE], table.springs
+    if not springs.size:
+        return float(0.5 * inertia @ rate**2), 0.0
+    stretch = coordinate[springs] - table.parameters[springs, TARGET]
+    return float(0.5 * inertia @ rate**2), float(0.5 * table.parameters[springs, STIFFNESS] @ stretch**2)

@@ -11,28 +11,25 @@ from warnings import warn
 import numpy as np
 
 from perp.collision import ContactFinder
-from perp.dynamics.motion import mechanics, rotation_matrices, spin_velocity
 from perp.dynamics.rows import JointRows
 from perp.dynamics.state import State
 from perp.scenes import Model
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.stepping.body_route import solve_by_bodies
+from perp.stepping.contact_rows import sliding
+from perp.stepping.evaluation import end_of_step
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
 from perp.stepping.rotors import RotorRates, rotor_rates, stored_energy
-from perp.stepping.row_products import body_impulse
+from perp.stepping.scales import reach
 from perp.stepping.settings import Level, Route, StepSettings
 from perp.stepping.system import StepSystem
 from perp.stepping.velocity_level import solve_velocity_level
 from perp.stepping.warm_start import Memory
 
-# Shapes this share of a body's size apart are contacts even when nothing moves.
-NEARBY = 1e-3
-# Bodies may be pushed by others within a step: twice their own travel is searched.
-SAFETY = 2.0
 # A contact that slides slower than this share of the step's speeds counts as sticking in the record.
 _NO_SLIP = 1e-6
 # In generalised coordinates and closed loops: the last step's impulses need a Newton step or two, or wander.
@@ -224,19 +221,11 @@ class Stepper:
             self.model, self.table, state, h, wrench + self._weight, self.settings, self._memory.rotors
         )
         built = perf_counter()
-        contacts = self.finder.find(state.position, system.rotation, self._reach(system))
+        near = reach(self.finder.bound, state.velocity, system.predicted, h)
+        contacts = self.finder.find(state.position, system.rotation, near)
         found = perf_counter()
         system.add_contacts(contacts)
         return system, {"collision": found - built, "assembly": built - began + perf_counter() - found}
-
-    def _reach(self, system: StepSystem) -> np.ndarray:
-        """How far each body's surface may travel in the step, shape (n,) [m]."""
-        bound = self.finder.bound
-        fastest = np.zeros(self.model.body_count)
-        for u in (system.state.velocity, system.predicted):
-            speed = np.linalg.norm(u[:, :3], axis=1) + bound * np.linalg.norm(u[:, 3:], axis=1)
-            fastest = np.maximum(fastest, speed)
-        return SAFETY * system.h * fastest + NEARBY * bound
 
     def _solve(self, system: StepSystem, start: np.ndarray, route: str, limit: int) -> Outcome:
         if route == "velocity":
@@ -258,16 +247,14 @@ class Stepper:
     ) -> tuple[State, StepRecord]:
         began = perf_counter()
         state, model = system.state, self.model
-        x, quat = system.pose_after(outcome.velocity)
         u = outcome.velocity.copy()
-        pushed = np.empty_like(u)
-        body_impulse(system.bodies, system.jacobian, outcome.impulse, pushed)
-        R = np.empty_like(system.rotation)
-        rotation_matrices(quat, R)
-        spin_velocity(model.inertia, R, system.spin + pushed[:, 3:], u)
+        x, quat, numbers = np.empty_like(state.position), np.empty_like(state.quaternion), np.empty(8)
+        end_of_step(
+            model.mass, model.inertia, model.gravity, system.bodies, system.jacobian, outcome.impulse,
+            system.spin, state.position, state.quaternion, system.h, x, quat, u, numbers,
+        )  # fmt: skip
         after = State(state.time + system.h, x, quat, u, system.joint_values_after(outcome.velocity).copy())
         record = self._record(system, outcome, blocks, route, tried, times)
-        numbers = mechanics(model.mass, model.inertia, R, x, u, model.gravity)
         rates = system.rotor_rates(outcome.velocity)
         kinetic, potential = stored_energy(self.table, after.coordinate, rates)
         record.kinetic_energy = float(numbers[0]) + kinetic
@@ -288,6 +275,11 @@ class Stepper:
         times: dict[str, float],
     ) -> StepRecord:
         m, gap = system.joint_rows, system.gaps_after(outcome.velocity)
+        slip, sticking = np.empty(gap.size), np.empty(gap.size, np.int64)
+        sliding(
+            system.first, system.contacts.rows, system.row_velocity(outcome.velocity), outcome.impulse,
+            _NO_SLIP * system.speed_scale, slip, sticking,
+        )  # fmt: skip
         return StepRecord(
             time=system.state.time + system.h,
             step=system.h,
@@ -300,33 +292,13 @@ class Stepper:
             friction_residual=blocks.friction,
             momentum_residual=blocks.momentum,
             residual=blocks.worst,
-            penetration=float(np.maximum(-gap, 0.0).max(initial=0.0)),
+            penetration=abs(float(gap.min(initial=0.0))),
             joint_error=system.joint_error(outcome.velocity),
             contacts=system.contacts,
             contact_impulse=outcome.impulse[m:].copy(),
             contact_first=system.first - m,
-            sticking=_sticking(system, outcome),
-            slip=_slip(system, outcome),
+            sticking=sticking,
+            slip=slip,
             joint_impulse=outcome.impulse[:m].copy(),
             times=times,
         )
-
-
-def _slip(system: StepSystem, outcome: Outcome) -> np.ndarray:
-    """Speed at which the two sides of each contact slide on each other, shape (contacts,) [m/s]."""
-    rough = system.contacts.rows >= 3
-    velocity = system.row_velocity(outcome.velocity)
-    slip = np.zeros(system.contacts.count)
-    first = system.first[rough]
-    slip[rough] = np.hypot(velocity[first + 1], velocity[first + 2])
-    return slip
-
-
-def _sticking(system: StepSystem, outcome: Outcome) -> np.ndarray:
-    """−1 open, 0 slipping, 1 sticking, per contact.
-
-    By the sliding speed, as single forces need not be unique.
-    """
-    rough = system.contacts.rows >= 3
-    stays = rough & (_slip(system, outcome) <= _NO_SLIP * system.speed_scale)
-    return np.where(outcome.impulse[system.first] > 0, np.where(stays, 1, 0), -1)

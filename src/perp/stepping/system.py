@@ -8,6 +8,7 @@ levels and both routes work on this object: at velocity level the bias is evalua
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +26,7 @@ from perp.stepping.assembly import assemble
 from perp.stepping.contact_rows import gaps, normal_rows
 from perp.stepping.evaluation import Frame, bias_at
 from perp.stepping.laws import joint_terms
-from perp.stepping.rotors import RotorRates, rotor_rows, with_rotors
+from perp.stepping.rotors import RotorRates, with_rotors
 from perp.stepping.row_products import (
     apply_inverse,
     body_impulse,
@@ -35,6 +36,7 @@ from perp.stepping.row_products import (
     sparse_delassus,
     turn_rows,
 )
+from perp.stepping.scales import magnitudes
 from perp.stepping.settings import Level, StepSettings
 
 # A body that needs longer than this many seconds to move its own size counts as at rest.
@@ -83,7 +85,7 @@ class StepSystem:
         self.inverse, self.mass = np.empty((n, 6, 6)), np.zeros((n, 36))
         inverse_mass(model.mass, model.inertia, self.rotation, self.inverse)
         mass_blocks(model.mass, model.inertia, self.rotation, self.mass)
-        self._gravity = float(np.linalg.norm(model.gravity))
+        self._gravity = math.sqrt(float(model.gravity @ model.gravity))
 
     def _with_given_forces(self, wrench: np.ndarray) -> np.ndarray:
         """External wrench plus the motors that give a force."""
@@ -98,16 +100,11 @@ class StepSystem:
     def add_contacts(self, contacts: Contacts) -> None:
         """Complete the rows with the contacts of the step's start."""
         self.contacts = contacts
-        self.overlaps = bool((contacts.gap < 0.0).any())
-        m = self.joint_rows
         table = self.table
-        bias, compliance, low, high = np.empty((4, m))
-        joint_terms(table.law, self.parameters, self.joint_value, 1.0, self.h, bias, compliance, low, high)
-        self._drive_bias = bias
         self.arrays = rows = assemble(
-            table.set_kind, table.links, self._joint_jacobian, compliance, low, high, contacts.body,
-            contacts.point, contacts.frame, contacts.rows, contacts.friction, self.state.position,
-            self.inverse, self.state.velocity, self.predicted,
+            self.joint_rows, table.law, self.parameters, self.joint_value, self.h, table.links,
+            self._joint_jacobian, contacts.body, contacts.point, contacts.frame, contacts.rows,
+            contacts.friction, self.state.position, self.inverse, self.state.velocity, self.predicted,
         )  # fmt: skip
         self.start, self.first = rows.start, rows.first
         self.bodies, self.jacobian, self.weighed = rows.bodies, rows.jacobian, rows.weighed
@@ -134,6 +131,11 @@ class StepSystem:
         )  # fmt: skip
 
     @property
+    def overlaps(self) -> bool:
+        """Whether any shapes overlap at the start."""
+        return bool((self.contacts.gap < 0.0).any())
+
+    @property
     def has_inequalities(self) -> bool:
         """Whether any constraint is not bilateral."""
         return bool(self.arrays.kind.any())
@@ -157,7 +159,8 @@ class StepSystem:
 
     def rotor_rates(self, u: np.ndarray) -> np.ndarray:
         """Rates of the coordinates with a rotor over the step, shape (rotors,)."""
-        return self.row_velocity(u)[rotor_rows(self.table)]
+        rotors = self.table.rotors
+        return self.row_velocity(u)[rotors] if rotors.size else np.zeros(0)
 
     def body_velocity(self, impulse: np.ndarray) -> np.ndarray:
         """u = ũ + M⁻¹ Jᵀ λ, shape (n, 6)."""
@@ -172,21 +175,27 @@ class StepSystem:
 
         The free velocity of its rows, or of a fast body.
         """
-        size, u = self.model.size, self.predicted
-        fastest = max(np.abs(u[:, :3]).max(initial=0.0), size * np.abs(u[:, 3:]).max(initial=0.0))
-        free = float(np.linalg.norm(self.free_velocity))
+        size, (_, fastest, turning, free) = self.model.size, self._magnitudes
         gained = self.h * self._gravity or self._driven
-        return max(float(fastest), free, gained, _SLOWEST_SPEED * size)
+        return max(fastest, size * turning, free, gained, _SLOWEST_SPEED * size)
+
+    @cached_property
+    def _magnitudes(self) -> tuple[float, float, float, float]:
+        return magnitudes(self.state.position, self.predicted, self.free_velocity)
 
     @property
     def _driven(self) -> float:
         """What springs and motors alone add to the velocity of their coordinates in the step [m/s]."""
-        rows, m, size = self.arrays, self.joint_rows, self.model.size
-        drive = np.flatnonzero(self.table.law[:m] == DRIVE)
-        impulse = self._drive_bias[drive] / rows.scale[drive]
+        rows, table, m, size = self.arrays, self.table, self.joint_rows, self.model.size
+        drive = np.flatnonzero(table.law[:m] == DRIVE)
+        if not drive.size:
+            return 0.0
+        bias, *others = np.empty((4, m))
+        joint_terms(table.law, self.parameters, self.joint_value, 1.0, self.h, bias, *others)
+        impulse = bias[drive] / rows.scale[drive]
         limit = self.h * self.parameters[drive, FORCE_LIMIT]
         speed = np.minimum(np.abs(impulse), limit) * (rows.scale[drive] - rows.compliance[drive])
-        return float((np.where(self.table.links[drive, 0] == ANGLE, size, 1.0) * speed).max(initial=0.0))
+        return float((np.where(table.links[drive, 0] == ANGLE, size, 1.0) * speed).max(initial=0.0))
 
     @cached_property
     def length_scale(self) -> float:
@@ -196,8 +205,8 @@ class StepSystem:
         step, down to what round-off of the coordinates allows.
         """
         size = self.model.size
-        round_off = _ROUND_OFF * (size + float(np.abs(self.state.position).max(initial=0.0)))
-        gained = self.h * float(np.linalg.norm(self.model.gravity))
+        round_off = _ROUND_OFF * (size + self._magnitudes[0])
+        gained = self.h * self._gravity
         wanted = _STEPS_PER_LENGTH * self.h * (gained or self.speed_scale)
         # the contact solver works relative to the free velocity: a fast scene may need more than one size
         share = 2.0 * self.settings.solver_tolerance / self.settings.tolerance
@@ -264,6 +273,8 @@ class StepSystem:
 
     def joint_error(self, u: np.ndarray) -> float:
         """Largest error of a bilateral joint row after the step with velocities u [m or rad]."""
+        if not self.joint_rows:
+            return 0.0
         held = self.table.law[: self.joint_rows] == HOLD
         return float(np.abs(self.joint_values_after(u)[: self.joint_rows][held]).max(initial=0.0))
 
