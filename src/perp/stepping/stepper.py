@@ -144,6 +144,7 @@ class Stepper:
             blocks = measure(system, outcome)
             tried = tuple(attempt.message for attempt in attempts)
             if np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance):
+                self._memory.separated(done=system.settings is self.settings)
                 return self._finish(system, outcome, blocks, route, tried, times)
             attempts.append(_Attempt(route, outcome, blocks))
         tried = tuple(attempt.message for attempt in attempts)
@@ -185,13 +186,17 @@ class Stepper:
         return end, second
 
     def _all_routes(self, system: StepSystem) -> Iterator[tuple[str, int]]:
-        """The routes; then, where shapes overlap, the same again without asking for their separation.
+        """The routes; where shapes overlap, those without asking for their separation as well.
 
-        Shapes that overlap in a way that their joints do not let them leave have no other answer.
+        Shapes that overlap in a way that their joints do not let them leave have no other answer, so that
+        after such a step the next ones begin there.
         """
-        yield from self._routes(system)
+        choices = [self.settings]
         if system.overlaps and self.settings.recovery_speed > 0:
-            system.settings = replace(self.settings, recovery_speed=0.0)
+            kept = replace(self.settings, recovery_speed=0.0)
+            choices = [kept, self.settings] if self._memory.pause else [self.settings, kept]
+        for settings in choices:
+            system.settings = settings
             yield from self._routes(system)
 
     def _routes(self, system: StepSystem) -> list[tuple[str, int]]:
