@@ -11,6 +11,7 @@ from numba import njit
 
 from perp.collision import Contacts, carry_over
 from perp.collision.matching import local_points
+from perp.stepping.rotors import RotorRates
 from perp.stepping.system import StepSystem
 
 
@@ -50,6 +51,7 @@ class Memory:
         joint_rows: Number of joint constraint rows that there can be.
 
     Attributes:
+        rotors: Rates of rotors after the last step; None before the first.
         pause: Steps to come that do not ask overlapping shapes to separate first.
     """
 
@@ -59,6 +61,7 @@ class Memory:
         self._contacts: Contacts | None = None
         self._local: np.ndarray | None = None
         self._world = np.zeros((0, 2, 3))
+        self.rotors: RotorRates | None = None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All of it as arrays; `of_arrays` makes the same memory of them."""
@@ -67,6 +70,8 @@ class Memory:
         if self._contacts is not None and self._local is not None:
             out["local"] = self._local.copy()
             out |= {f"contact.{part.name}": getattr(self._contacts, part.name) for part in fields(Contacts)}
+        if self.rotors is not None:
+            out |= {f"rotor.{name}": x.copy() for name, x in self.rotors._asdict().items()}
         return out
 
     @classmethod
@@ -81,6 +86,8 @@ class Memory:
         if "local" in arrays:
             out._local = np.array(arrays["local"])
             out._contacts = Contacts(*(np.array(arrays[f"contact.{p.name}"]) for p in fields(Contacts)))
+        if "rotor.rate" in arrays:
+            out.rotors = RotorRates(*(np.array(arrays[f"rotor.{name}"]) for name in RotorRates._fields))
         return out
 
     def separated(self, *, done: bool) -> None:
