@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.stepping.ncp_rows import solve_scaled
+from perp.stepping.ncp_rows import solve_eliminating, solve_scaled
 
 
 def test_the_compiled_solve_agrees_with_lapack_over_twelve_orders_of_compliance() -> None:
@@ -23,3 +23,17 @@ def test_a_matrix_that_is_not_positive_definite_gives_nan() -> None:
     out = np.zeros(2)
     solve_scaled(np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros(2), np.ones(2), np.ones(2), out)
     assert np.isnan(out).all()
+
+
+def test_elimination_agrees_with_lapack_and_exchanges_rows_where_a_pivot_is_zero() -> None:
+    random = np.random.default_rng(4)
+    for n in (1, 3, 40):
+        A, right = random.normal(size=(n, n)), random.normal(size=n)
+        if n > 1:
+            A[0, 0] = 0.0
+        expected = np.linalg.solve(A, right)
+        solve_eliminating(A, right)
+        np.testing.assert_allclose(right, expected, rtol=1e-9)
+    right = np.ones(2)
+    solve_eliminating(np.zeros((2, 2)), right)
+    assert np.isnan(right).all()

@@ -18,7 +18,7 @@ import numpy as np
 
 from perp.problems.validation import is_sparse
 from perp.stepping.conjugate_residual import block_inverses, conjugate_residual
-from perp.stepping.ncp_rows import FISCHER_BURMEISTER, MINIMUM, linearise, solve_scaled
+from perp.stepping.ncp_rows import FISCHER_BURMEISTER, MINIMUM, linearise, solve_eliminating, solve_scaled
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.system import StepSystem
 
@@ -36,8 +36,8 @@ _POSITIONS, _VELOCITIES, _REUSED = 0.5, 0.1, 0.01
 _SHORTEST, _GROWTH = 1 / 64, 2.0
 # Least-norm steps cost a singular value decomposition: beyond this many rows the compliance above has to do.
 _LEAST_NORM_ROWS, _RANK = 600, 1e-10
-# Up to this many rows the call of LAPACK costs more than the factorisation.
-_COMPILED_ROWS = 48
+# Up to this many rows LAPACK's threads cost more than they save, most of all on a busy machine.
+_COMPILED_ROWS = 300
 _INNER_TOLERANCE = 1e-12
 _INNER_LIMIT = 2000
 
@@ -148,10 +148,14 @@ def _linear_solve(
     A = np.array(W)
     A[np.diag_indices_from(A)] += added
     A *= scale[:, None] * scale
+    x = scale * right
+    if system.rows <= _COMPILED_ROWS:
+        solve_eliminating(A, x)
+        return scale * x, 1
     try:
         if u is None:
-            return scale * cho_solve(cho_factor(A, check_finite=False), scale * right, check_finite=False), 1
-        return scale * np.linalg.solve(A, scale * right), 1
+            return scale * cho_solve(cho_factor(A, check_finite=False), x, check_finite=False), 1
+        return scale * np.linalg.solve(A, x), 1
     except LinAlgError:
         return np.full(system.rows, np.nan), 1
 

@@ -145,3 +145,31 @@ def solve_scaled(W, added, scale, right, out):
         out[i] /= L[i, i]
     for i in range(n):
         out[i] *= scale[i]
+
+
+@njit(cache=True)
+def solve_eliminating(A, x):
+    """A x = b in place of both, by elimination with row exchanges; NaN for a singular A."""
+    n = x.size
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[pivot, k]):
+                pivot = i
+        if not abs(A[pivot, k]) > 0.0:
+            x[:] = np.nan
+            return
+        if pivot != k:
+            for j in range(k, n):
+                A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+            x[k], x[pivot] = x[pivot], x[k]
+        for i in range(k + 1, n):
+            share = A[i, k] / A[k, k]
+            if share != 0.0:
+                for j in range(k + 1, n):
+                    A[i, j] -= share * A[k, j]
+                x[i] -= share * x[k]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            x[i] -= A[i, j] * x[j]
+        x[i] /= A[i, i]

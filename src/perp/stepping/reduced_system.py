@@ -30,6 +30,8 @@ from perp.stepping.settings import StepSettings
 _LIMIT_RECOVERY = 10.0
 # Rows whose diagonal of W is this share of the largest do not move.
 _IMMOBILE = 1e-20
+# Rows of one tree fill W: up to this many, dense algebra is the faster.
+_DENSE_ROWS = 300
 _QUARTER = 0.5 * np.pi
 _SLOWEST_SPEED, _STEPS_PER_LENGTH, _SIZES, _ROUND_OFF = 1e-8, 10.0, 10.0, 2e-15
 
@@ -218,7 +220,7 @@ class ReducedSystem:
         return self._product(self._weigh(kept))
 
     def _product(self, left: np.ndarray) -> Any:
-        if self.rows <= self.settings.dense_rows or self.rows <= self.tree.nv:
+        if self.rows <= max(self.settings.dense_rows, _DENSE_ROWS, self.tree.nv):
             W = np.empty((self.rows, self.rows))
             kernels.dense_products(self._begin, self._column, left, self._weighed, self.compliance, W)
             return W
