@@ -190,7 +190,7 @@ def _start_of(simulation: Simulation) -> dict[str, Any]:
     centres = [-rotate(conjugate(q), x) for q, x in zip(model.frame, model.origin, strict=True)]
     return {
         "time": np.float64(state.time),
-        "energy": np.float64(numbers[0] + numbers[1]),
+        "energy": np.float64(numbers[0] + numbers[1] + simulation.stepper.energy_of_joints(state)),
         "position": state.position + turn(state.quaternion, model.origin),
         "quaternion": _product(state.quaternion, model.frame),
         "centres": np.array(centres).reshape(-1, 3),

@@ -21,7 +21,8 @@ def load_for(
 ) -> tuple[Model, Coordinates]:
     """The model of a scene, and the coordinates to step it in.
 
-    Without a choice these are maximal ones, unless they cannot carry something that reduced ones can.
+    Without a choice these are maximal ones, unless they cannot carry something that reduced ones can, or a
+    joint has rotor inertia: that is a robot, for which reduced ones are the better choice.
     """
     if coordinates is not None:
         chosen = choice("coordinates", coordinates, Coordinates)
@@ -36,7 +37,8 @@ def load_for(
     reduced = load_scene(
         maximal.shapes, restitution=restitution, reduced=True, lines=list(maximal.report.of_file)
     )
-    if set(maximal.report.ignored) - set(reduced.report.ignored):
+    rotors = any(joint.armature > 0 for joint in maximal.joints)
+    if rotors or set(maximal.report.ignored) - set(reduced.report.ignored):
         return reduced, Coordinates.REDUCED
     return maximal, Coordinates.MAXIMAL
 

@@ -162,3 +162,21 @@ def test_snapshots_of_generalised_coordinates_go_on_with_the_same_bits() -> None
     assert np.array_equal(generalised(sim).qpos, generalised(other).qpos)
     assert np.array_equal(sim.state.position, other.state.position)
     assert recording.control.shape == (40, 2)
+
+
+def test_a_slider_jammed_in_a_slot_too_narrow_for_it_stays_and_is_not_pushed_apart_at_every_step() -> None:
+    text = """<mujoco><worldbody>
+      <geom type="box" size="0.1 0.3 0.3" pos="0.19 0 0"/><geom type="box" size="0.1 0.3 0.3" pos="-0.19 0 0"/>
+      <body><joint type="slide" axis="1 0 0"/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>
+    </worldbody></mujoco>"""
+    sim = perp.Simulation(text, step=0.005, coordinates="reduced")
+    retried = [bool(sim.step().retries) for _ in range(64)]
+    # asked after 1, 2, 4, 8, … steps
+    assert retried[0]
+    assert sum(retried) <= 7
+    assert np.abs(sim.state.position).max() < 1e-9
+    snapshot = sim.snapshot()
+    ahead = [bool(sim.step().retries) for _ in range(80)]
+    sim.restore(snapshot)
+    assert [bool(sim.step().retries) for _ in range(80)] == ahead
+    assert any(ahead)

@@ -52,6 +52,7 @@ class Tree:
         parent: Of each degree of freedom.
         last_dof: Last degree of freedom on the path of each movable body.
         depth: Length of the longest path.
+        turning: Which degrees of freedom are angles.
         visitor: The velocity that led to the positions of `end`; who moves them says so.
     """
 
@@ -87,6 +88,9 @@ class Tree:
         for j in range(self.nv):
             depth[j] = 1 + (depth[self.parent[j]] if self.parent[j] >= 0 else 0)
         self.depth = int(depth.max(initial=0))
+        kind, first = m.jnt_type[m.dof_jntid], m.jnt_dofadr[m.dof_jntid]
+        free, slide = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+        self.turning = (kind != slide) & ((kind != free) | (np.arange(self.nv) - first >= 3))
         self.visitor: np.ndarray | None = None
 
     def evaluate_start(self, state: GeneralisedState, control: np.ndarray) -> None:

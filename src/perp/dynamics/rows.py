@@ -3,7 +3,8 @@
     HOLD    c + Σ f = 0                                    bilateral: the joint itself
     LIMIT   c ≥ 0 ⊥ f ≥ 0                                  a limit of the coordinate
     DRIVE   f = −kp (c⁺ − target) − kd (ċ⁺ − rate), clipped at ± limit
-            spring, damper, dry friction (kd = ∞, rate = 0), velocity and position servo
+            spring, damper, dry friction (kd = ∞, rate = 0), velocity and position servo; a rotor's inertia
+            (`stepping/rotors.py`)
     FORCE   f given
 
 A drive is implicit and needs no stability limit: with K = h² kp + h kd its impulse λ obeys
@@ -32,7 +33,7 @@ from perp.scenes import Joint, JointKind, Model, Motor, MotorKind
 from perp.scenes.frames import rotate
 
 HOLD, LIMIT, DRIVE, FORCE = 0, 1, 2, 3
-STIFFNESS, DAMPING, TARGET, RATE, FORCE_LIMIT, COMPLIANCE = range(6)
+STIFFNESS, DAMPING, TARGET, RATE, FORCE_LIMIT, COMPLIANCE, ARMATURE = range(7)
 _AXES = np.eye(3)
 
 
@@ -44,10 +45,11 @@ class JointRows:
         links: kind, child, parent, component, shape (rows, 4).
         geometry: See `row_kernels`, shape (rows, 25).
         law: HOLD, LIMIT, DRIVE or FORCE, shape (rows,).
-        parameters: stiffness, damping, target, rate, force limit, compliance, shape (rows, 6).
+        parameters: stiffness, damping, target, rate, force limit, compliance, armature, shape (rows, 7).
         constraint_count: Rows that are constraints: those before the given forces.
         joint: The joint of each row, shape (rows,).
         motor_row: Row of each motor, shape (motors,).
+        rotors, springs: Rows that are rotors, and springs of joints.
     """
 
     links: np.ndarray
@@ -57,6 +59,8 @@ class JointRows:
     constraint_count: int
     joint: np.ndarray
     motor_row: np.ndarray
+    rotors: np.ndarray
+    springs: np.ndarray
 
     @classmethod
     def of(cls, model: Model) -> JointRows:
@@ -144,7 +148,7 @@ class _Table:
         g[15:19], g[19:23] = joint.child_frame, joint.parent_frame
         g[23], g[24] = offset, sign
         values = {"limit": math.inf, **parameters}
-        names = ("stiffness", "damping", "target", "rate", "limit", "compliance")
+        names = ("stiffness", "damping", "target", "rate", "limit", "compliance", "armature")
         line = [float(values.get(name, 0.0)) for name in names]
         self.rows.append(((kind, joint.child, joint.parent, component), g, law, line, index, motor))
 
@@ -167,6 +171,8 @@ class _Table:
             )
         if joint.friction > 0:
             self._coordinate(j, joint, DRIVE, damping=math.inf, limit=joint.friction)
+        if joint.armature > 0:
+            self._coordinate(j, joint, DRIVE, armature=joint.armature)
 
     def motor(self, m: int, motor: Motor, joint: Joint) -> None:
         value = motor.scale * motor.control + motor.offset
@@ -214,14 +220,19 @@ class _Table:
             if row[5] >= 0:
                 motor_row[row[5]] = r
         law = np.array([row[2] for row in rows], dtype=np.int64)
+        parameters = np.array([row[3] for row in rows], dtype=np.float64).reshape(-1, 7)
+        spring = (law == DRIVE) & (parameters[:, STIFFNESS] > 0)
+        spring[motor_row] = False
         return JointRows(
             links=np.array([row[0] for row in rows], dtype=np.int64).reshape(-1, 4),
             geometry=np.array([row[1] for row in rows]).reshape(-1, GEOMETRY_COLUMNS),
             law=law,
-            parameters=np.array([row[3] for row in rows], dtype=np.float64).reshape(-1, 6),
+            parameters=parameters,
             constraint_count=int((law != FORCE).sum()),
             joint=np.array([row[4] for row in rows], dtype=np.int64),
             motor_row=motor_row,
+            rotors=np.flatnonzero(parameters[:, ARMATURE] > 0),
+            springs=np.flatnonzero(spring),
         )
 
 

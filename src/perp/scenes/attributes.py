@@ -19,7 +19,8 @@ from perp.scenes.model import ImportReport
 _SOFT = "contacts, limits, friction and equalities are exact: they have no softness"
 _OWN = "it sets mujoco's solver: perp has its own"
 _TENDON = "tendons need reduced coordinates"
-_ROTOR = "rotor inertia needs reduced coordinates"
+_ROTOR = "rotor inertia needs reduced coordinates, but for single hinges and sliders"
+_MOTOR_ROTOR = "rotor inertia of a motor needs reduced coordinates"
 
 
 Lines = list[tuple[str, str]]
@@ -48,6 +49,11 @@ def both(reason: str, default: Any = 0, applies: Callable[[Any], np.ndarray] | N
 
 def _touches(m: Any) -> np.ndarray:
     return (m.geom_contype != 0) | (m.geom_conaffinity != 0)
+
+
+def _compound(m: Any) -> np.ndarray:
+    """Which degrees of freedom are not those of a body's only hinge or slide, shape (nv,)."""
+    return (m.body_dofnum[m.dof_bodyid] != 1) if m.nv else np.zeros(0, dtype=bool)
 
 
 _SOLREF, _SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
@@ -98,7 +104,7 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "actgravcomp": both("compensation of gravity is a force of the body, beside its motors"),
     },
     "dof": {
-        "armature": Ignored(_ROTOR, None),
+        "armature": Ignored(_ROTOR, None, 0, _compound),
         "dampingpoly": both(_POLYNOMIAL),
         "solref": both(_SOFT, _SOLREF, lambda m: m.dof_frictionloss > 0),
         "solimp": both(_SOFT, _SOLIMP, lambda m: m.dof_frictionloss > 0),
@@ -146,7 +152,7 @@ IGNORED: dict[str, dict[str, Ignored]] = {
             "motors with a state need reduced coordinates", None, 0, lambda m: m.actuator_actlimited != 0
         ),
         "actearly": Ignored("motors with a state need reduced coordinates", None),
-        "armature": Ignored(_ROTOR, None),
+        "armature": Ignored(_MOTOR_ROTOR, None),
         "damping": Ignored("damping of a motor needs reduced coordinates", None),
         "dampingpoly": both(_POLYNOMIAL),
         "delay": both("controls act at once"),

@@ -54,6 +54,7 @@ class Joint:
         damping: Viscous, on the coordinate (on all three axes of a ball joint).
         friction: Largest dry friction force on the coordinate.
         compliance: Σ of the bilateral rows, displacement per force [m/N, rad/(N m)].
+        armature: Inertia of a rotor geared to the coordinate [kg, kg m²].
     """
 
     name: str
@@ -73,6 +74,7 @@ class Joint:
     damping: float = 0.0
     friction: float = 0.0
     compliance: float = 0.0
+    armature: float = 0.0
 
 
 def attach(
@@ -100,7 +102,8 @@ def attach(
         other_anchor: The parent's end of a distance joint, shape (3,) [m].
         second_axis: The child's axis of a universal joint, perpendicular to `axis`.
         name: The joint's name; made from kind and child by default.
-        options: Further fields of `Joint`: lower, upper, stiffness, rest, damping, friction, compliance.
+        options: Further fields of `Joint`: lower, upper, stiffness, rest, damping, friction, compliance,
+            armature.
     """
     from perp.scenes.frames import frame_along, into_body, relative_frame
 

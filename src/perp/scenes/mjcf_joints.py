@@ -105,8 +105,10 @@ def _coordinate(shapes: Any, j: int, kind: JointKind) -> dict[str, float]:
     if kind in (JointKind.BALL, JointKind.PLANAR):
         return losses
     limited = bool(shapes.jnt_limited[j])
+    single = kind in (JointKind.HINGE, JointKind.SLIDER)
     return {
         **losses,
+        "armature": float(shapes.dof_armature[dof]) if single else 0.0,
         "reference": float(shapes.qpos0[address]),
         "rest": float(shapes.qpos_spring[address]),
         "stiffness": float(shapes.jnt_stiffness[j]),

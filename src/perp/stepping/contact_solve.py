@@ -12,8 +12,17 @@ from perp.stepping.system import StepSystem
 _ITERATIONS = 1000
 
 
-def solve_contacts(system: StepSystem, problem: ContactProblem, start: np.ndarray) -> Solution:
-    """Solve a contact problem from the impulses `start`, and from zero when that misses the tolerance."""
+def solve_contacts(
+    system: StepSystem, problem: ContactProblem, start: np.ndarray, sharper: float = 1.0
+) -> Solution:
+    """Solve a contact problem from the impulses `start`, and from zero when that misses the tolerance.
+
+    Args:
+        system: The step.
+        problem: The contact problem.
+        start: Impulses to begin with, shape (rows,).
+        sharper: Factor of the settings' tolerance.
+    """
     settings = system.settings
     limit = settings.solver_iterations
     if limit is None and settings.solver == "auto":
@@ -21,8 +30,8 @@ def solve_contacts(system: StepSystem, problem: ContactProblem, start: np.ndarra
     answers = []
     for begin in (start, None) if start.any() else (None,):
         solution = solve(
-            problem, settings.solver, formulation=settings.formulation, tol=settings.solver_tolerance,
-            max_iterations=limit, start=begin, throw=False,
+            problem, settings.solver, formulation=settings.formulation,
+            tol=sharper * settings.solver_tolerance, max_iterations=limit, start=begin, throw=False,
             options=settings.solver_options,
         )  # fmt: skip
         answers.append(solution)

@@ -96,7 +96,7 @@ def measure(system: StepSystem, outcome: Outcome) -> Blocks:
     tangent = ~normal
     tangent[:m] = False
     return Blocks(
-        joint=h * float(gap[:m].max(initial=0.0)) if system.same_turn(moving) else np.inf,
+        joint=h * float(gap[:m].max(initial=0.0)) if system.same_turn(u) else np.inf,
         contact=h * float(gap[normal].max(initial=0.0)),
         friction=float(gap[tangent].max(initial=0.0)),
         momentum=float(drift),

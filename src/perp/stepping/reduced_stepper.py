@@ -13,10 +13,11 @@ from perp.dynamics.actuators import Actuators
 from perp.dynamics.generalised import GeneralisedState, Tree
 from perp.dynamics.motion import mechanics
 from perp.scenes import Model, SceneError
+from perp.scenes.engine import engine
 from perp.stepping.joint_access import ReducedJoint
 from perp.stepping.outcome import Blocks, Outcome
 from perp.stepping.record import StepRecord
-from perp.stepping.reduced_rows import TreeRows
+from perp.stepping.reduced_rows import TreeRows, tendon_rows
 from perp.stepping.reduced_system import ReducedSystem
 from perp.stepping.scales import reach
 from perp.stepping.settings import StepSettings
@@ -39,7 +40,9 @@ class ReducedStepper(Stepper):
         self.actuators = Actuators(self.tree.mujoco_model)
         self.rows = TreeRows(self.tree, self.actuators, int(model.shapes.opt.disableflags))
         # equalities often close loops that the tree holds already
-        self._redundant = bool(self.tree.mujoco_model.neq)
+        m = self.tree.mujoco_model
+        self._redundant = bool(m.neq)
+        self._springs = bool(m.jnt_stiffness.any() or m.tendon_stiffness.any())
         self.forget()
 
     @property
@@ -117,6 +120,26 @@ class ReducedStepper(Stepper):
         new = self.state_of(state.qpos, state.qvel, state.act, state.time)
         state.position[:], state.quaternion[:], state.velocity[:] = new.position, new.quaternion, new.velocity
 
+    def energy_of_joints(self, state: Any) -> float:
+        """What rotors and springs store in a state [J]."""
+        self.tree.evaluate_end(state.qpos)
+        return sum(self._stored_energy(state.qvel))
+
+    def _stored_energy(self, v: np.ndarray) -> tuple[float, float]:
+        """Kinetic energy of rotors and energy of springs at the positions of `tree.end` [J]."""
+        m, d = self.tree.mujoco_model, self.tree.end
+        kinetic = 0.5 * m.dof_armature @ v**2
+        if m.tendon_armature.any():
+            kinetic += 0.5 * m.tendon_armature @ (tendon_rows(m, d) @ v) ** 2
+        if not self._springs:
+            return float(kinetic), 0.0
+        mujoco, flags = engine(), int(m.opt.disableflags)
+        # without gravity only springs are left
+        m.opt.disableflags = flags | int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+        mujoco.mj_energyPos(m, d)
+        m.opt.disableflags = flags
+        return float(kinetic), float(d.energy[0])
+
     def _prepare(self, state: Any, h: float, wrench: np.ndarray) -> tuple[Any, dict[str, float]]:
         began = perf_counter()
         tree = self.tree
@@ -147,7 +170,9 @@ class ReducedStepper(Stepper):
         numbers = mechanics(
             model.mass, model.inertia, tree.poses(tree.end)[1], after.position, after.velocity, model.gravity
         )
-        record.kinetic_energy, record.potential_energy = float(numbers[0]), float(numbers[1])
+        kinetic, potential = self._stored_energy(v)
+        record.kinetic_energy = float(numbers[0]) + kinetic
+        record.potential_energy = float(numbers[1]) + potential
         record.linear_momentum, record.angular_momentum = numbers[2:5], numbers[5:8]
         self._memory.remember(system, outcome.impulse)
         times["finish"] = perf_counter() - began

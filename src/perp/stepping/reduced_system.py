@@ -29,6 +29,7 @@ from perp.stepping.settings import StepSettings
 _LIMIT_RECOVERY = 10.0
 # Rows whose diagonal of W is this share of the largest do not move.
 _IMMOBILE = 1e-20
+_QUARTER = 0.5 * np.pi
 
 
 class ReducedSystem:
@@ -208,9 +209,14 @@ class ReducedSystem:
             return 0.0
         return float(np.abs(self._joint_values(v)[held]).max())
 
-    def same_turn(self, _: np.ndarray) -> bool:
-        """Joints of a tree cannot be met by a further turn of a body."""
-        return True
+    def same_turn(self, v: np.ndarray) -> bool:
+        """Whether impulses turn no joint further than a quarter beyond what moves already.
+
+        Overlapping shapes may also be apart some turns later.
+        """
+        moving = max(np.abs(self.predicted).max(initial=0.0), np.abs(self.before).max(initial=0.0))
+        turned = np.abs(v - self.predicted)[self.tree.turning]
+        return bool(self.h * turned.max(initial=0.0) <= _QUARTER + self.h * moving)
 
     def _joint_values(self, v: np.ndarray) -> np.ndarray:
         moved = self.row_velocity(v)[: self.joint_rows]

@@ -57,7 +57,7 @@ def _larger(x, y):
 
 
 @njit(cache=True)
-def _scales(position, predicted, free, size, gained, h, share, tolerance):
+def _scales(position, predicted, free, size, gained, driven, h, share, tolerance):
     far = fast = turning = squares = 0.0
     for b in range(position.shape[0]):
         for k in range(3):
@@ -66,7 +66,8 @@ def _scales(position, predicted, free, size, gained, h, share, tolerance):
             turning = _larger(turning, abs(predicted[b, 3 + k]))
     for i in range(free.size):
         squares += free[i] * free[i]
-    speed = _larger(_larger(fast, size * turning), _larger(math.sqrt(squares), gained))
+    pushed = gained if gained > 0.0 else driven
+    speed = _larger(_larger(fast, size * turning), _larger(math.sqrt(squares), pushed))
     speed = _larger(_SLOWEST_SPEED * size, speed)
     wanted = _STEPS_PER_LENGTH * h * (gained if gained > 0.0 else speed)
     solvable = min(share * h * speed, _SIZES * size)
@@ -80,6 +81,7 @@ def scales(
     position: np.ndarray,
     predicted: np.ndarray,
     free: np.ndarray,
+    driven: float = 0.0,
 ) -> tuple[float, float]:
     """What velocities [m/s] and positions [m] of a step are held against.
 
@@ -94,8 +96,9 @@ def scales(
         position: Centres of mass, shape (n, 3).
         predicted: Velocities of the bodies without constraints, shape (n, 6).
         free: The same of the rows, shape (rows,).
+        driven: What motors alone add to the velocities, where there is no gravity [m/s].
     """
     # the contact solver works relative to the free velocity: a fast scene may need more than one size
     share = 2.0 * settings.solver_tolerance / settings.tolerance
     gained = h * math.sqrt(float(model.gravity @ model.gravity))
-    return _scales(position, predicted, free, model.size, gained, h, share, settings.tolerance)
+    return _scales(position, predicted, free, model.size, gained, driven, h, share, settings.tolerance)

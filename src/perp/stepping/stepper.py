@@ -23,6 +23,7 @@ from perp.stepping.joint_access import MaximalJoint, ReducedJoint
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
+from perp.stepping.rotors import RotorRates, rotor_rates, stored_energy
 from perp.stepping.scales import reach
 from perp.stepping.settings import Level, Route, StepSettings
 from perp.stepping.system import StepSystem
@@ -93,6 +94,12 @@ class Stepper:
         )[0]
         return start
 
+    def energy_of_joints(self, state: State) -> float:
+        """What rotors and springs store in a state [J]."""
+        jacobian = self.table.evaluate(state.position, state.quaternion, state.rotation, state.coordinate)[1]
+        rates = rotor_rates(self.table, jacobian, state.velocity, self._memory.rotors)
+        return sum(stored_energy(self.table, state.coordinate, rates))
+
     def set_body_velocity(self, state: State, body: int, velocity: np.ndarray) -> None:
         """Velocity of a centre of mass and angular velocity in the world frame, shape (6,)."""
         state.velocity[body] = velocity
@@ -138,6 +145,7 @@ class Stepper:
             blocks = measure(system, outcome)
             tried = tuple(attempt.message for attempt in attempts)
             if np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance):
+                self._memory.separated(done=system.settings is self.settings)
                 return self._finish(system, outcome, blocks, route, tried, times)
             attempts.append(_Attempt(route, outcome, blocks))
         tried = tuple(attempt.message for attempt in attempts)
@@ -179,13 +187,17 @@ class Stepper:
         return end, second
 
     def _all_routes(self, system: StepSystem) -> Iterator[tuple[str, int]]:
-        """The routes; then, where shapes overlap, the same again without asking for their separation.
+        """The routes; where shapes overlap, those without asking for their separation as well.
 
-        Shapes that overlap in a way that their joints do not let them leave have no other answer.
+        Shapes that overlap in a way that their joints do not let them leave have no other answer, so that
+        after such a step the next ones begin there.
         """
-        yield from self._routes(system)
+        choices = [self.settings]
         if system.overlaps and self.settings.recovery_speed > 0:
-            system.settings = replace(self.settings, recovery_speed=0.0)
+            kept = replace(self.settings, recovery_speed=0.0)
+            choices = [kept, self.settings] if self._memory.pause else [self.settings, kept]
+        for settings in choices:
+            system.settings = settings
             yield from self._routes(system)
 
     def _routes(self, system: StepSystem) -> list[tuple[str, int]]:
@@ -211,7 +223,9 @@ class Stepper:
 
     def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
         began = perf_counter()
-        system = StepSystem(self.model, self.table, state, h, wrench + self._weight, self.settings)
+        system = StepSystem(
+            self.model, self.table, state, h, wrench + self._weight, self.settings, self._memory.rotors
+        )
         built = perf_counter()
         near = reach(self.finder.bound, state.velocity, system.predicted, h)
         contacts = self.finder.find(state.position, system.rotation, near)
@@ -247,9 +261,13 @@ class Stepper:
         )  # fmt: skip
         after = State(state.time + system.h, x, quat, u, system.joint_values_after(outcome.velocity).copy())
         record = self._record(system, outcome, blocks, route, tried, times)
-        record.kinetic_energy, record.potential_energy = float(numbers[0]), float(numbers[1])
+        rates = system.rotor_rates(outcome.velocity)
+        kinetic, potential = stored_energy(self.table, after.coordinate, rates)
+        record.kinetic_energy = float(numbers[0]) + kinetic
+        record.potential_energy = float(numbers[1]) + potential
         record.linear_momentum, record.angular_momentum = numbers[2:5], numbers[5:8]
         self._memory.remember(system, outcome.impulse)
+        self._memory.rotors = RotorRates(rates, u.copy()) if rates.size else None
         times["finish"] = perf_counter() - began
         return after, record
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from perp.collision import Contacts
 from perp.dynamics.motion import free_bodies, move, rotation_matrices
-from perp.dynamics.row_kernels import ORIENTATION, PERPENDICULAR
-from perp.dynamics.rows import DRIVE, HOLD, TARGET, JointRows
+from perp.dynamics.row_kernels import ANGLE, ORIENTATION, PERPENDICULAR
+from perp.dynamics.rows import DRIVE, FORCE_LIMIT, HOLD, TARGET, JointRows
 from perp.dynamics.state import State
 from perp.problems import ContactProblem, Sets
 from perp.problems.validation import freeze
@@ -25,6 +25,8 @@ from perp.scenes import Model
 from perp.stepping.assembly import assemble
 from perp.stepping.contact_rows import gaps, normal_rows
 from perp.stepping.evaluation import Frame, bias_at
+from perp.stepping.laws import joint_terms
+from perp.stepping.rotors import RotorRates, with_rotors
 from perp.stepping.row_products import (
     apply_inverse,
     body_impulse,
@@ -61,6 +63,7 @@ class StepSystem:
         h: float,
         wrench: np.ndarray,
         settings: StepSettings,
+        rotors: RotorRates | None = None,
     ) -> None:
         self.model, self.table, self.state, self.h, self.settings = model, table, state, h, settings
         self.rotation = state.rotation
@@ -68,6 +71,7 @@ class StepSystem:
             state.position, state.quaternion, self.rotation, state.coordinate
         )
         self.joint_rows = table.constraint_count
+        self.parameters = with_rotors(table, self._joint_jacobian, state.velocity, h, rotors)
         n = model.body_count
         self.spin, self.predicted = np.empty((n, 3)), np.empty((n, 6))
         wrench = self._with_given_forces(wrench)
@@ -93,7 +97,7 @@ class StepSystem:
         self.contacts = contacts
         table = self.table
         self.arrays = rows = assemble(
-            self.joint_rows, table.law, table.parameters, self.joint_value, self.h, table.links,
+            self.joint_rows, table.law, self.parameters, self.joint_value, self.h, table.links,
             self._joint_jacobian, contacts.body, contacts.point, contacts.frame, contacts.rows,
             contacts.friction, self.state.position, self.inverse, self.state.velocity, self.predicted,
         )  # fmt: skip
@@ -102,8 +106,9 @@ class StepSystem:
         self.compliance, self.free_velocity = rows.compliance, rows.free_velocity
         self.rows = rows.free_velocity.size
         self.speed_scale, self.length_scale = scales(
-            self.model, self.settings, self.h, self.state.position, self.predicted, rows.free_velocity
-        )
+            self.model, self.settings, self.h, self.state.position, self.predicted, rows.free_velocity,
+            0.0 if self._gravity else self._driven,
+        )  # fmt: skip
         self._frame: Frame | None = None
 
     @property
@@ -118,7 +123,7 @@ class StepSystem:
         return Frame(
             self.h, settings.level is Level.POSITION, float(settings.correction),
             float(settings.recovery_speed), 2.0 * self.h * self._gravity, state.position, state.quaternion,
-            self.predicted, table.links, table.geometry, table.law, table.parameters, self.joint_value,
+            self.predicted, table.links, table.geometry, table.law, self.parameters, self.joint_value,
             contacts.body, contacts.point, contacts.frame, contacts.gap, contacts.roundness,
             contacts.restitution,
             np.maximum(contacts.accuracy, settings.tolerance * self.length_scale),
@@ -151,12 +156,31 @@ class StepSystem:
         row_velocity(self.bodies, self.jacobian, u, out)
         return out
 
+    def rotor_rates(self, u: np.ndarray) -> np.ndarray:
+        """Rates of the coordinates with a rotor over the step, shape (rotors,)."""
+        rotors = self.table.rotors
+        return self.row_velocity(u)[rotors] if rotors.size else np.zeros(0)
+
     def body_velocity(self, impulse: np.ndarray) -> np.ndarray:
         """u = ũ + M⁻¹ Jᵀ λ, shape (n, 6)."""
         pushed, out = np.empty_like(self.predicted), np.empty_like(self.predicted)
         body_impulse(self.bodies, self.jacobian, impulse, pushed)
         apply_inverse(self.inverse, pushed, out)
         return out + self.predicted
+
+    @property
+    def _driven(self) -> float:
+        """What springs and motors alone add to the velocity of their coordinates in the step [m/s]."""
+        rows, table, m, size = self.arrays, self.table, self.joint_rows, self.model.size
+        drive = np.flatnonzero(table.law[:m] == DRIVE)
+        if not drive.size:
+            return 0.0
+        bias, *others = np.empty((4, m))
+        joint_terms(table.law, self.parameters, self.joint_value, 1.0, self.h, bias, *others)
+        impulse = bias[drive] / rows.scale[drive]
+        limit = self.h * self.parameters[drive, FORCE_LIMIT]
+        speed = np.minimum(np.abs(impulse), limit) * (rows.scale[drive] - rows.compliance[drive])
+        return float((np.where(table.links[drive, 0] == ANGLE, size, 1.0) * speed).max(initial=0.0))
 
     @cached_property
     def delassus(self) -> Any:

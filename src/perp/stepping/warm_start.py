@@ -11,6 +11,7 @@ from numba import njit
 
 from perp.collision import Contacts, carry_over
 from perp.collision.matching import local_points
+from perp.stepping.rotors import RotorRates
 from perp.stepping.system import StepSystem
 
 
@@ -39,25 +40,38 @@ def _into_frames(first, rows, frame, partner, world, h, out):
             out[first[c] + r] = h * total
 
 
+# Shapes whose overlap could not be undone are not asked to separate for 1, 2, 4, … steps, at most this many.
+_LONGEST_PAUSE = 256
+
+
 class Memory:
     """What a stepper remembers of its last step.
 
     Args:
         joint_rows: Number of joint constraint rows that there can be.
+
+    Attributes:
+        rotors: Rates of rotors after the last step; None before the first.
+        pause: Steps to come that do not ask overlapping shapes to separate first.
     """
 
     def __init__(self, joint_rows: int) -> None:
+        self.pause = self._last_pause = 0
         self._joint_force = np.zeros(joint_rows)
         self._contacts: Contacts | None = None
         self._local: np.ndarray | None = None
         self._world = np.zeros((0, 2, 3))
+        self.rotors: RotorRates | None = None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All of it as arrays; `of_arrays` makes the same memory of them."""
         out = {"joint_force": self._joint_force.copy(), "world": self._world.copy()}
+        out["pause"] = np.array([self.pause, self._last_pause])
         if self._contacts is not None and self._local is not None:
             out["local"] = self._local.copy()
             out |= {f"contact.{part.name}": getattr(self._contacts, part.name) for part in fields(Contacts)}
+        if self.rotors is not None:
+            out |= {f"rotor.{name}": x.copy() for name, x in self.rotors._asdict().items()}
         return out
 
     @classmethod
@@ -67,10 +81,23 @@ class Memory:
         if "joint_force" not in arrays:
             return out
         out._joint_force, out._world = np.array(arrays["joint_force"]), np.array(arrays["world"])
+        if "pause" in arrays:
+            out.pause, out._last_pause = (int(k) for k in arrays["pause"])
         if "local" in arrays:
             out._local = np.array(arrays["local"])
             out._contacts = Contacts(*(np.array(arrays[f"contact.{p.name}"]) for p in fields(Contacts)))
+        if "rotor.rate" in arrays:
+            out.rotors = RotorRates(*(np.array(arrays[f"rotor.{name}"]) for name in RotorRates._fields))
         return out
+
+    def separated(self, *, done: bool) -> None:
+        """Note whether a step undid overlaps, or had none, to decide when to ask for it again."""
+        if done:
+            self.pause = self._last_pause = 0
+        elif self.pause:
+            self.pause -= 1
+        else:
+            self.pause = self._last_pause = min(max(2 * self._last_pause, 1), _LONGEST_PAUSE)
 
     def recall(self, system: StepSystem) -> np.ndarray:
         """Impulses to begin a step with, shape (rows,)."""
