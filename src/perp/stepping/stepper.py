@@ -204,7 +204,10 @@ class Stepper:
         """Routes in the order to try, with their limits of outer iterations."""
         full = self.settings.max_iterations
         if self.settings.level is Level.VELOCITY:
-            return [("velocity", 1)]
+            # positions of the start make the same system with a constant bias
+            general = ("velocity", 1)
+            fits = isinstance(system, StepSystem) and self.settings.solver == "auto" and not self._redundant
+            return [(_BODY, full), general] if fits else [general]
         newton, sequence = (_NEWTON, full), (_SEQUENCE, full)
         # without inequalities the system is smooth, and Newton's method the direct way
         if self.settings.route is Route.NEWTON or not system.has_inequalities:
