@@ -183,3 +183,46 @@ def end_of_step(
             momentum[b, k] = spin[b, k] + pushed[b, 3 + k]
     spin_velocity(inertia, R, momentum, u)
     numbers[:] = mechanics(mass, inertia, R, new_x, u, gravity)
+
+
+@njit(cache=True)
+def tree_residuals(
+    first, column, value, compliance, scale, length, kind, start, a, b, joints, impulse, v, pushed, bias
+):
+    """The numbers of `block_residuals` for rows over generalised velocities.
+
+    Args:
+        first: The rows J, compressed, as the next two.
+        column: Degrees of freedom.
+        value: Entries.
+        compliance: Diagonal added to W.
+        scale: Velocity per impulse of each constraint.
+        length: Its rolling length.
+        kind: Its set, as the next three.
+        start: Row offsets.
+        a: First parameter.
+        b: Second parameter.
+        joints: How many of the constraints are joints, before the contacts.
+        impulse: λ.
+        v: Velocity.
+        pushed: ṽ + M̃⁻¹ Jᵀ λ.
+        bias: Of the rows.
+    """
+    n = impulse.size
+    y, work, gap = np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        total = bias[i] + compliance[i] * impulse[i]
+        for t in range(first[i], first[i + 1]):
+            total += value[t] * v[column[t]]
+        y[i] = total
+    natural_map(kind, start, a, b, scale, length, False, impulse, y, work, gap)
+    out = np.zeros(4)
+    for c in range(kind.size):
+        for i in range(start[c], start[c + 1]):
+            block = 0 if c < joints else (1 if i == start[c] else 2)
+            if not abs(gap[i]) <= out[block]:
+                out[block] = abs(gap[i])
+    for j in range(v.size):
+        if not abs(pushed[j] - v[j]) <= out[3]:
+            out[3] = abs(pushed[j] - v[j])
+    return out

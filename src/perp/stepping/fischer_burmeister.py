@@ -18,7 +18,7 @@ import numpy as np
 
 from perp.problems.validation import is_sparse
 from perp.stepping.conjugate_residual import block_inverses, conjugate_residual
-from perp.stepping.ncp_rows import FISCHER_BURMEISTER, MINIMUM, linearise
+from perp.stepping.ncp_rows import FISCHER_BURMEISTER, MINIMUM, linearise, solve_scaled
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.system import StepSystem
 
@@ -36,6 +36,8 @@ _POSITIONS, _VELOCITIES, _REUSED = 0.5, 0.1, 0.01
 _SHORTEST, _GROWTH = 1 / 64, 2.0
 # Least-norm steps cost a singular value decomposition: beyond this many rows the compliance above has to do.
 _LEAST_NORM_ROWS, _RANK = 600, 1e-10
+# Up to this many rows the call of LAPACK costs more than the factorisation.
+_COMPILED_ROWS = 48
 _INNER_TOLERANCE = 1e-12
 _INNER_LIMIT = 2000
 
@@ -52,7 +54,7 @@ def solve_newton(system: StepSystem, start: np.ndarray, *, limit: int, redundant
     settings = system.settings
     within = _POSITIONS * settings.tolerance, _VELOCITIES * settings.tolerance
     form = _FORMS[settings.ncp]
-    sets, rows = system.sets, system.rows
+    sets, rows = system.set_arrays, system.rows
     impulse = start.copy()
     compliance, residual = np.empty(rows), np.empty(rows)
     exact, last, diagonal = redundant, np.inf, np.empty(0)
@@ -69,7 +71,7 @@ def solve_newton(system: StepSystem, start: np.ndarray, *, limit: int, redundant
         exact = exact or (slow and settings.linear_solver == "factorisation")
         last = size
         y = system.row_velocity(outcome.velocity) + outcome.bias + system.compliance * impulse
-        linearise(form, sets.kind, sets.start, sets.a, sets.b, diagonal, y, impulse, compliance, residual)
+        linearise(form, *sets, diagonal, y, impulse, compliance, residual)
         right = -residual - _REGULARISATION * diagonal * impulse
         u = outcome.velocity if exact else None
         change, inner = _linear_solve(system, u, compliance, right, diagonal, redundant=redundant)
@@ -137,6 +139,10 @@ def _linear_solve(
             A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0 if u is None else 0.1, options=symmetric
         )
         return scale * factor.solve(scale * right), 1
+    if u is None and system.rows <= _COMPILED_ROWS:
+        out = np.empty(system.rows)
+        solve_scaled(W, added, scale, right, out)
+        return out, 1
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     A = np.array(W)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 from perp.problems.set_kernels import BOX, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
@@ -111,3 +112,36 @@ def linearise(form, kind, start, a, b, diagonal, y, impulse, compliance, residua
             _friction(form, a[c], second, normal, y, impulse, diagonal, i + 1, tangents, compliance, residual)
             if kind[c] == ROLLING:
                 _friction(form, b[c], b[c], normal, y, impulse, diagonal, i + 3, last, compliance, residual)
+
+
+@njit(cache=True)
+def solve_scaled(W, added, scale, right, out):
+    """(W + diag(added)) x = right by Cholesky's method on the matrix with `scale` on both sides.
+
+    NaN where that matrix is not positive definite.
+    """
+    n = right.size
+    L = np.empty((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            total = W[i, j] + (added[i] if i == j else 0.0)
+            total *= scale[i] * scale[j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            if i == j:
+                if not total > 0.0:
+                    out[:] = np.nan
+                    return
+                L[i, i] = math.sqrt(total)
+            else:
+                L[i, j] = total / L[j, j]
+        out[i] = scale[i] * right[i]
+        for k in range(i):
+            out[i] -= L[i, k] * out[k]
+        out[i] /= L[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            out[i] -= L[k, i] * out[k]
+        out[i] /= L[i, i]
+    for i in range(n):
+        out[i] *= scale[i]

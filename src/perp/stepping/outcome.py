@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perp.problems.set_kernels import natural_map
 from perp.stepping.evaluation import block_residuals
 from perp.stepping.system import StepSystem
 
@@ -69,7 +68,7 @@ class Blocks:
 
 def measure(system: StepSystem, outcome: Outcome) -> Blocks:
     """Residuals by block: the natural map of the step's sets at the nonlinear row velocities."""
-    h, m = system.h, system.joint_rows
+    h = system.h
     u = outcome.velocity
     length, speed = system.length_scale, system.speed_scale
     if isinstance(system, StepSystem):
@@ -79,27 +78,7 @@ def measure(system: StepSystem, outcome: Outcome) -> Blocks:
         if joint > 0.0 and not system.same_turn(moving):
             joint = np.inf
         return Blocks(h * float(joint), h * float(contact), float(friction), float(drift), length, speed)
-    drift = np.abs(system.body_velocity(outcome.impulse) - u).max(initial=0.0)
-    if not system.rows:
-        return Blocks(0.0, 0.0, 0.0, float(drift), length, speed)
-    moving = system.row_velocity(u)
-    rows = moving + outcome.bias + system.compliance * outcome.impulse
-    sets, (scale, rolling) = system.sets, system.scale
-    gap = np.empty(system.rows)
-    natural_map(
-        sets.kind, sets.start, sets.a, sets.b, scale, rolling, False, outcome.impulse, rows,
-        np.empty(system.rows), gap,
-    )  # fmt: skip
-    gap = np.abs(gap)
-    normal = np.zeros(system.rows, dtype=bool)
-    normal[system.first] = True
-    tangent = ~normal
-    tangent[:m] = False
-    return Blocks(
-        joint=h * float(gap[:m].max(initial=0.0)) if system.same_turn(u) else np.inf,
-        contact=h * float(gap[normal].max(initial=0.0)),
-        friction=float(gap[tangent].max(initial=0.0)),
-        momentum=float(drift),
-        length=length,
-        speed=speed,
-    )
+    joint, contact, friction, drift = (float(x) for x in system.residuals(outcome.impulse, u, outcome.bias))
+    if not system.same_turn(u):
+        joint = np.inf
+    return Blocks(h * joint, h * contact, friction, drift, length, speed)

@@ -8,6 +8,7 @@ at q⁺ = q ⊕ h v⁺. The routes of both levels work on this object as they do
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +19,9 @@ from perp.dynamics import tree_kernels as kernels
 from perp.dynamics.generalised import GeneralisedState, Tree
 from perp.dynamics.rows import HOLD, LIMIT
 from perp.problems import ContactProblem, Sets
-from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE, ROLLING
+from perp.problems.sets import BOX, COULOMB, ELLIPTIC, NONNEGATIVE, ROLLING
 from perp.problems.validation import freeze
+from perp.stepping.evaluation import tree_residuals
 from perp.stepping.laws import contact_terms
 from perp.stepping.reduced_rows import RowSet, TreeRows, joint_bias
 from perp.stepping.scales import scales
@@ -41,6 +43,7 @@ class ReducedSystem:
         joint_rows: Number of joint rows; contact rows follow them.
         first: First row of each contact.
         start: Row offsets of the constraints.
+        set_arrays: Kind, row offsets and parameters of their sets, as in `perp.problems.Sets`.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class ReducedSystem:
         self.joint_rows = self._joint.law.size
         self.joint_identity = self._joint.identity
         self.before = state.qvel
+        self._gained = h * math.hypot(*self.model.gravity)  # speed of a fall of one step
 
     def _solved(self, x: np.ndarray) -> np.ndarray:
         out = x.copy()
@@ -93,11 +97,13 @@ class ReducedSystem:
         self._approach = self.row_velocity(self.state.qvel)[self.first]
         kind, a, b = contact_sets(contacts)
         self.compliance = np.concatenate([joint.compliance, np.zeros(self.rows - m)])
-        self.sets = Sets.from_arrays(
-            np.concatenate([joint.set_kind, kind]),
-            np.concatenate([np.where(joint.set_kind == 2, self.h * joint.low, 0.0), a]),
-            np.concatenate([np.where(joint.set_kind == 2, self.h * joint.high, 0.0), b]),
-            dimension,
+        joint_kind = joint.set_kind
+        boxed = joint_kind == BOX
+        self.set_arrays = (
+            freeze(np.concatenate([joint_kind, kind])),
+            freeze(self.start.copy()),
+            freeze(np.concatenate([np.where(boxed, self.h * joint.low, 0.0), a])),
+            freeze(np.concatenate([np.where(boxed, self.h * joint.high, 0.0), b])),
         )
         found = contacts
         self.overlaps = bool((found.gap < 0.0).any() or (joint.value[joint.law == LIMIT] < 0.0).any())
@@ -161,7 +167,13 @@ class ReducedSystem:
     @property
     def has_inequalities(self) -> bool:
         """Whether any constraint is not bilateral."""
-        return bool(self.sets.kind.any())
+        return bool(self.set_arrays[0].any())
+
+    @cached_property
+    def sets(self) -> Sets:
+        """The sets of all constraints."""
+        kind, start, a, b = self.set_arrays
+        return Sets.from_arrays(kind, a, b, np.diff(start))
 
     @cached_property
     def scale(self) -> tuple[np.ndarray, np.ndarray]:
@@ -209,14 +221,27 @@ class ReducedSystem:
             return 0.0
         return float(np.abs(self._joint_values(v)[held]).max())
 
+    def residuals(self, impulse: np.ndarray, v: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        """Largest natural map of joint rows, normal rows and other rows, and |v − ṽ − M̃⁻¹ Jᵀ λ| [m/s]."""
+        kind, start, a, b = self.set_arrays
+        scale, rolling = self.scale
+        return tree_residuals(
+            self._begin, self._column, self._value, self.compliance, scale, rolling, kind, start, a, b,
+            self.joint_rows, impulse, v, self.body_velocity(impulse), bias,
+        )  # fmt: skip
+
     def same_turn(self, v: np.ndarray) -> bool:
         """Whether impulses turn no joint further than a quarter beyond what moves already.
 
         Overlapping shapes may also be apart some turns later.
         """
-        moving = max(np.abs(self.predicted).max(initial=0.0), np.abs(self.before).max(initial=0.0))
         turned = np.abs(v - self.predicted)[self.tree.turning]
-        return bool(self.h * turned.max(initial=0.0) <= _QUARTER + self.h * moving)
+        return bool(self.h * turned.max(initial=0.0) <= self._furthest_turn)
+
+    @cached_property
+    def _furthest_turn(self) -> float:
+        moving = max(np.abs(self.predicted).max(initial=0.0), np.abs(self.before).max(initial=0.0))
+        return _QUARTER + self.h * float(moving)
 
     def _joint_values(self, v: np.ndarray) -> np.ndarray:
         moved = self.row_velocity(v)[: self.joint_rows]
@@ -255,7 +280,7 @@ class ReducedSystem:
         rows = self._joint
         recovery = _LIMIT_RECOVERY * settings.recovery_speed
         joint_bias(rows.law, rows.value, joint, rows.force, rows.gain, correction, recovery, h, out[:m])
-        rest_speed = 2.0 * h * float(np.linalg.norm(self.model.gravity))
+        rest_speed = 2.0 * self._gained
         contact_terms(
             self.first, self.contacts.gap, gap, self.contacts.accuracy, self.contacts.restitution,
             self._approach, self.free_velocity[self.first], correction, settings.recovery_speed,

@@ -192,12 +192,11 @@ class Stepper:
         Shapes that overlap in a way that their joints do not let them leave have no other answer, so that
         after such a step the next ones begin there.
         """
-        choices = [self.settings]
+        choices = (True,)
         if system.overlaps and self.settings.recovery_speed > 0:
-            kept = replace(self.settings, recovery_speed=0.0)
-            choices = [kept, self.settings] if self._memory.pause else [self.settings, kept]
-        for settings in choices:
-            system.settings = settings
+            choices = (False, True) if self._memory.pause else (True, False)
+        for asking in choices:
+            system.settings = self.settings if asking else replace(self.settings, recovery_speed=0.0)
             yield from self._routes(system)
 
     def _routes(self, system: StepSystem) -> list[tuple[str, int]]:

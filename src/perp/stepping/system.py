@@ -139,6 +139,12 @@ class StepSystem:
         """Whether any constraint is not bilateral."""
         return bool(self.contacts.count or self.arrays.kind.any())
 
+    @property
+    def set_arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Kind, row offsets and parameters of the sets."""
+        sets = self.sets
+        return sets.kind, sets.start, sets.a, sets.b
+
     @cached_property
     def sets(self) -> Sets:
         """The sets of all constraints."""
