@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,19 @@ import pytest
 from perp.bench import rows as table
 from perp.bench.rows import Outcome, Row
 from perp.cli import main
+from perp.solvers.registry import unregister
 
 HERE = Path(__file__).parent
 
 
 @pytest.fixture(autouse=True)
-def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The modules beside this file can be imported, here and in workers."""
+def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The modules beside this file can be imported, here and in workers; strange solvers do not stay."""
     monkeypatch.syspath_prepend(str(HERE))
+    yield
+    if sys.modules.pop("strange_solvers", None) is not None:
+        for name in ("liar", "crasher", "sleeper", "raiser"):
+            unregister(name)
 
 
 def bench(out: Path, solvers: str, *words: str) -> int:
@@ -109,7 +115,9 @@ def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
 def test_ctrl_c_ends_the_workers_and_keeps_the_rows(tmp_path: Path) -> None:
     """A solver that never ends does not outlive the command that started it."""
     words = ["--set", "small_sets:TwoByTwo", "--import", "strange_solvers", "--solvers", "liar,sleeper"]
-    code = "import sys; from perp.cli import main; sys.exit(main(sys.argv[1:]))"
+    # a test run in the background hands down SIGINT as ignored
+    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"import sys; {listen}; from perp.cli import main; sys.exit(main(sys.argv[1:]))"
     run = subprocess.Popen(
         [sys.executable, "-c", code, "bench", "run", *words, "--out", str(tmp_path)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

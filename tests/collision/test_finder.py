@@ -72,6 +72,26 @@ def test_identity_survives_a_small_motion_and_a_change_of_order() -> None:
     assert (carry_over(new, b, None, None) == -1).all()
 
 
+def test_contacts_between_shapes_that_stand_still_are_left_out() -> None:
+    """An explicit pair makes mujoco report the two walls; the ball's contacts close up behind them."""
+    walls = "".join(
+        f'<geom name="{name}" type="box" size="1 1 1" pos="{x} 0 -1"/>'
+        for name, x in (("w1", 0), ("w2", 1.5))
+    )
+    balls = "".join(
+        f'<body pos="{x} 0 0.1"><freejoint/><geom type="sphere" size="0.1"/></body>' for x in (-0.5, 2.0)
+    )
+    pair = '<contact><pair geom1="w1" geom2="w2"/></contact>'
+    text = f"<mujoco><worldbody>{walls}{balls}</worldbody>{{}}</mujoco>"
+    alone, _, _ = find(text.format(""), 0.01)
+    seen, _, _ = find(text.format(pair), 0.01)
+    assert sorted(seen.geom.tolist()) == sorted(alone.geom.tolist()) == [[2, 0], [3, 1]]
+    assert seen.point[np.argsort(seen.geom[:, 0])] == pytest.approx(
+        np.array([[-0.5, 0, 0], [2.0, 0, 0]]), abs=1e-12
+    )
+    assert (seen.body.max(axis=1) >= 0).all()
+
+
 def test_friction_and_rows_follow_condim() -> None:
     contacts, _, _ = find(library.sphere_on_plane(friction=0.3, rolling=0.01), 0.01)
     assert contacts.rows.tolist() == [5]

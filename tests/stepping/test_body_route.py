@@ -86,6 +86,9 @@ def test_the_compiled_residual_is_that_of_its_parts() -> None:
     assert contact > 0
     assert friction > 0
     assert drift < 1e-12
+    broken = bias.copy()
+    broken[system.first[0]] = np.nan
+    assert measure(system, Outcome(impulse, u, 0, 0, broken)).worst == np.inf
     impulse[0] = np.nan
     assert not measure(system, Outcome(impulse, u, 0, 0, bias)).met(1.0)
 

@@ -95,6 +95,18 @@ def test_energy_of_an_implicit_spring_falls_by_1_plus_h2_omega2_per_step(
     assert sim.copy().run(h).start_energy == pytest.approx(recording.of("energy")[-1], rel=1e-12)
 
 
+@pytest.mark.parametrize("armature", [0.0, 3.0, 100.0])
+def test_a_spring_alone_gives_the_step_its_scale(armature: float) -> None:
+    """At rest without gravity only the spring says what is fast: the first step needs no retry."""
+    sim = perp.Simulation(
+        slider(armature, 'stiffness="50" springref="0.3"'), step=0.01, coordinates="maximal"
+    )
+    record = sim.step()
+    assert (record.retries, record.substeps) == ((), 1)
+    speed = 0.01 * 50 * 0.3 / (2 + armature + 0.01**2 * 50)
+    assert sim.body("cart").velocity[0] == pytest.approx(speed, rel=1e-8)
+
+
 def test_a_copy_goes_on_to_the_same_bits_and_a_new_velocity_reaches_the_rotor() -> None:
     sim = perp.Simulation(ARM, step=1e-3, coordinates="maximal")
     sim.run(0.1)

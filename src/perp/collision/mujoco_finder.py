@@ -147,6 +147,9 @@ class MujocoFinder:
         self._shapes.opt.ccd_iterations = _CONVEX_ITERATIONS
         self._shapes.geom_gap[:] = 0.0
         self._data = self._mujoco.MjData(self._shapes)
+        # a view of how often mujoco warned of anything
+        self._overflows = self._data.warning.number
+        self._full = int(self._mujoco.mjtWarning.mjWARN_CONTACTFULL)
         self._mujoco.mj_kinematics(self._shapes, self._data)
 
     @property
@@ -169,13 +172,12 @@ class MujocoFinder:
             )  # fmt: skip
             if m.npair:
                 m.pair_margin[:] = m.geom_margin[m.pair_geom1] + m.geom_margin[m.pair_geom2]
-        full = self._mujoco.mjtWarning.mjWARN_CONTACTFULL
-        before = d.warning[full].number
+        before = self._overflows[self._full]
         try:
             self._mujoco.mj_collision(m, d)
         except self._mujoco.FatalError as error:
             raise CollisionError(f"mujoco could not find the contacts: {error}") from None
-        if d.warning[full].number > before:
+        if self._overflows[self._full] > before:
             raise CollisionError(
                 f'{d.ncon} contacts fill the memory of this MjModel: compile it with <size memory="…"/>, '
                 "or pass the XML or the MjSpec"

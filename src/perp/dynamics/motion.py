@@ -143,6 +143,15 @@ def mass_blocks(mass, inertia, R, out):
 
 
 @njit(cache=True)
+def free_bodies(mass, inertia, R, u, wrench, h, spin, predicted, inverse, blocks):
+    """`free_motion`, and M⁻¹ and M of the bodies as `inverse_mass` and `mass_blocks` give them."""
+    free_motion(mass, inertia, R, u, wrench, h, spin, predicted)
+    inverse_mass(mass, inertia, R, inverse)
+    blocks[:] = 0.0
+    mass_blocks(mass, inertia, R, blocks)
+
+
+@njit(cache=True)
 def spin_velocity(inertia, R, spin, u):
     """ω = R I⁻¹ Rᵀ L into the angular part of u: the spin that belongs to a momentum at a pose."""
     for i in range(inertia.shape[0]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -157,13 +158,13 @@ def block_residuals(rows, predicted, impulse, u, bias):
     for c in range(rows.kind.size):
         for i in range(rows.start[c], rows.start[c + 1]):
             block = 0 if c < m else (1 if i == rows.start[c] else 2)
-            if not abs(gap[i]) <= out[block]:
+            if not abs(gap[i]) <= out[block] and not math.isnan(out[block]):
                 out[block] = abs(gap[i])
     pushed = np.empty_like(u)
     velocities(rows, predicted, impulse, pushed)
     for b in range(u.shape[0]):
         for k in range(6):
-            if not abs(pushed[b, k] - u[b, k]) <= out[3]:
+            if not abs(pushed[b, k] - u[b, k]) <= out[3] and not math.isnan(out[3]):
                 out[3] = abs(pushed[b, k] - u[b, k])
     return out, moving
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,13 +50,14 @@ class Blocks:
     @property
     def worst(self) -> float:
         """The largest block over its scale; infinite for NaN."""
-        ratio = max(
+        ratios = (
             self.joint / self.length,
             self.contact / self.length,
             self.friction / self.speed,
             self.momentum / self.speed,
         )
-        return ratio if np.isfinite(ratio) else np.inf
+        # a maximum may pass over NaN, a sum does not
+        return max(ratios) if math.isfinite(sum(ratios)) else math.inf
 
     def met(self, tolerance: float, sliding: float | None = None) -> bool:
         """Whether every block is within `tolerance` of its scale, velocities within `sliding` if given."""

@@ -24,6 +24,7 @@ from perp.problems.validation import freeze
 from perp.stepping.evaluation import tree_residuals
 from perp.stepping.laws import contact_terms
 from perp.stepping.reduced_rows import RowSet, TreeRows, joint_bias
+from perp.stepping.scales import scales
 from perp.stepping.settings import StepSettings
 
 # Limits are angles as a rule, and no body hops when they are restored: ten times the speed of contacts.
@@ -33,7 +34,6 @@ _IMMOBILE = 1e-20
 # Rows of one tree fill W: up to this many, dense algebra is the faster.
 _DENSE_ROWS = 300
 _QUARTER = 0.5 * np.pi
-_SLOWEST_SPEED, _STEPS_PER_LENGTH, _SIZES, _ROUND_OFF = 1e-8, 10.0, 10.0, 2e-15
 
 
 class ReducedSystem:
@@ -93,6 +93,9 @@ class ReducedSystem:
         self._begin, self._column, self._value = self._jacobian(None)
         self._weighed = self._weigh(self._value)
         self.free_velocity = self.row_velocity(self.predicted)
+        self.speed_scale, self.length_scale = scales(
+            self.model, self.settings, self.h, self.position, self.body_predicted, self.free_velocity
+        )
         self._approach = self.row_velocity(self.state.qvel)[self.first]
         kind, a, b = contact_sets(contacts)
         self.compliance = np.concatenate([joint.compliance, np.zeros(self.rows - m)])
@@ -180,24 +183,6 @@ class ReducedSystem:
         scale, length = np.empty(self.start.size - 1), np.empty(self.start.size - 1)
         kernels.constraint_scale(self.scale_of_rows, self.start, scale, length)
         return freeze(scale), freeze(length)
-
-    @cached_property
-    def speed_scale(self) -> float:
-        """What velocities of the step are held against [m/s]: as for `StepSystem`."""
-        size, u = self.model.size, self.body_predicted
-        fastest = max(np.abs(u[:, :3]).max(initial=0.0), size * np.abs(u[:, 3:]).max(initial=0.0))
-        free = float(np.linalg.norm(self.free_velocity))
-        return max(float(fastest), free, self._gained, _SLOWEST_SPEED * size)
-
-    @cached_property
-    def length_scale(self) -> float:
-        """What positions are held against [m]: as for `StepSystem`."""
-        size = self.model.size
-        round_off = _ROUND_OFF * (size + float(np.abs(self.position).max(initial=0.0)))
-        wanted = _STEPS_PER_LENGTH * self.h * (self._gained or self.speed_scale)
-        share = 2.0 * self.settings.solver_tolerance / self.settings.tolerance
-        solvable = min(share * self.h * self.speed_scale, _SIZES * size)
-        return max(min(size, wanted), solvable, round_off / self.settings.tolerance)
 
     @cached_property
     def delassus(self) -> Any:

@@ -62,8 +62,9 @@ def stored_energy(table: JointRows, coordinate: np.ndarray, rate: np.ndarray) ->
 
     A position servo is no spring: it is fed from outside.
     """
-    inertia, springs = table.parameters[table.rotors, ARMATURE], table.springs
-    if not springs.size:
-        return float(0.5 * inertia @ rate**2), 0.0
+    springs = table.springs
+    if not springs.size and not rate.size:
+        return 0.0, 0.0
+    inertia = table.parameters[table.rotors, ARMATURE]
     stretch = coordinate[springs] - table.parameters[springs, TARGET]
     return float(0.5 * inertia @ rate**2), float(0.5 * table.parameters[springs, STIFFNESS] @ stretch**2)

@@ -7,10 +7,18 @@ import math
 import numpy as np
 from numba import njit
 
+from perp.scenes import Model
+from perp.stepping.settings import StepSettings
+
 # Shapes this share of a body's size apart are contacts even when nothing moves.
 _NEARBY = 1e-3
 # Bodies may be pushed by others within a step: twice their own travel is searched.
 _SAFETY = 2.0
+# A body that needs longer than this many seconds to move its own size counts as at rest.
+_SLOWEST_SPEED = 1e-8
+_STEPS_PER_LENGTH = 10.0
+_SIZES = 10.0
+_ROUND_OFF = 2e-15
 
 
 @njit(cache=True)
@@ -49,8 +57,7 @@ def _larger(x, y):
 
 
 @njit(cache=True)
-def magnitudes(position, predicted, free):
-    """Largest |x|, |v| and |ω| of the bodies, and the norm of the free row velocities; NaN where any is."""
+def _scales(position, predicted, free, size, gained, driven, h, share, tolerance):
     far = fast = turning = squares = 0.0
     for b in range(position.shape[0]):
         for k in range(3):
@@ -59,4 +66,39 @@ def magnitudes(position, predicted, free):
             turning = _larger(turning, abs(predicted[b, 3 + k]))
     for i in range(free.size):
         squares += free[i] * free[i]
-    return far, fast, turning, math.sqrt(squares)
+    pushed = gained if gained > 0.0 else driven
+    speed = _larger(_larger(fast, size * turning), _larger(math.sqrt(squares), pushed))
+    speed = _larger(_SLOWEST_SPEED * size, speed)
+    wanted = _STEPS_PER_LENGTH * h * (gained if gained > 0.0 else speed)
+    solvable = min(share * h * speed, _SIZES * size)
+    return speed, max(min(size, wanted), solvable, _ROUND_OFF * (size + far) / tolerance)
+
+
+def scales(
+    model: Model,
+    settings: StepSettings,
+    h: float,
+    position: np.ndarray,
+    predicted: np.ndarray,
+    free: np.ndarray,
+    driven: float = 0.0,
+) -> tuple[float, float]:
+    """What velocities [m/s] and positions [m] of a step are held against.
+
+    Velocities: the free velocity of the rows, or of a fast body. Positions: the bodies' size; less in short
+    steps, where a gap is a force. A gap error ε is a force error m ε / h², so ε is kept in proportion to the
+    distance travelled in the step, down to what round-off of the coordinates allows.
+
+    Args:
+        model: The scene.
+        settings: Tolerances.
+        h: Step [s].
+        position: Centres of mass, shape (n, 3).
+        predicted: Velocities of the bodies without constraints, shape (n, 6).
+        free: The same of the rows, shape (rows,).
+        driven: What motors alone add to the velocities, where there is no gravity [m/s].
+    """
+    # the contact solver works relative to the free velocity: a fast scene may need more than one size
+    share = 2.0 * settings.solver_tolerance / settings.tolerance
+    gained = h * math.sqrt(float(model.gravity @ model.gravity))
+    return _scales(position, predicted, free, model.size, gained, driven, h, share, settings.tolerance)

@@ -31,7 +31,8 @@ class StepSettings:
         level: Position level leaves no drift and no sinking.
         route: "auto" takes Newton steps in the velocities of the bodies ("body"), which is all that nearly
             every step needs, then the sequence of exact contact problems, then Newton's method in the
-            impulses; with a `solver` of your own the sequence comes first.
+            impulses; with a `solver` of your own the sequence comes first. Velocity level takes "body", then
+            one contact problem; with a `solver` of your own that alone.
         solver, formulation, solver_options: For `perp.solve`.
         tolerance: Of the nonlinear system, block by block: lengths relative to the size of the bodies,
             velocities to the largest velocity of the step. 1e-9 of a 0.1 m body is an atom's size.

@@ -34,6 +34,7 @@ from perp.stepping.warm_start import Memory
 _NO_SLIP = 1e-6
 # In generalised coordinates and closed loops: the last step's impulses need a Newton step or two, or wander.
 _FIRST_NEWTON_STEPS = 12
+_NEWTON, _SEQUENCE, _BODY = Route.NEWTON.value, Route.SEQUENCE.value, Route.BODY.value
 
 
 @dataclass(frozen=True)
@@ -202,21 +203,24 @@ class Stepper:
         """Routes in the order to try, with their limits of outer iterations."""
         full = self.settings.max_iterations
         if self.settings.level is Level.VELOCITY:
-            return [("velocity", 1)]
-        newton, sequence = (Route.NEWTON.value, full), (Route.SEQUENCE.value, full)
+            # positions of the start make the same system with a constant bias
+            general = ("velocity", 1)
+            fits = isinstance(system, StepSystem) and self.settings.solver == "auto" and not self._redundant
+            return [(_BODY, full), general] if fits else [general]
+        newton, sequence = (_NEWTON, full), (_SEQUENCE, full)
         # without inequalities the system is smooth, and Newton's method the direct way
         if self.settings.route is Route.NEWTON or not system.has_inequalities:
             return [newton, sequence]
         if self.settings.route is Route.SEQUENCE:
             return [sequence, newton]
         if not isinstance(system, StepSystem):
-            return [(Route.NEWTON.value, min(full, _FIRST_NEWTON_STEPS)), sequence, newton]
-        body = (Route.BODY.value, full)
+            return [(_NEWTON, min(full, _FIRST_NEWTON_STEPS)), sequence, newton]
+        body = (_BODY, full)
         if self.settings.route is Route.AUTO and self.settings.solver != "auto":
             return [sequence, body, newton]
         if self._redundant:
             # closed loops have other roots a full turn away, which Newton's shortened steps do not reach
-            return [(Route.NEWTON.value, min(full, _FIRST_NEWTON_STEPS)), body, sequence, newton]
+            return [(_NEWTON, min(full, _FIRST_NEWTON_STEPS)), body, sequence, newton]
         return [body, sequence, newton]
 
     def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
@@ -234,9 +238,9 @@ class Stepper:
     def _solve(self, system: StepSystem, start: np.ndarray, route: str, limit: int) -> Outcome:
         if route == "velocity":
             return solve_velocity_level(system, start)
-        if route == Route.BODY.value:
+        if route == _BODY:
             return solve_by_bodies(system, start, limit)
-        if route == Route.NEWTON.value:
+        if route == _NEWTON:
             return solve_newton(system, start, limit=limit, redundant=self._redundant)
         return solve_sequence(system, start, system.before)
 

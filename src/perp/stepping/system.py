@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from perp.collision import Contacts
-from perp.dynamics.motion import free_motion, inverse_mass, mass_blocks, move, rotation_matrices
+from perp.dynamics.motion import free_bodies, move, rotation_matrices
 from perp.dynamics.row_kernels import ANGLE, ORIENTATION, PERPENDICULAR
 from perp.dynamics.rows import DRIVE, FORCE_LIMIT, HOLD, TARGET, JointRows
 from perp.dynamics.state import State
@@ -36,14 +36,9 @@ from perp.stepping.row_products import (
     sparse_delassus,
     turn_rows,
 )
-from perp.stepping.scales import magnitudes
+from perp.stepping.scales import scales
 from perp.stepping.settings import Level, StepSettings
 
-# A body that needs longer than this many seconds to move its own size counts as at rest.
-_SLOWEST_SPEED = 1e-8
-_STEPS_PER_LENGTH = 10.0
-_SIZES = 10.0
-_ROUND_OFF = 2e-15
 _LARGEST_TURN = 1.5  # [rad]
 
 
@@ -57,6 +52,7 @@ class StepSystem:
         first: First row of each contact.
         bodies, jacobian: Rows in the layout of `row_products`.
         start: Row offsets of the constraints, shape (constraints + 1,).
+        speed_scale, length_scale: What velocities [m/s] and positions [m] of the step are held against.
     """
 
     def __init__(
@@ -79,12 +75,11 @@ class StepSystem:
         n = model.body_count
         self.spin, self.predicted = np.empty((n, 3)), np.empty((n, 6))
         wrench = self._with_given_forces(wrench)
-        free_motion(
-            model.mass, model.inertia, self.rotation, state.velocity, wrench, h, self.spin, self.predicted
-        )
-        self.inverse, self.mass = np.empty((n, 6, 6)), np.zeros((n, 36))
-        inverse_mass(model.mass, model.inertia, self.rotation, self.inverse)
-        mass_blocks(model.mass, model.inertia, self.rotation, self.mass)
+        self.inverse, self.mass = np.empty((n, 6, 6)), np.empty((n, 36))
+        free_bodies(
+            model.mass, model.inertia, self.rotation, state.velocity, wrench, h, self.spin, self.predicted,
+            self.inverse, self.mass,
+        )  # fmt: skip
         self._gravity = math.sqrt(float(model.gravity @ model.gravity))
 
     def _with_given_forces(self, wrench: np.ndarray) -> np.ndarray:
@@ -110,6 +105,10 @@ class StepSystem:
         self.bodies, self.jacobian, self.weighed = rows.bodies, rows.jacobian, rows.weighed
         self.compliance, self.free_velocity = rows.compliance, rows.free_velocity
         self.rows = rows.free_velocity.size
+        self.speed_scale, self.length_scale = scales(
+            self.model, self.settings, self.h, self.state.position, self.predicted, rows.free_velocity,
+            0.0 if self._gravity else self._driven,
+        )  # fmt: skip
         self._frame: Frame | None = None
 
     @property
@@ -138,7 +137,7 @@ class StepSystem:
     @property
     def has_inequalities(self) -> bool:
         """Whether any constraint is not bilateral."""
-        return bool(self.arrays.kind.any())
+        return bool(self.contacts.count or self.arrays.kind.any())
 
     @property
     def set_arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -175,20 +174,6 @@ class StepSystem:
         apply_inverse(self.inverse, pushed, out)
         return out + self.predicted
 
-    @cached_property
-    def speed_scale(self) -> float:
-        """What velocities of the step are held against [m/s].
-
-        The free velocity of its rows, or of a fast body.
-        """
-        size, (_, fastest, turning, free) = self.model.size, self._magnitudes
-        gained = self.h * self._gravity or self._driven
-        return max(fastest, size * turning, free, gained, _SLOWEST_SPEED * size)
-
-    @cached_property
-    def _magnitudes(self) -> tuple[float, float, float, float]:
-        return magnitudes(self.state.position, self.predicted, self.free_velocity)
-
     @property
     def _driven(self) -> float:
         """What springs and motors alone add to the velocity of their coordinates in the step [m/s]."""
@@ -202,22 +187,6 @@ class StepSystem:
         limit = self.h * self.parameters[drive, FORCE_LIMIT]
         speed = np.minimum(np.abs(impulse), limit) * (rows.scale[drive] - rows.compliance[drive])
         return float((np.where(table.links[drive, 0] == ANGLE, size, 1.0) * speed).max(initial=0.0))
-
-    @cached_property
-    def length_scale(self) -> float:
-        """What positions are held against [m]: the bodies' size; less in short steps, where a gap is a force.
-
-        A gap error ε is a force error m ε / h², so ε is kept in proportion to the distance travelled in the
-        step, down to what round-off of the coordinates allows.
-        """
-        size = self.model.size
-        round_off = _ROUND_OFF * (size + self._magnitudes[0])
-        gained = self.h * self._gravity
-        wanted = _STEPS_PER_LENGTH * self.h * (gained or self.speed_scale)
-        # the contact solver works relative to the free velocity: a fast scene may need more than one size
-        share = 2.0 * self.settings.solver_tolerance / self.settings.tolerance
-        solvable = min(share * self.h * self.speed_scale, _SIZES * size)
-        return max(min(size, wanted), solvable, round_off / self.settings.tolerance)
 
     @cached_property
     def delassus(self) -> Any:

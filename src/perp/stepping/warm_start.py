@@ -112,7 +112,7 @@ class Memory:
     def remember(self, system: StepSystem, impulse: np.ndarray) -> None:
         """Keep the impulses of a finished step, as forces."""
         contacts, state = system.contacts, system.state
-        self._joint_force = np.zeros_like(self._joint_force)
+        self._joint_force = np.zeros(self._joint_force.size)
         self._joint_force[system.joint_identity] = impulse[: system.joint_rows] / system.h
         self._contacts = contacts
         self._local = local_points(contacts, state.position, system.rotation)
