@@ -90,7 +90,11 @@ class Frames {
     }
     sizes.sort((a, b) => a - b);
     const large = sizes[Math.floor(0.9 * sizes.length)] || 1;
-    return Math.min(0.4 * HEADER.radius, 2.5 * HEADER.body_size) / large;
+    return this.longArrow() / large;
+  }
+
+  longArrow() {
+    return Math.min(0.4 * HEADER.radius, 2.5 * HEADER.body_size);
   }
 
   // Arrows, cones and dots of one frame; `stretch` is the user's choice of length.
@@ -110,14 +114,18 @@ class Frames {
       const point = [0, 1, 2].map((i) => contact_low[i] + ((contact_point[3 * c + i] + 32767) / 65534) * contact_span[i]);
       const normal = unit([0, 1, 2].map((i) => contact_normal[3 * c + i]));
       const force = this.force(c);
-      const length = Math.hypot(...force) * metres;
+      // forces of impacts would leave the picture: beyond a long arrow, lengths grow with the logarithm
+      const strength = Math.hypot(...force) * metres;
+      const long = this.longArrow() * stretch;
+      const shrink = strength > long ? (long / strength) * (1 + 0.25 * Math.log(strength / long)) : 1;
+      const length = strength * shrink;
       if (show.forces) {
         const dotSize = size * (state === 0 ? 0.07 : 0.11);
         push(marks.dot, frameAlong(normal, dotSize, dotSize), point, color);
         if (length > 0.02 * size) push(marks.arrow, frameAlong(unit(force), Math.min(length, size), length), point, deep);
       }
       if (show.cones) {
-        const height = Math.max(dot(force, normal) * metres, 0.12 * size);
+        const height = Math.max(dot(force, normal) * metres * shrink, 0.12 * size);
         push(marks.cone, frameAlong(normal, (contact_friction[c] / 3000) * height, height), point, color);
       }
     }
