@@ -59,9 +59,8 @@ def test_a_row_carries_its_history(solver: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     J = rng.normal(size=(12, 12))
     problem = perp.ContactProblem.coulomb(J @ J.T, rng.normal(size=12), 0.5)
-    problem = problem.as_relaxed() if solver == "clarabel" else problem
-    row = run_job(Job("set", "problem", problem, None, solver, repeat=1))
-    assert row.solved
+    row = run_job(Job("set", "problem", problem, None, solver, tol=1e-6, repeat=1))
+    assert row.residual is not None
     times, residuals = np.array(row.history).T
     assert (np.diff(times) > 0).all()
     assert (np.diff(residuals) < 0).all()
