@@ -14,7 +14,7 @@ from perp.bench.summary import SetSummary, SolverSummary
 FILE_NAME = "README.md"
 # Longer lists are cut, with the number of what is left out.
 LONGEST_LIST = 40
-_HEADINGS = (
+HEADINGS = (
     "solver", "solved", "literature only", "said solved, is not", "crashed or no answer", "mean time",
     "relative", "iterations (median)", "memory",
 )  # fmt: skip
@@ -107,20 +107,21 @@ def _reading(record: RunRecord) -> str:
 
 def _table(summary: SetSummary, record: RunRecord) -> list[str]:
     return [
-        f"| {' | '.join(_HEADINGS)} |",
-        "|---" * len(_HEADINGS) + "|",
-        *(_line(solver, summary, record) for solver in summary.solvers),
+        f"| {' | '.join(HEADINGS)} |",
+        "|---" * len(HEADINGS) + "|",
+        *(f"| {' | '.join(cells(solver, summary, record))} |" for solver in summary.solvers),
     ]
 
 
-def _line(solver: SolverSummary, summary: SetSummary, record: RunRecord) -> str:
+def cells(solver: SolverSummary, summary: SetSummary, record: RunRecord) -> list[str]:
+    """The cells of a solver in the table of a set, one a heading."""
     name = f"*{solver.solver}*" if solver.solver in record.peers else solver.solver
     count = len(summary.problems)
     solved = f"{solver.solved} of {count}" + (f" (takes {solver.tried})" if solver.tried < count else "")
     broken = solver.outcomes[Outcome.CRASHED] + solver.outcomes[Outcome.HUNG]
     claims = solver.outcomes[Outcome.FALSE_CLAIM]
     iterations = "" if solver.iterations is None or solver.iterations < 0 else str(solver.iterations)
-    cells = [
+    return [
         name,
         solved,
         str(solver.outcomes[Outcome.LITERATURE_ONLY] or ""),
@@ -131,7 +132,6 @@ def _line(solver: SolverSummary, summary: SetSummary, record: RunRecord) -> str:
         iterations,
         "" if solver.memory is None else f"{solver.memory:.0f} MiB",
     ]
-    return "| " + " | ".join(cells) + " |"
 
 
 def in_words(seconds: float) -> str:
