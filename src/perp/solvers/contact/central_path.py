@@ -22,6 +22,8 @@ from perp.solvers.contact.block_elimination import factorise, substitute
 from perp.solvers.contact.canonical import Blocks, velocity
 from perp.solvers.contact.cone_scaling import divide, inverse_square, room, scale, scaling, unscale
 from perp.solvers.contact.newton_system import largest_size
+from perp.solvers.contact.plain_newton import plain_newton
+from perp.solvers.contact.proximal import newton_scale
 from perp.solvers.contact.residual import norm, residual_at
 from perp.solvers.contact.sweep import WORKSPACE
 
@@ -33,6 +35,8 @@ LEAST_CENTRING = 1e-3
 PATIENCE = 12
 # Keeps pivots away from zero where W is singular and nothing presses.
 REGULARISATION = 1e-15
+# Newton steps off the path: their proximal weight, how many, and how far the residual falls before the next.
+POLISHING_WEIGHT, POLISHING_STEPS, POLISH_AGAIN = 1e-6, 5, 0.03
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -162,35 +166,32 @@ def _equations(blocks, cones, theta, tau, x, u, z, H, C):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _direction(blocks, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, work):
-    """The step (dx, ds, dz) whose scaled change of s and z is `right`; returns the largest step length."""
+def _direction(blocks, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, F, work):
+    """The step (dx, ds, dz) whose scaled change of s and z is `right`; `F` and `work` are workspaces."""
     first, owner, row, coefficient, _, _, fixed = cones
-    F, a, b_ = H.copy(), work[:5], work[5:10]
+    F[:] = H
     for b in range(owner.size):
         head = first[b]
         m = first[b + 1] - head
-        W, rhs = w[head:], right[head:]
-        unscale(W, eta[b], m, gap[head:], a)
+        unscale(w, eta[b], head, m, gap, head, work, 0)
         for k in range(m):
-            a[k] = rhs[k] - a[k]
-        unscale(W, eta[b], m, a, b_)
+            work[k] = right[head + k] - work[k]
+        unscale(w, eta[b], head, m, work, 0, work, 5)
         for k in range(m):
-            F[row[head + k]] -= coefficient[head + k] * b_[k]
+            F[row[head + k]] -= coefficient[head + k] * work[5 + k]
     for i in range(F.size):
         if fixed[i]:
             F[i] = H[i]
     substitute(blocks, order, factors, closed, C, F, dx)
-    step = 1e30
     for b in range(owner.size):
         head, end = first[b], first[b + 1]
         m = end - head
         for k in range(head, end):
             ds[k] = coefficient[k] * dx[row[k]] + gap[k]
-        unscale(w[head:], eta[b], m, ds[head:], a)
+        unscale(w, eta[b], head, m, ds, head, work, 0)
         for k in range(m):
-            a[k] = right[head + k] - a[k]
-        unscale(w[head:], eta[b], m, a, dz[head:])
-    return step
+            work[k] = right[head + k] - work[k]
+        unscale(w, eta[b], head, m, work, 0, dz, head)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -201,32 +202,37 @@ def _longest(cones, s, ds, z, dz):
     for b in range(owner.size):
         head = first[b]
         m = first[b + 1] - head
-        far = min(far, FRACTION * room(s[head:], ds[head:], m), FRACTION * room(z[head:], dz[head:], m))
+        far = min(far, FRACTION * room(s, ds, head, m), FRACTION * room(z, dz, head, m))
     return far
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _complementarity(cones, w, eta, z, tau, ds, dz, right, work):
-    """What V dz + V⁻¹ ds must be for s ∘ z = τ e, with the correction for the products of ds and dz."""
+    """What V dz + V⁻¹ ds must be for s ∘ z = τ e, with the correction for the products of ds and dz.
+
+    The workspace holds the scaled point, what it must become, and the scaled ds and dz, five rows each.
+    """
     first, owner = cones[0], cones[1]
-    point, target, a, b_ = work[:5], work[5:10], work[10:15], work[15:20]
     for b in range(owner.size):
         head = first[b]
         m = first[b + 1] - head
-        scale(w[head:], eta[b], m, z[head:], point)
-        unscale(w[head:], eta[b], m, ds[head:], a)
-        scale(w[head:], eta[b], m, dz[head:], b_)
-        target[0] = tau
+        scale(w, eta[b], head, m, z, head, work, 0)
+        unscale(w, eta[b], head, m, ds, head, work, 10)
+        scale(w, eta[b], head, m, dz, head, work, 15)
+        work[5] = tau
         for k in range(m):
-            target[0] -= point[k] * point[k] + a[k] * b_[k]
+            work[5] -= work[k] * work[k] + work[10 + k] * work[15 + k]
         for k in range(1, m):
-            target[k] = -2.0 * point[0] * point[k] - a[0] * b_[k] - b_[0] * a[k]
-        divide(point, target, m, right[head:])
+            work[5 + k] = -2.0 * work[0] * work[k] - work[10] * work[15 + k] - work[15] * work[10 + k]
+        divide(work, 0, work, 5, m, right, head)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def follow_path(blocks, order, x, tol, kappa, cap, limit):
+def follow_path(blocks, order, x, tol, kappa, cap, limit, polish):
     """Follow the path from the middle of the cones; x receives the best impulses.
+
+    The residual falls with √τ where contacts touch without pressing, but the path shows early which contacts
+    are open, stick and slide: plain Newton steps from there reach the end at once.
 
     Args:
         blocks: The problem.
@@ -236,10 +242,11 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit):
         kappa: The τ at which half of Γ is on, relative to data of size 1; infinite for all of it at once.
         cap: Friction coefficients above it are taken as this: a contact that sticks with less friction
             sticks.
-        limit: Iterations at most.
+        limit: Iterations and Newton steps at most.
+        polish: Newton steps are tried below this residual, and again far below it; 0 for never.
 
     Returns:
-        The residual of x in the problem as it is, and the number of iterations.
+        The residual of x in the problem as it is, and the number of iterations and Newton steps.
     """
     n, size = x.size, norm(blocks.q)
     u, work = np.empty(n), np.zeros(max(WORKSPACE, 20))
@@ -256,7 +263,7 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit):
     y, s, z = x / back, np.empty(rows), np.zeros(rows)
     w, eta, right, gap = np.empty(rows), np.empty(owner.size), np.zeros(rows), np.empty(rows)
     ds, dz, dx, H = np.zeros(rows), np.zeros(rows), np.zeros(n), np.empty(n)
-    impulse = np.empty(n)
+    impulse, F = np.empty(n), np.empty(n)
     for b in range(owner.size):
         head = first[b]
         inside = 1.0
@@ -265,8 +272,9 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit):
             inside += abs(s[k]) if k > head else 0.0
         s[head] = max(s[head], inside)
         z[head] = 1.0
+    rho, newton_steps = newton_scale(blocks), 0
     least, since, done = math.inf, 0, 0
-    while done < limit and best > tol:
+    while done + newton_steps < limit and best > tol:
         velocity(inner, y, u)
         tau = 0.0
         for k in range(rows):
@@ -285,13 +293,13 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit):
         for b in range(owner.size):
             head = first[b]
             m = first[b + 1] - head
-            eta[b] = scaling(s[head:], z[head:], m, w[head:])
+            eta[b] = scaling(s, z, head, m, w)
             healthy = healthy and eta[b] > 0.0 and eta[b] < 1e300
             c = owner[b]
             i = inner.start[c]
             for k in range(m):
                 for j in range(m):
-                    value = inverse_square(w[head:], eta[b], k, j)
+                    value = inverse_square(w, eta[b], head, k, j)
                     B[c, row[head + k] - i, row[head + j] - i] += (
                         coefficient[head + k] * coefficient[head + j] * value
                     )
@@ -309,10 +317,10 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit):
         ds[:] = 0.0
         dz[:] = 0.0
         _complementarity(cones, w, eta, z, 0.0, ds, dz, right, work)
-        _direction(inner, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, work)
+        _direction(inner, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, F, work)
         centring = max(LEAST_CENTRING, (1.0 - _longest(cones, s, ds, z, dz)) ** 3)
         _complementarity(cones, w, eta, z, centring * tau, ds, dz, right, work)
-        _direction(inner, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, work)
+        _direction(inner, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, F, work)
         step = _longest(cones, s, ds, z, dz)
         done += 1
         if not np.isfinite(np.sum(dx)) or step < 1e-10:
@@ -327,4 +335,13 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit):
         if value < best:
             best = value
             x[:] = impulse
-    return best, done
+        if tol < value <= polish and done + newton_steps + POLISHING_STEPS <= limit:
+            polish = POLISH_AGAIN * value
+            value, taken = plain_newton(
+                blocks, order, rho, POLISHING_WEIGHT, 0, impulse, tol, POLISHING_STEPS, math.inf, 0
+            )
+            newton_steps += taken
+            if value < best:
+                best = value
+                x[:] = impulse
+    return best, done + newton_steps

@@ -67,7 +67,7 @@ def search(stages: Stages) -> bool:
             x = start.copy()
             _, taken = plain_newton(
                 stages.blocks, stages.order, variant.scale * stages.rho, variant.weight, variant.sweeps, x,
-                stages.tol, NEWTON_STEPS, np.inf,
+                stages.tol, NEWTON_STEPS, np.inf, 0,
             )  # fmt: skip
             stages.steps += taken
             if stages.offer(x):
@@ -86,7 +86,7 @@ def starts(stages: Stages) -> Iterator[Vector]:
 
     def path(of, kappa: float, cap: float) -> Vector:
         x = np.zeros(problem.size)
-        _, taken = follow_path(of, stages.order, x, stages.tol, kappa, cap, PATH_STEPS)
+        _, taken = follow_path(of, stages.order, x, stages.tol, kappa, cap, PATH_STEPS, 0.0)
         stages.steps += taken
         return x
 
