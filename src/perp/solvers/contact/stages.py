@@ -310,7 +310,13 @@ class Stages:
                     return True
                 if not self.control.best < before:
                     self.best = kept
-        return False
+        return self._rest()
+
+    def _rest(self) -> bool:
+        """The best point with contacts of huge friction exactly at rest. Returns whether to stop."""
+        from perp.solvers.contact.huge_friction import rest
+
+        return any(self.offer(z / self.blocks.scale) for z in rest(self.problem, self.blocks.scale * self.best))
 
     def _relaxation(self) -> Vector:
         """The answer of the convex relaxation, or how near the proximal Newton stage comes to it."""
