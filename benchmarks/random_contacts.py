@@ -2,8 +2,8 @@
 
     python benchmarks/random_contacts.py [COUNT] [FIRST] [--out FILE.csv] [--only FILE.csv]
 
-Writes one line per problem to FILE.csv and goes on where an earlier run stopped; `--only` takes the numbers of
-the problems from a file of an earlier run, those that were not solved. "False" counts answers called solved
+Writes one line per problem to FILE.csv and goes on where an earlier run stopped; `--only` takes the numbers
+of the problems that were not solved from the file of an earlier run. "False" counts answers called solved
 whose residual in long double, by other code, is above three times the tolerance.
 """
 
@@ -76,8 +76,9 @@ def report(rows: list[dict[str, str]]) -> None:
     solved = [row for row in rows if row["status"] == "SOLVED"]
     false = [row["seed"] for row in solved if not float(row["second"]) <= 3 * TOLERANCE]
     seconds = [float(row["seconds"]) for row in rows]
+    share = 100 * len(solved) / max(1, len(rows))
     print(
-        f"{len(rows)} problems: {100 * len(solved) / max(1, len(rows)):.2f} % solved, {len(false)} false {false}, "
+        f"{len(rows)} problems: {share:.2f} % solved, {len(false)} false {false}, "
         f"{sum(seconds):.0f} s of CPU, the longest {max(seconds, default=0):.1f} s"
     )
     missed = [f"{row['seed']} ({row['residual']})" for row in rows if row["status"] != "SOLVED"]

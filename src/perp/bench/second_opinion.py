@@ -98,26 +98,24 @@ def _natural(
 
 def _nearest_discs(y: np.ndarray, discs: tuple[tuple[Any, slice], ...]) -> np.ndarray:
     """Nearest point with ‖y_i‖ ≤ μ_i y_N for every disc i, from the piecewise linear equation of its y_N."""
-    lengths = [_length(y[rows]) for _, rows in discs]
+    pairs = [(mu, _length(y[rows])) for mu, rows in discs]
 
     def excess(t: Any) -> Any:
-        return t - y[0] - sum(mu * max(r - mu * t, Long(0)) for (mu, _), r in zip(discs, lengths, strict=True))
+        return t - y[0] - sum(mu * max(r - mu * t, Long(0)) for mu, r in pairs)
 
     if excess(Long(0)) >= 0:
         return np.zeros_like(y)
     # between two neighbouring kinks the equation is linear
-    kinks = sorted(r / mu for (mu, _), r in zip(discs, lengths, strict=True) if mu > 0)
     low = Long(0)
-    for kink in kinks:
+    for kink in sorted(r / mu for mu, r in pairs if mu > 0):
         if excess(kink) >= 0:
             break
         low = kink
-    active = [(mu, r) for (mu, _), r in zip(discs, lengths, strict=True) if mu == 0 or r > mu * low * (1 + 1e-15)]
-    active = [(mu, r) for mu, r in active if mu > 0]
+    active = [(mu, r) for mu, r in pairs if mu > 0 and r / mu > low]
     t = (y[0] + sum(mu * r for mu, r in active)) / (1 + sum(mu * mu for mu, _ in active))
     out = y.copy()
     out[0] = t
-    for (mu, rows), r in zip(discs, lengths, strict=True):
+    for (mu, r), (_, rows) in zip(pairs, discs, strict=True):
         if r > mu * t:
             out[rows] *= mu * t / r
     return out
@@ -126,8 +124,8 @@ def _nearest_discs(y: np.ndarray, discs: tuple[tuple[Any, slice], ...]) -> np.nd
 def _nearest_elliptic(mu1: Any, mu2: Any, y: np.ndarray) -> np.ndarray:
     """Nearest point with ‖(y_1/μ_1, y_2/μ_2)‖ ≤ y_N.
 
-    On the surface it is y_i μ_i² / (μ_i² + ν), y_N / (1 − ν) with a multiplier ν > 0 that is bisected on a
-    logarithmic scale on its side of 1.
+    On the surface it is y_i μ_i² / (μ_i² + ν), y_N / (1 − ν) with a multiplier ν > 0 that is bisected, or
+    1 / ν where it is above 1.
     """
     mu = np.array([mu1, mu2], dtype=Long)
     tangent = np.where(mu > 0, y[1:], Long(0))
@@ -145,8 +143,7 @@ def _nearest_elliptic(mu1: Any, mu2: Any, y: np.ndarray) -> np.ndarray:
         if outward:
             value = (1 - t) * _length(mu * tangent / (mu * mu + t)) - y[0]
         else:
-            value = -((1 - t) * _length(mu * tangent / (t * mu * mu + 1)) + y[0])
-            value = -value
+            value = (1 - t) * _length(mu * tangent / (t * mu * mu + 1)) + y[0]
         if value > 0:
             low = t
         else:

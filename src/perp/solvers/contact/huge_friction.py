@@ -53,16 +53,20 @@ def rest(problem: ContactProblem, impulse: Vector) -> Iterator[Vector]:
         return
     z = impulse.copy()
     u = judge(problem, z)[1]
-    rows = rows[np.abs((u * problem.row_scale)[rows]) <= AT_REST * np.linalg.norm(problem.q * problem.row_scale)]
-    size = np.abs(z) / problem.row_scale * np.repeat(problem.column_scale, problem.sets.dimension)
-    if not rows.size or not size.any():
+    unit = problem.row_scale
+    rows = rows[np.abs(unit * u)[rows] <= AT_REST * np.linalg.norm(unit * problem.q)]
+    size = np.abs(z) / unit * np.repeat(problem.column_scale, problem.sets.dimension)
+    if not size.any():
         return
     # velocities per change of an impulse, which is weighted by how fine its last place is
-    fine = 1.0 / np.maximum(size, FINEST * size.max())
+    fine = unit / np.maximum(size, FINEST * size.max())
     W = problem.W[rows]
-    A = (W.toarray() if is_sparse(W) else W) * (fine * problem.row_scale)
-    unit = 1.0 / np.linalg.norm(A, axis=1)
+    A = (W.toarray() if is_sparse(W) else W) * fine
+    length = np.linalg.norm(A, axis=1)
+    rows, A, length = rows[length > 0.0], A[length > 0.0], length[length > 0.0]
+    if not rows.size or not np.isfinite(A).all():
+        return
     for _ in range(CHANGES):
-        z += fine * problem.row_scale * np.linalg.lstsq(unit[:, None] * A, -unit * u[rows], rcond=1e-12)[0]
+        z += fine * np.linalg.lstsq(A / length[:, None], -u[rows] / length, rcond=1e-12)[0]
         yield z
         u = judge(problem, z)[1]

@@ -1,7 +1,7 @@
 """Other starts for contact problems on which the first stages stall.
 
-In order: the central path of the relaxation, which ends in the middle of the solutions of bodies at rest; the
-central path of the exact problem, with Γ turned on early or late, and with huge friction coefficients taken
+In order: the central path of the relaxation, which ends in the middle of the solutions of bodies at rest; a
+sequence of such paths with the shift Γ of the last answer; the central path of the exact problem, with Γ turned on early or late, and with huge friction coefficients taken
 as moderate ones, since a contact that sticks with less friction sticks; Lemke's answer for friction pyramids
 of eight sides; and points at random, the same ones every time. From each, plain Newton steps are taken in
 several variants, then proximal ones. All of it is compiled and costs milliseconds for tens of contacts.
@@ -59,15 +59,13 @@ VARIANTS = (
 
 def search(stages: Stages) -> bool:
     """Newton steps from one start after the other until the problem is solved. Returns whether to stop."""
-    tries = 0
-    for start in starts(stages):
+    for number, start in enumerate(starts(stages)):
         stages.starts += 1
         if _newton_from(stages, start, VARIANTS) or stages.approach(start):
             return True
         if stages.exhausted():
             return False
-        tries += 1
-        if tries == 1 and not stages.problem.relaxed and stages.problem.size <= SMALL and _shift(stages):
+        if number == 0 and not stages.problem.relaxed and stages.problem.size <= SMALL and _shift(stages):
             return True
     return False
 

@@ -193,8 +193,11 @@ class Stages:
         self.starts += 1
         if self._proximal(STARTS[0], self.swept.copy()) or self.refine():
             return True
+        from perp.solvers.contact.mode_enumeration import mode_points
         from perp.solvers.contact.restarts import search
 
+        if any(self.offer(z / self.blocks.scale) for z in mode_points(self.problem)):
+            return True
         if self.exhausted() or self.control.out_of_time():
             return False
         return search(self) or self._restart() or (self.problem.relaxed and self._descend())
@@ -316,7 +319,8 @@ class Stages:
         """The best point with contacts of huge friction exactly at rest. Returns whether to stop."""
         from perp.solvers.contact.huge_friction import rest
 
-        return any(self.offer(z / self.blocks.scale) for z in rest(self.problem, self.blocks.scale * self.best))
+        scale = self.blocks.scale
+        return any(self.offer(z / scale) for z in rest(self.problem, scale * self.best))
 
     def _relaxation(self) -> Vector:
         """The answer of the convex relaxation, or how near the proximal Newton stage comes to it."""
