@@ -58,7 +58,20 @@ def contact_jacobian(body, point, frame, rows, first, x, bodies, jacobian):
 
 
 @njit(cache=True)
-def gaps(body, point, frame, gap, roundness, x, u, h, out):
+def carried_points(point, frame, gap, roundness, out):
+    """The two points of each contact whose distance along the normal is the gap, shape (contacts, 2, 3).
+
+    From midway half the gap, then the radius, into the body: a round surface is carried by its centre.
+    """
+    for c in range(gap.size):
+        for side in range(2):
+            inward = (0.5 * gap[c] + roundness[c, side]) * (-1.0 if side == 0 else 1.0)
+            for k in range(3):
+                out[c, side, k] = point[c, k] + inward * frame[c, 0, k]
+
+
+@njit(cache=True)
+def gaps(body, carried, frame, gap, x, u, h, out):
     """Gap of every contact after moving with the velocities u for h."""
     for c in range(gap.size):
         total = gap[c]
@@ -67,12 +80,8 @@ def gaps(body, point, frame, gap, roundness, x, u, h, out):
             b = body[c, side]
             if b < 0:
                 continue
-            sign = -1.0 if side == 0 else 1.0
-            # from midway to the carried point: half the gap, then the radius, into the body
-            inward = sign * (0.5 * gap[c] + roundness[c, side])
-            sx = point[c, 0] + inward * nx - x[b, 0]
-            sy = point[c, 1] + inward * ny - x[b, 1]
-            sz = point[c, 2] + inward * nz - x[b, 2]
+            sign, p = -1.0 if side == 0 else 1.0, carried[c, side]
+            sx, sy, sz = p[0] - x[b, 0], p[1] - x[b, 1], p[2] - x[b, 2]
             tx, ty, tz = turn(h * u[b, 3], h * u[b, 4], h * u[b, 5], sx, sy, sz)
             total += sign * (
                 nx * (h * u[b, 0] + tx - sx) + ny * (h * u[b, 1] + ty - sy) + nz * (h * u[b, 2] + tz - sz)
@@ -81,19 +90,16 @@ def gaps(body, point, frame, gap, roundness, x, u, h, out):
 
 
 @njit(cache=True)
-def normal_rows(body, point, frame, gap, roundness, first, x, u, h, jacobian):
+def normal_rows(body, carried, frame, first, x, u, h, jacobian):
     """Normal rows of all contacts with the arms of the carried points after the step: d gap / h d(turn)."""
-    for c in range(gap.size):
+    for c in range(first.size):
         nx, ny, nz = frame[c, 0, 0], frame[c, 0, 1], frame[c, 0, 2]
         for side in range(2):
             b = body[c, side]
             if b < 0:
                 continue
-            sign = -1.0 if side == 0 else 1.0
-            inward = sign * (0.5 * gap[c] + roundness[c, side])
-            sx = point[c, 0] + inward * nx - x[b, 0]
-            sy = point[c, 1] + inward * ny - x[b, 1]
-            sz = point[c, 2] + inward * nz - x[b, 2]
+            sign, p = -1.0 if side == 0 else 1.0, carried[c, side]
+            sx, sy, sz = p[0] - x[b, 0], p[1] - x[b, 1], p[2] - x[b, 2]
             tx, ty, tz = turn(h * u[b, 3], h * u[b, 4], h * u[b, 5], sx, sy, sz)
             # the child of a contact row is its second body
             at = 6 * (1 - side)

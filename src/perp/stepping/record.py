@@ -49,6 +49,7 @@ class StepRecord:
         kinetic_energy, potential_energy: At the end [J].
         linear_momentum, angular_momentum: At the end, shape (3,).
         contacts: The contacts of the step.
+        late_contacts: How many of them, the last ones, were found at its end only.
         contact_impulse: In the contact frames, shape (rows of contacts,) [N s].
         contact_first: First of those rows for each contact.
         sticking: −1 open, 0 slipping, 1 sticking, per contact.
@@ -77,6 +78,7 @@ class StepRecord:
     linear_momentum: np.ndarray = field(default_factory=lambda: np.zeros(3))
     angular_momentum: np.ndarray = field(default_factory=lambda: np.zeros(3))
     contacts: Contacts = field(default_factory=Contacts.none)
+    late_contacts: int = 0
     contact_impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))
     contact_first: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     sticking: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))

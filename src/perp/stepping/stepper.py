@@ -20,6 +20,7 @@ from perp.stepping.contact_rows import sliding
 from perp.stepping.evaluation import end_of_step
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
+from perp.stepping.late_contacts import late_contacts
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
@@ -34,13 +35,16 @@ from perp.stepping.warm_start import Memory
 _NO_SLIP = 1e-6
 # In generalised coordinates and closed loops: the last step's impulses need a Newton step or two, or wander.
 _FIRST_NEWTON_STEPS = 12
+# Contacts that appear at the end of a step change where it ends: so often they are looked for again.
+_LATE_ROUNDS = 5
 _NEWTON, _SEQUENCE, _BODY = Route.NEWTON.value, Route.SEQUENCE.value, Route.BODY.value
 
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A route that missed the tolerance."""
+    """What a route made of a step."""
 
+    system: StepSystem
     route: str
     outcome: Outcome
     blocks: Blocks
@@ -135,19 +139,18 @@ class Stepper:
         return self._step(state, h, wrench, self.settings.largest_division)
 
     def _step(self, state: State, h: float, wrench: np.ndarray, division: int) -> tuple[State, StepRecord]:
-        attempts: list[_Attempt] = []
         system, times = self._prepare(state, h, wrench)
-        start = self._memory.recall(system)
-        for route, limit in self._all_routes(system):
-            began = perf_counter()
-            outcome = self._solve(system, start, route, limit)
-            times["solve"] = times.get("solve", 0.0) + perf_counter() - began
-            blocks = measure(system, outcome)
+        answer, attempts = self._by_routes(system, self._memory.recall(system), times)
+        if answer is not None:
+            self._memory.separated(done=system.settings is self.settings)
+            found = system.contacts.count
+            answer, attempts = self._with_late_contacts(answer, attempts, times)
             tried = tuple(attempt.message for attempt in attempts)
-            if np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance):
-                self._memory.separated(done=system.settings is self.settings)
-                return self._finish(system, outcome, blocks, route, tried, times)
-            attempts.append(_Attempt(route, outcome, blocks))
+            after, record = self._finish(
+                answer.system, answer.outcome, answer.blocks, answer.route, tried, times
+            )
+            record.late_contacts = record.contacts.count - found
+            return after, record
         tried = tuple(attempt.message for attempt in attempts)
         reasons = "; ".join(tried)
         best = min(attempts, key=lambda attempt: attempt.blocks.worst)
@@ -168,6 +171,46 @@ class Stepper:
             return after, record
         record = self._record(system, best.outcome, best.blocks, best.route, tried, times)
         raise StepFailed(f"the step at t = {state.time:g} s did not meet its tolerance: {reasons}", record)
+
+    def _by_routes(
+        self, system: StepSystem, start: np.ndarray, times: dict[str, float]
+    ) -> tuple[_Attempt | None, list[_Attempt]]:
+        """The first route's answer that meets the tolerance, from the impulses `start`, and those before."""
+        attempts: list[_Attempt] = []
+        for route, limit in self._all_routes(system):
+            began = perf_counter()
+            outcome = self._solve(system, start, route, limit)
+            times["solve"] = times.get("solve", 0.0) + perf_counter() - began
+            blocks = measure(system, outcome)
+            attempt = _Attempt(system, route, outcome, blocks)
+            if np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance):
+                return attempt, attempts
+            attempts.append(attempt)
+        return None, attempts
+
+    def _with_late_contacts(
+        self, answer: _Attempt, attempts: list[_Attempt], times: dict[str, float]
+    ) -> tuple[_Attempt, list[_Attempt]]:
+        """The answer that also meets contacts which appear at its end, solved again from where it is."""
+        if self.settings.level is Level.VELOCITY or not isinstance(answer.system, StepSystem):
+            return answer, attempts
+        for _ in range(_LATE_ROUNDS):
+            began = perf_counter()
+            late = late_contacts(self.finder, answer.system, answer.outcome.velocity)
+            times["collision"] += perf_counter() - began
+            if late is None:
+                break
+            system = answer.system.with_contacts(*late)
+            start = np.zeros(system.rows)
+            start[: answer.outcome.impulse.size] = answer.outcome.impulse
+            better, failed = self._by_routes(system, start, times)
+            attempts += failed
+            if better is None:
+                break
+            better.outcome.iterations += answer.outcome.iterations
+            better.outcome.solver_iterations += answer.outcome.solver_iterations
+            answer = better
+        return answer, attempts
 
     def _halves(
         self, state: State, h: float, wrench: np.ndarray, division: int, tried: tuple[str, ...]
