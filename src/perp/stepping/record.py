@@ -44,7 +44,8 @@ class StepRecord:
         friction_residual: Largest violation of the friction law, as a velocity [m/s].
         momentum_residual: Largest ‖M (u⁺ − ũ) − Jᵀλ‖, as a velocity [m/s].
         residual: The worst of those over its scale: the tolerance is met up to `settings.tolerance`.
-        penetration: Largest overlap at the end, as the carried points see it [m].
+        penetration: Largest overlap at the end, as the rows see it and, of bodies that moved, as the
+            collision detector does [m].
         joint_error: Largest bilateral joint error at the end [m or rad].
         kinetic_energy, potential_energy: At the end [J].
         linear_momentum, angular_momentum: At the end, shape (3,).

@@ -20,7 +20,7 @@ from perp.stepping.contact_rows import sliding
 from perp.stepping.evaluation import end_of_step
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
-from perp.stepping.late_contacts import late_contacts
+from perp.stepping.late_contacts import gained, late_contacts
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
@@ -35,8 +35,8 @@ from perp.stepping.warm_start import Memory
 _NO_SLIP = 1e-6
 # In generalised coordinates and closed loops: the last step's impulses need a Newton step or two, or wander.
 _FIRST_NEWTON_STEPS = 12
-# Contacts that appear at the end of a step change where it ends: so often they are looked for again.
-_LATE_ROUNDS = 5
+# A step is solved so often at most, for contacts that appear at its end and for what its bodies turn.
+_LOOKS = 8
 _NEWTON, _SEQUENCE, _BODY = Route.NEWTON.value, Route.SEQUENCE.value, Route.BODY.value
 
 
@@ -144,12 +144,13 @@ class Stepper:
         if answer is not None:
             self._memory.separated(done=system.settings is self.settings)
             found = system.contacts.count
-            answer, attempts = self._with_late_contacts(answer, attempts, times)
+            answer, attempts, overlap = self._second_look(answer, attempts, times)
             tried = tuple(attempt.message for attempt in attempts)
             after, record = self._finish(
                 answer.system, answer.outcome, answer.blocks, answer.route, tried, times
             )
             record.late_contacts = record.contacts.count - found
+            record.penetration = max(record.penetration, overlap)
             return after, record
         tried = tuple(attempt.message for attempt in attempts)
         reasons = "; ".join(tried)
@@ -188,19 +189,25 @@ class Stepper:
             attempts.append(attempt)
         return None, attempts
 
-    def _with_late_contacts(
+    def _second_look(
         self, answer: _Attempt, attempts: list[_Attempt], times: dict[str, float]
-    ) -> tuple[_Attempt, list[_Attempt]]:
-        """The answer that also meets contacts which appear at its end, solved again from where it is."""
+    ) -> tuple[_Attempt, list[_Attempt], float]:
+        """The answer solved again where contacts appear at its end, or feed what turns far.
+
+        Returns:
+            The answer, routes that missed the tolerance, and the overlap at the end [m].
+        """
+        overlap = 0.0
         if self.settings.level is Level.VELOCITY or not isinstance(answer.system, StepSystem):
-            return answer, attempts
-        for _ in range(_LATE_ROUNDS):
+            return answer, attempts, overlap
+        for k in range(_LOOKS):
             began = perf_counter()
-            late = late_contacts(self.finder, answer.system, answer.outcome.velocity)
+            system, u = answer.system, answer.outcome.velocity
+            overlap, late = late_contacts(self.finder, system, u)
             times["collision"] += perf_counter() - began
-            if late is None:
+            if k + 1 == _LOOKS or (late is None and not gained(system, answer.outcome.impulse, u)):
                 break
-            system = answer.system.with_contacts(*late)
+            system = system.again(u, late)
             start = np.zeros(system.rows)
             start[: answer.outcome.impulse.size] = answer.outcome.impulse
             better, failed = self._by_routes(system, start, times)
@@ -210,7 +217,7 @@ class Stepper:
             better.outcome.iterations += answer.outcome.iterations
             better.outcome.solver_iterations += answer.outcome.solver_iterations
             answer = better
-        return answer, attempts
+        return answer, attempts, overlap
 
     def _halves(
         self, state: State, h: float, wrench: np.ndarray, division: int, tried: tuple[str, ...]

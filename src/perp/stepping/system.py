@@ -24,7 +24,7 @@ from perp.problems import ContactProblem, Sets
 from perp.problems.validation import freeze
 from perp.scenes import Model
 from perp.stepping.assembly import assemble
-from perp.stepping.contact_rows import carried_points, gaps, normal_rows
+from perp.stepping.contact_rows import carried_points, gaps, mean_points, normal_rows
 from perp.stepping.evaluation import Frame, bias_at
 from perp.stepping.laws import joint_terms
 from perp.stepping.rotors import RotorRates, with_rotors
@@ -94,18 +94,21 @@ class StepSystem:
         body_impulse(links, self._joint_jacobian[m:], self.table.parameters[m:, TARGET].copy(), out)
         return wrench + out
 
-    def add_contacts(self, contacts: Contacts, carried: np.ndarray | None = None) -> None:
-        """Complete the rows with contacts, of the step's start unless their carried points are given."""
-        self.contacts = contacts
-        if carried is None:
-            carried = np.empty((contacts.count, 2, 3))
-            carried_points(contacts.point, contacts.frame, contacts.gap, contacts.roundness, carried)
-        self.carried = carried
+    def add_contacts(self, contacts: Contacts) -> None:
+        """Complete the rows with the contacts of the step's start."""
+        carried, at = np.empty((contacts.count, 2, 3)), np.empty((contacts.count, 2, 3))
+        carried_points(contacts.point, contacts.frame, contacts.gap, contacts.roundness, carried)
+        at[:] = contacts.point[:, None]
+        self._add(contacts, carried, at)
+        self.before_turning = at
+
+    def _add(self, contacts: Contacts, carried: np.ndarray, at: np.ndarray) -> None:
+        self.contacts, self.carried, self.at = contacts, carried, at
         table = self.table
         self.arrays = rows = assemble(
             self.joint_rows, table.law, self.parameters, self.joint_value, self.h, table.links,
-            self._joint_jacobian, contacts.body, contacts.point, contacts.frame, contacts.rows,
-            contacts.friction, self.state.position, self.inverse, self.state.velocity, self.predicted,
+            self._joint_jacobian, contacts.body, at, contacts.frame, contacts.rows, contacts.friction,
+            self.state.position, self.inverse, self.state.velocity, self.predicted,
         )  # fmt: skip
         self.start, self.first = rows.start, rows.first
         self.bodies, self.jacobian, self.weighed = rows.bodies, rows.jacobian, rows.weighed
@@ -117,12 +120,24 @@ class StepSystem:
         )  # fmt: skip
         self._frame: Frame | None = None
 
-    def with_contacts(self, contacts: Contacts, carried: np.ndarray) -> StepSystem:
-        """The same step with more contacts after those it has."""
+    def again(self, u: np.ndarray, late: tuple[Contacts, np.ndarray, np.ndarray] | None) -> StepSystem:
+        """The same step after velocities u came out of it.
+
+        Args:
+            u: Their turning tells where the impulses act on average.
+            late: Contacts after those it has, with carried points and points of action at the start.
+        """
         other = copy(self)
         for name in ("sets", "scale", "delassus", "_neighbours"):
             other.__dict__.pop(name, None)
-        other.add_contacts(self.contacts.joined(contacts), np.concatenate([self.carried, carried]))
+        contacts, carried, at = self.contacts, self.carried, self.before_turning
+        if late is not None:
+            contacts = contacts.joined(late[0])
+            carried, at = np.concatenate([carried, late[1]]), np.concatenate([at, late[2]])
+        mean = np.empty_like(at)
+        mean_points(contacts.body, carried, at, self.state.position, u, self.h, mean)
+        other._add(contacts, carried, mean)
+        other.before_turning = at
         return other
 
     @property
@@ -141,6 +156,13 @@ class StepSystem:
             contacts.body, self.carried, contacts.frame, contacts.gap, contacts.restitution,
             np.maximum(contacts.accuracy, settings.tolerance * self.length_scale),
         )  # fmt: skip
+
+    @property
+    def kinetic_energy(self) -> float:
+        """Of the velocities without constraints [J]."""
+        return 0.5 * float(
+            np.einsum("ni,nij,nj", self.predicted, self.mass.reshape(-1, 6, 6), self.predicted)
+        )
 
     @property
     def overlaps(self) -> bool:
