@@ -164,6 +164,7 @@ def describe(simulation: Simulation) -> dict[str, Any]:
         "motor_names": list(simulation.stepper.motor_names),
         "step": simulation.step_size,
         "coordinates": str(simulation.coordinates),
+        "home": simulation.home,
         "settings": json.loads(json.dumps(asdict(simulation.stepper.settings), default=str)),
         "report": [list(line) for line in model.report.ignored],
         "versions": versions(),
