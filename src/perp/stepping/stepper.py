@@ -28,6 +28,7 @@ from perp.stepping.rotors import RotorRates, rotor_rates, stored_energy
 from perp.stepping.scales import reach
 from perp.stepping.settings import Level, Route, StepSettings
 from perp.stepping.system import StepSystem
+from perp.stepping.turning_normals import turned_normals
 from perp.stepping.velocity_level import solve_velocity_level
 from perp.stepping.warm_start import Memory
 
@@ -36,7 +37,7 @@ _NO_SLIP = 1e-6
 # In generalised coordinates and closed loops: the last step's impulses need a Newton step or two, or wander.
 _FIRST_NEWTON_STEPS = 12
 # A step is solved so often at most, for contacts that appear at its end and for what its bodies turn.
-_LOOKS = 8
+_LOOKS = 12
 _NEWTON, _SEQUENCE, _BODY = Route.NEWTON.value, Route.SEQUENCE.value, Route.BODY.value
 
 
@@ -204,15 +205,24 @@ class Stepper:
         if self.settings.level is Level.VELOCITY or not isinstance(answer.system, StepSystem):
             return answer, attempts, overlap
         for k in range(_LOOKS):
+            system, impulse, u = answer.system, answer.outcome.impulse, answer.outcome.velocity
             began = perf_counter()
-            system, u = answer.system, answer.outcome.velocity
+            contacts, carried, at = system.contacts, system.carried, system.before_turning
+            turned = turned_normals(self.finder, system, impulse, u)
             overlap, late = late_contacts(self.finder, system, u)
             times["collision"] += perf_counter() - began
-            if k + 1 == _LOOKS or (late is None and not gained(system, answer.outcome.impulse, u)):
+            if turned is not None:
+                contacts, at = turned
+            elif late is not None:
+                contacts = contacts.joined(late[0])
+                carried, at = np.concatenate([carried, late[1]]), np.concatenate([at, late[2]])
+            elif not gained(system, impulse, u):
                 break
-            system = system.again(u, late)
+            if k + 1 == _LOOKS:
+                break
+            system = system.again(u, contacts, carried, at)
             start = np.zeros(system.rows)
-            start[: answer.outcome.impulse.size] = answer.outcome.impulse
+            start[: impulse.size] = impulse
             better, failed = self._by_routes(system, start, times)
             attempts += failed
             if better is None:

@@ -51,6 +51,8 @@ class StepSystem:
         spin: Angular momentum after the torques of the step, shape (n, 3).
         joint_rows: Number of joint rows; contact rows follow them.
         first: First row of each contact.
+        found: The contacts of the step's start.
+        before_turning: Where the impulses act at the start, shape (contacts, 2, 3).
         carried: The points of each contact that its bodies carry, at the start, shape (contacts, 2, 3).
         bodies, jacobian: Rows in the layout of `row_products`.
         start: Row offsets of the constraints, shape (constraints + 1,).
@@ -100,7 +102,7 @@ class StepSystem:
         carried_points(contacts.point, contacts.frame, contacts.gap, contacts.roundness, carried)
         at[:] = contacts.point[:, None]
         self._add(contacts, carried, at)
-        self.before_turning = at
+        self.found, self.before_turning = contacts, at
 
     def _add(self, contacts: Contacts, carried: np.ndarray, at: np.ndarray) -> None:
         self.contacts, self.carried, self.at = contacts, carried, at
@@ -120,20 +122,18 @@ class StepSystem:
         )  # fmt: skip
         self._frame: Frame | None = None
 
-    def again(self, u: np.ndarray, late: tuple[Contacts, np.ndarray, np.ndarray] | None) -> StepSystem:
+    def again(self, u: np.ndarray, contacts: Contacts, carried: np.ndarray, at: np.ndarray) -> StepSystem:
         """The same step after velocities u came out of it.
 
         Args:
             u: Their turning tells where the impulses act on average.
-            late: Contacts after those it has, with carried points and points of action at the start.
+            contacts: Those it has and more, perhaps with other normals.
+            carried: Points of the contacts that their bodies carry, at the start.
+            at: Where impulses act at the start, shape (contacts, 2, 3).
         """
         other = copy(self)
         for name in ("sets", "scale", "delassus", "_neighbours"):
             other.__dict__.pop(name, None)
-        contacts, carried, at = self.contacts, self.carried, self.before_turning
-        if late is not None:
-            contacts = contacts.joined(late[0])
-            carried, at = np.concatenate([carried, late[1]]), np.concatenate([at, late[2]])
         mean = np.empty_like(at)
         mean_points(contacts.body, carried, at, self.state.position, u, self.h, mean)
         other._add(contacts, carried, mean)
