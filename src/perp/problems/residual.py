@@ -120,6 +120,8 @@ def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
         return np.inf, w
     if isinstance(problem, LCP | BoxedLCP):
         _improve(problem, z, w)
+    elif isinstance(problem, ContactProblem):
+        w = _improved(problem, z, w)
     value = relative_norm(natural_map(problem, z, w), data_size(problem))
     return (value, w) if np.isfinite(value) else (np.inf, w)
 
@@ -133,6 +135,16 @@ def _improve(problem: LCP | BoxedLCP, z: Vector, w: Vector) -> None:
         improve_sparse(M.data, M.indices, M.indptr, problem.q, freeze(z), problem.column_scale, size, w)
     else:
         improve_dense(M, problem.q, freeze(z), problem.column_scale, size, w)
+
+
+def _improved(problem: ContactProblem, impulse: Vector, u: Vector) -> Vector:
+    """Velocities of a problem in dynamics form, again where their round-off is not small beside q."""
+    from perp.problems.accurate_dynamics import accurate_velocity, round_off_shows
+
+    if problem.dynamics is None or not round_off_shows(problem, impulse):
+        return u
+    better = accurate_velocity(problem.dynamics, impulse)
+    return better if np.isfinite(better).all() else u
 
 
 def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vector]:
