@@ -28,7 +28,8 @@ def _surface_speed(u, b, radius):
 
 
 @njit(cache=True)
-def _reach(bound, before, predicted, h, out):
+def travel(bound, before, predicted, h, out):
+    """See `reach`."""
     for b in range(bound.size):
         speed, later = _surface_speed(before, b, bound[b]), _surface_speed(predicted, b, bound[b])
         if not later <= speed:
@@ -46,7 +47,7 @@ def reach(bound: np.ndarray, before: np.ndarray, predicted: np.ndarray, h: float
         h: Step [s].
     """
     out = np.empty(bound.size)
-    _reach(bound, before, predicted, h, out)
+    travel(bound, before, predicted, h, out)
     return out
 
 
