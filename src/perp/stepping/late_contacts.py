@@ -15,7 +15,7 @@ from perp.collision import ContactFinder, Contacts
 from perp.dynamics.motion import rotation_matrices
 from perp.stepping.body_newton import find_islands
 from perp.stepping.contact_rows import carried_points
-from perp.stepping.scales import travel
+from perp.stepping.scales import relative_travel
 from perp.stepping.system import StepSystem
 
 # Overlap of this share of a body's size is none: an atom's layers, and far below what a picture shows.
@@ -72,7 +72,7 @@ def late_contacts(
         The deepest overlap at the end [m], and None, or the contacts as rows of the step with their carried
         points and points of action at its start.
     """
-    if travel(finder.bound, u, system.h) <= OVERLAP:
+    if relative_travel(finder.bound, u, system.h) <= OVERLAP:
         return 0.0, None
     state, model = system.state, system.model
     x, quat = system.pose_after(u)

@@ -52,7 +52,7 @@ def reach(bound: np.ndarray, before: np.ndarray, predicted: np.ndarray, h: float
 
 
 @njit(cache=True)
-def travel(bound, u, h):
+def relative_travel(bound, u, h):
     """How far a body's surface moves in a step at most, over the body's radius."""
     most = 0.0
     for b in range(bound.size):
