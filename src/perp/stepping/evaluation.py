@@ -26,7 +26,7 @@ class Frame(NamedTuple):
         recovery, rest_speed: See `contact_terms`.
         position, quaternion, predicted: Of the bodies at the start, and ũ.
         links, geometry, law, parameters, value: The joint rows, and their values at the start.
-        body, point, normal, gap, roundness, restitution, accuracy: Of the contacts; `normal` has the frames.
+        body, carried, normal, gap, restitution, accuracy: Of the contacts; `normal` has the frames.
     """
 
     h: float
@@ -43,10 +43,9 @@ class Frame(NamedTuple):
     parameters: np.ndarray
     value: np.ndarray
     body: np.ndarray
-    point: np.ndarray
+    carried: np.ndarray
     normal: np.ndarray
     gap: np.ndarray
-    roundness: np.ndarray
     restitution: np.ndarray
     accuracy: np.ndarray
 
@@ -90,7 +89,7 @@ def bias_at(frame, rows, u, moving, bias):
             _joints_after(frame, u, value, jacobian)
             for i in range(m):
                 joint[i] = value[i] - h * moving[i]
-        gaps(frame.body, frame.point, frame.normal, frame.gap, frame.roundness, frame.position, u, h, gap)
+        gaps(frame.body, frame.carried, frame.normal, frame.gap, frame.position, u, h, gap)
         for c in range(contacts):
             gap[c] -= h * moving[rows.first[c]]
     if m:
@@ -132,10 +131,7 @@ def end_jacobian(frame, rows, u, left):
             if frame.law[i] != DRIVE:
                 left[i] = jacobian[i]
                 turn_rows(rows.bodies[i : i + 1], left[i : i + 1], u, frame.h)
-    normal_rows(
-        frame.body, frame.point, frame.normal, frame.gap, frame.roundness, rows.first, frame.position, u,
-        frame.h, left,
-    )  # fmt: skip
+    normal_rows(frame.body, frame.carried, frame.normal, rows.first, frame.position, u, frame.h, left)
     for c in range(rows.first.size):
         i = rows.first[c]
         turn_rows(rows.bodies[i : i + 1], left[i : i + 1], u, frame.h)

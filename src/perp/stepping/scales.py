@@ -52,6 +52,16 @@ def reach(bound: np.ndarray, before: np.ndarray, predicted: np.ndarray, h: float
 
 
 @njit(cache=True)
+def relative_travel(bound, u, h):
+    """How far a body's surface moves in a step at most, over the body's radius."""
+    most = 0.0
+    for b in range(bound.size):
+        if bound[b] > 0.0:
+            most = max(most, h * _surface_speed(u, b, bound[b]) / bound[b])
+    return most
+
+
+@njit(cache=True)
 def _larger(x, y):
     """The larger one, or NaN."""
     return y if x <= y or y != y else x
