@@ -151,14 +151,14 @@ def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vec
     """The same in one compiled call: small contact problems are solved in microseconds."""
     from perp.problems.set_kernels import judge_dense, judge_sparse
 
-    W, sets = problem.W, problem.sets
+    W, sets, u = problem.W, problem.sets, np.empty(problem.size)
     rest = (
         problem.q, problem.row_scale, sets.kind, sets.start, sets.a, sets.b,
-        problem.column_scale, problem.rolling_length, problem.relaxed, freeze(impulse),
+        problem.column_scale, problem.rolling_length, problem.relaxed, freeze(impulse), u,
     )  # fmt: skip
     if is_sparse(W):
-        return judge_sparse(W.data, W.indices, W.indptr, *rest)
-    return judge_dense(W, *rest)
+        return judge_sparse(W.data, W.indices, W.indptr, *rest), u
+    return judge_dense(W, *rest), u
 
 
 def residual(problem: Problem, z: Any) -> float:
