@@ -14,7 +14,7 @@ from perp.collision.contacts import Contacts
 
 
 @njit(cache=True)
-def _sorted(geom):
+def sorted_pairs(geom):
     """A number for each pair of shapes, and the contacts in its order; those of one pair keep theirs."""
     key = np.empty(geom.shape[0], np.int64)
     rising = True
@@ -29,8 +29,8 @@ def _sorted(geom):
 @njit(cache=True)
 def _match(geom, local, old_geom, old_local, partner):
     """partner[i]: index of the old contact that i continues, or −1."""
-    key, order = _sorted(geom)
-    old_key, old_order = _sorted(old_geom)
+    key, order = sorted_pairs(geom)
+    old_key, old_order = sorted_pairs(old_geom)
     used = np.zeros(old_key.size, dtype=np.bool_)
     low = 0
     for i in order:

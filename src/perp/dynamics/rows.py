@@ -111,14 +111,20 @@ class JointRows:
         """Values of the rows where both frames of every joint coincide, shape (rows,): angles begin there."""
         return -self.geometry[:, 24] * self.geometry[:, 23]
 
-    def known_coordinate(self, model: Model, joint: int, values: np.ndarray) -> float | None:
-        """A joint's coordinate with its whole turns, from any of its rows that carries it; None without."""
+    def known_coordinate(self, model: Model, joint: int, values: np.ndarray) -> Any:
+        """A joint's coordinate with its whole turns, from any of its rows that carries it; None without.
+
+        Args:
+            model: The scene.
+            joint: Which of its joints.
+            values: Of all rows, shape (…, rows).
+        """
         lines = np.flatnonzero((self.joint == joint) & (self.law != HOLD))
         if not lines.size:
             return None
         line, g = lines[0], self.geometry[lines[0]]
         shift = g[23] + model.joints[joint].reference
-        return float(g[24] * values[line] + shift)
+        return g[24] * values[..., line] + shift
 
 
 class _Table:

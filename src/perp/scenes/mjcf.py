@@ -89,7 +89,7 @@ def parse_scene(scene: Any) -> tuple[Any, Lines]:
     except ValueError as error:
         if isinstance(error, SceneError):
             raise
-        raise SceneError(f"{_called(scene)} cannot be read: {' '.join(str(error).split())}") from None
+        raise SceneError(f"{_called(scene)} cannot be compiled: {' '.join(str(error).split())}") from None
 
 
 def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:

@@ -28,7 +28,8 @@ def _surface_speed(u, b, radius):
 
 
 @njit(cache=True)
-def _reach(bound, before, predicted, h, out):
+def travel(bound, before, predicted, h, out):
+    """See `reach`."""
     for b in range(bound.size):
         speed, later = _surface_speed(before, b, bound[b]), _surface_speed(predicted, b, bound[b])
         if not later <= speed:
@@ -46,8 +47,18 @@ def reach(bound: np.ndarray, before: np.ndarray, predicted: np.ndarray, h: float
         h: Step [s].
     """
     out = np.empty(bound.size)
-    _reach(bound, before, predicted, h, out)
+    travel(bound, before, predicted, h, out)
     return out
+
+
+@njit(cache=True)
+def relative_travel(bound, u, h):
+    """How far a body's surface moves in a step at most, over the body's radius."""
+    most = 0.0
+    for b in range(bound.size):
+        if bound[b] > 0.0:
+            most = max(most, h * _surface_speed(u, b, bound[b]) / bound[b])
+    return most
 
 
 @njit(cache=True)

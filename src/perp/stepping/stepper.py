@@ -20,6 +20,7 @@ from perp.stepping.contact_rows import sliding
 from perp.stepping.evaluation import end_of_step
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
+from perp.stepping.late_contacts import gained, late_contacts
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
@@ -27,6 +28,7 @@ from perp.stepping.rotors import RotorRates, rotor_rates, stored_energy
 from perp.stepping.scales import reach
 from perp.stepping.settings import Level, Route, StepSettings
 from perp.stepping.system import StepSystem
+from perp.stepping.turning_normals import turned_normals
 from perp.stepping.velocity_level import solve_velocity_level
 from perp.stepping.warm_start import Memory
 
@@ -34,13 +36,16 @@ from perp.stepping.warm_start import Memory
 _NO_SLIP = 1e-6
 # In generalised coordinates and closed loops: the last step's impulses need a Newton step or two, or wander.
 _FIRST_NEWTON_STEPS = 12
+# A step is solved so often at most, for contacts that appear at its end and for what its bodies turn.
+_LOOKS = 12
 _NEWTON, _SEQUENCE, _BODY = Route.NEWTON.value, Route.SEQUENCE.value, Route.BODY.value
 
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A route that missed the tolerance."""
+    """What a route made of a step."""
 
+    system: StepSystem
     route: str
     outcome: Outcome
     blocks: Blocks
@@ -135,22 +140,19 @@ class Stepper:
         return self._step(state, h, wrench, self.settings.largest_division)
 
     def _step(self, state: State, h: float, wrench: np.ndarray, division: int) -> tuple[State, StepRecord]:
-        attempts: list[_Attempt] = []
         system, times = self._prepare(state, h, wrench)
-        start = self._memory.recall(system)
-        paused = self._memory.pause
-        for route, limit in self._all_routes(system):
-            began = perf_counter()
-            # impulses that pushed shapes apart mislead a step that does not
-            cold = system.settings is not self.settings and not paused
-            outcome = self._solve(system, np.zeros_like(start) if cold else start, route, limit)
-            times["solve"] = times.get("solve", 0.0) + perf_counter() - began
-            blocks = measure(system, outcome)
+        answer, attempts = self._by_routes(system, self._memory.recall(system), times)
+        if answer is not None:
+            self._memory.separated(done=system.settings is self.settings)
+            found = system.contacts.count
+            answer, attempts, overlap = self._second_look(answer, attempts, times)
             tried = tuple(attempt.message for attempt in attempts)
-            if np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance):
-                self._memory.separated(done=system.settings is self.settings)
-                return self._finish(system, outcome, blocks, route, tried, times)
-            attempts.append(_Attempt(route, outcome, blocks))
+            after, record = self._finish(
+                answer.system, answer.outcome, answer.blocks, answer.route, tried, times
+            )
+            record.late_contacts = record.contacts.count - found
+            record.penetration = max(record.penetration, overlap)
+            return after, record
         tried = tuple(attempt.message for attempt in attempts)
         reasons = "; ".join(tried)
         best = min(attempts, key=lambda attempt: attempt.blocks.worst)
@@ -171,6 +173,64 @@ class Stepper:
             return after, record
         record = self._record(system, best.outcome, best.blocks, best.route, tried, times)
         raise StepFailed(f"the step at t = {state.time:g} s did not meet its tolerance: {reasons}", record)
+
+    def _by_routes(
+        self, system: StepSystem, start: np.ndarray, times: dict[str, float]
+    ) -> tuple[_Attempt | None, list[_Attempt]]:
+        """The first route's answer that meets the tolerance, from the impulses `start`, and those before."""
+        attempts: list[_Attempt] = []
+        paused = self._memory.pause
+        for route, limit in self._all_routes(system):
+            began = perf_counter()
+            # impulses that pushed shapes apart mislead a step that does not
+            cold = system.settings is not self.settings and not paused
+            outcome = self._solve(system, np.zeros_like(start) if cold else start, route, limit)
+            times["solve"] = times.get("solve", 0.0) + perf_counter() - began
+            blocks = measure(system, outcome)
+            attempt = _Attempt(system, route, outcome, blocks)
+            if np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance):
+                return attempt, attempts
+            attempts.append(attempt)
+        return None, attempts
+
+    def _second_look(
+        self, answer: _Attempt, attempts: list[_Attempt], times: dict[str, float]
+    ) -> tuple[_Attempt, list[_Attempt], float]:
+        """The answer solved again where contacts appear at its end, or feed what turns far.
+
+        Returns:
+            The answer, routes that missed the tolerance, and the overlap at the end [m].
+        """
+        overlap = 0.0
+        if self.settings.level is Level.VELOCITY or not isinstance(answer.system, StepSystem):
+            return answer, attempts, overlap
+        for k in range(_LOOKS):
+            system, impulse, u = answer.system, answer.outcome.impulse, answer.outcome.velocity
+            began = perf_counter()
+            contacts, carried, at = system.contacts, system.carried, system.before_turning
+            turned = turned_normals(self.finder, system, impulse, u)
+            overlap, late = late_contacts(self.finder, system, u)
+            times["collision"] += perf_counter() - began
+            if turned is not None:
+                contacts, at = turned
+            elif late is not None:
+                contacts = contacts.joined(late[0])
+                carried, at = np.concatenate([carried, late[1]]), np.concatenate([at, late[2]])
+            elif not gained(system, impulse, u):
+                break
+            if k + 1 == _LOOKS:
+                break
+            system = system.again(u, contacts, carried, at)
+            start = np.zeros(system.rows)
+            start[: impulse.size] = impulse
+            better, failed = self._by_routes(system, start, times)
+            attempts += failed
+            if better is None:
+                break
+            better.outcome.iterations += answer.outcome.iterations
+            better.outcome.solver_iterations += answer.outcome.solver_iterations
+            answer = better
+        return answer, attempts, overlap
 
     def _halves(
         self, state: State, h: float, wrench: np.ndarray, division: int, tried: tuple[str, ...]
