@@ -33,7 +33,7 @@ from perp.stepping.velocity_level import solve_velocity_level
 from perp.stepping.warm_start import Memory
 
 # A contact that slides slower than this share of the step's speeds counts as sticking in the record.
-_NO_SLIP = 1e-6
+NO_SLIP = 1e-6
 # In generalised coordinates and closed loops: the last step's impulses need a Newton step or two, or wander.
 _FIRST_NEWTON_STEPS = 12
 # A step is solved so often at most, for contacts that appear at its end and for what its bodies turn.
@@ -349,7 +349,7 @@ class Stepper:
         slip, sticking = np.empty(gap.size), np.empty(gap.size, np.int64)
         sliding(
             system.first, system.contacts.rows, system.row_velocity(outcome.velocity), outcome.impulse,
-            _NO_SLIP * system.speed_scale, slip, sticking,
+            NO_SLIP * system.speed_scale, slip, sticking,
         )  # fmt: skip
         return StepRecord(
             time=system.state.time + system.h,
