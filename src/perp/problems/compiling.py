@@ -1,4 +1,4 @@
-"""Tells whoever waits at a terminal that code is being compiled, which happens once per machine and release."""
+"""Tells whoever waits at a terminal that code is being compiled: once per machine and release."""
 
 from __future__ import annotations
 
