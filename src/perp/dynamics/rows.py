@@ -101,10 +101,8 @@ class JointRows:
     def set_motor(self, model: Model, m: int, control: float) -> None:
         """Give one motor its control value."""
         motor = model.motors[m]
-        value = motor.scale * control + motor.offset
-        if motor.kind is MotorKind.FORCE:
-            value = min(max(value, -motor.force_limit), motor.force_limit)
-        self.parameters[self.motor_row[m], RATE if motor.kind is MotorKind.VELOCITY else TARGET] = value
+        column = RATE if motor.kind is MotorKind.VELOCITY else TARGET
+        self.parameters[self.motor_row[m], column] = motor.asked(control)
 
     @property
     def at_reference(self) -> np.ndarray:
@@ -181,9 +179,8 @@ class _Table:
             self._coordinate(j, joint, DRIVE, armature=joint.armature)
 
     def motor(self, m: int, motor: Motor, joint: Joint) -> None:
-        value = motor.scale * motor.control + motor.offset
+        value = motor.asked(motor.control)
         if motor.kind is MotorKind.FORCE:
-            value = min(max(value, -motor.force_limit), motor.force_limit)
             self._coordinate(motor.joint, joint, FORCE, motor=m, target=value)
             return
         which = "target" if motor.kind is MotorKind.POSITION else "rate"
