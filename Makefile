@@ -1,13 +1,18 @@
 # Two commands matter: `make demo` and `make test`. Both set up .venv once and need no network afterwards.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-gams demo test docs format clean
+.PHONY: help setup setup-gams setup-peers demo test docs published-report format clean
 
 # Any interpreter can be forced: make PYTHON=/path/to/python3.12 test
 PYTHON ?=
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# Where published-report finds the files of others, and an interpreter that has the peers.
+DATA   ?= ../shared/data
+BENCH_PYTHON ?= $(BIN)/python
+BENCH   := PYTHONPATH=src $(BENCH_PYTHON) -m perp.cli bench
+PUBLISH := --peers --time-limit 2 --out build/published
 
 # Without this pyright asks the network whether a newer release exists.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -27,6 +32,9 @@ setup-gams: $(READY) ## add GAMS with its demo licence and the solvers of the pu
 	$(BIN)/python -m pip install -qq "gamspy>=1.10"
 	$(BIN)/gamspy install solver conopt3 gurobi ipopt knitro minos pathnlp miles snopt reshop
 
+setup-peers: $(READY) ## add the peers of `perp bench` that can be installed; Siconos comes from apt
+	$(BIN)/python -m pip install -qq quantecon drake "pin>=4.1"
+
 demo: $(READY) ## solve a few contact problems and show what the answers are worth
 	@$(BIN)/python examples/demo.py
 
@@ -34,12 +42,25 @@ test: $(READY) ## lint, check types and run the whole test suite
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
-	$(BIN)/python -m pytest -n auto --maxprocesses 8
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
 
 docs: $(READY) ## build the documentation into site/, a folder of pages that need no network
 	$(BIN)/python docs/scripts/capabilities.py
 	$(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html in a browser."
+
+# Solves take two seconds at most, so that the whole takes less than half an hour on a quiet machine. Rows are
+# gathered in build/, so that an interrupted run goes on; the published folder is replaced when all are there.
+published-report: $(if $(filter $(BIN)/%,$(BENCH_PYTHON)),$(READY)) ## make docs/benchmarks and the README's table anew; shared/data beside the checkout
+	$(BENCH) run $(PUBLISH) --set fclib --path $(DATA)/fclib
+	$(BENCH) run $(PUBLISH) --path $(DATA)/problems \
+		--set fc3d --set fc2d --set rolling --set global --set lcp-files
+	$(BENCH) run $(PUBLISH) --set lcp-literature --set lcp-generated --set boxed --set friction-index \
+		--set frames --set frames-warm
+	$(BENCH) report build/published
+	rm -rf docs/benchmarks
+	mv build/published docs/benchmarks
+	PYTHONPATH=src $(BENCH_PYTHON) docs/scripts/results_table.py
 
 format: $(READY) ## put every file in the house format
 	$(BIN)/ruff check --fix .

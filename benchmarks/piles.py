@@ -19,12 +19,15 @@ GRAVITY, STEP, DENSITY = 9.81, 5e-3, 2000.0
 RADIUS, SPREAD = 0.02, 0.15
 # Pairs closer than this part of a radius are contacts; their gap is closed within the step at most.
 NEAR = 0.02
-_DESCENTS, _FALL = 4000, 0.05
+_DESCENTS = 4000
 
 
 @njit(cache=True)
-def _settle(radius, width, places):
-    """Centres of balls that are let go at `places` one after another in a box of this width."""
+def _settle(radius, width, places, fall):
+    """Centres of balls that are let go at `places` one after another in a box of this width.
+
+    They go down by the part `fall` of a radius at a time.
+    """
     count = radius.size
     cell = 2.0 * radius.max()
     side = int(width / cell) + 1
@@ -39,7 +42,7 @@ def _settle(radius, width, places):
         still = 0
         for _ in range(_DESCENTS):
             before = p.copy()
-            p[2] -= _FALL * r
+            p[2] -= fall * r
             for _ in range(4):
                 for axis in range(2):
                     p[axis] = min(max(p[axis], r), width - r)
@@ -56,7 +59,7 @@ def _settle(radius, width, places):
                                 if distance < reach:
                                     p += apart * ((reach - distance) / distance)
                                 o = follow[o]
-            if before[2] - p[2] < 1e-3 * _FALL * r:
+            if before[2] - p[2] < 1e-3 * fall * r:
                 still += 1
                 if still > 20:
                     break
@@ -70,20 +73,23 @@ def _settle(radius, width, places):
     return centre
 
 
-def poured(contacts: int, *, mu: float = 0.5, noise: float = 0.2, seed: int = 0) -> perp.ContactProblem:
+def poured(
+    contacts: int, *, mu: float = 0.5, noise: float = 0.2, fall: float = 0.05, seed: int = 0
+) -> perp.ContactProblem:
     """Balls poured into a box, with about `contacts` contacts: about as few as can carry the load.
 
     Args:
         contacts: How many contacts to aim at.
         mu: Friction coefficient.
         noise: Random velocities of the balls, relative to what gravity adds in the step.
+        fall: The part of a radius by which a ball goes down at a time: the smaller, the denser the pile.
         seed: Decides radii, places and velocities.
     """
     rng = np.random.default_rng(seed)
     count = max(8, round(contacts / 3.0))
     radius = RADIUS * rng.uniform(1.0 - SPREAD, 1.0 + SPREAD, count)
     width = max(4.0, 1.9 * count ** (1 / 3)) * RADIUS
-    centre = _settle(radius, width, rng.uniform(RADIUS, width - RADIUS, (count, 2)))
+    centre = _settle(radius, width, rng.uniform(RADIUS, width - RADIUS, (count, 2)), fall)
     return _problem(centre, radius, width, mu, noise, rng)
 
 

@@ -3,9 +3,9 @@
     python benchmarks/robots.py FOLDER… [--seconds 10] [--only NAME] [--step 0.005]
 
 Every MJCF or URDF file below the folders that is a whole robot is tried. A robot starts from its first
-keyframe with that keyframe's controls, or from its reference position with zero controls; one without any
-motor gets position servos, and what is free to fall and has no ground gets one. Creep is how far the furthest
-body moves in the last tenth of the time.
+keyframe (of an SRDF file for URDF) with that keyframe's controls, or from its reference position with zero
+controls; one without any motor gets position servos. URDF robots with legs get a free base; what is free to
+fall and has no ground gets one. Creep is how far the furthest body moves in the last tenth of the time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import argparse
 import time
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,43 +21,35 @@ import perp
 from perp.scenes import SceneError, read_spec
 from perp.scenes.engine import engine
 
+# Which URDF robots stand on legs, by parts of their names.
+_ON_LEGS = ("solo", "a1_", "anymal", "hyq", "go1", "go2", "b1_", "laikago", "quadruped_", "centauro", "bolt",
+            "talos", "romeo", "icub", "g1_", "alex", "humanoid", "human_")  # fmt: skip
 
-def prepared(path: Path) -> Any:
-    """The scene with ground and servos where it has none."""
+
+def staged(path: Path, step: float) -> perp.Simulation:
+    """The robot with ground and servos where its file has none, in the first of its poses."""
     mujoco = engine()
-    spec = read_spec(path)
-    m = spec.compile()
-    kinds = {int(k) for k in m.jnt_type}
+    m = read_spec(path).compile()
+    urdf = path.suffix == ".urdf"
+    free = int(mujoco.mjtJoint.mjJNT_FREE) in {int(kind) for kind in m.jnt_type}
+    standing = urdf and any(part in str(path) for part in _ON_LEGS)
     ground = any(int(m.geom_bodyid[g]) == 0 for g in range(m.ngeom))
-    if int(mujoco.mjtJoint.mjJNT_FREE) in kinds and not ground:
-        data = mujoco.MjData(m)
-        mujoco.mj_kinematics(m, data)
-        low = min((float(data.geom_xpos[g, 2] - m.geom_rbound[g]) for g in range(m.ngeom)), default=0.0)
-        floor = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[50, 50, 1])
-        floor.pos = [0, 0, low]
-    if not m.nu:
-        weight = float(m.body_mass.sum()) * 9.81
-        for joint in spec.joints:
-            if joint.type in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
-                servo = spec.add_actuator(name=f"servo {joint.name}", target=joint.name)
-                servo.trntype = mujoco.mjtTrn.mjTRN_JOINT
-                servo.set_to_position(kp=5.0 * weight, kv=0.5 * weight)
-    return spec
+    return perp.Simulation(
+        path,
+        step=step,
+        free_base=standing,
+        ground=(free or standing) and not ground,
+        hold="servos" if not m.nu and m.njnt else None,
+        keyframe=0 if m.nkey else None,
+    )
 
 
 def line(path: Path, seconds: float, step: float) -> str:
     """One robot, as a line of the table."""
     mujoco = engine()
     began = time.perf_counter()
-    sim = perp.Simulation(prepared(path), step=step)
+    sim = staged(path, step)
     m = sim.model.shapes
-    if m.nkey:
-        sim.reset(keyframe=0)
-    elif m.nu:
-        # servos hold the reference position
-        names = list(sim.stepper.motor_names)
-        held = {f"servo {m.joint(j).name}": float(m.qpos0[m.jnt_qposadr[j]]) for j in range(m.njnt)}
-        sim.set_control([held.get(name, 0.0) for name in names])
     load = time.perf_counter() - began
     sim.step()
     missed = inaccurate = 0
@@ -80,7 +71,7 @@ def line(path: Path, seconds: float, step: float) -> str:
     taken = (time.process_time() - began) / max(k + 1, 1)
     creep = np.nan if reference is None or problem else np.abs(sim.state.position - reference).max()
     d = mujoco.MjData(m)
-    if m.nkey:
+    if m.nkey:  # of a staged scene the first keyframe is its start
         mujoco.mj_resetDataKeyframe(m, d, 0)
     d.ctrl[:] = sim.control if sim.control.size == m.nu else 0.0
     old = float(m.opt.timestep)

@@ -44,6 +44,7 @@ def simulation_of(path: PathName) -> Simulation:
             coordinates=about["coordinates"],
         )
         check_complete(simulation.model, scene)
+        simulation.home = about.get("home")
         simulation.restore(groups["snapshot"])
     except (PerpError, LookupError, TypeError, ValueError) as error:
         raise FileError(path, f"cannot be continued: {error}") from error

@@ -19,6 +19,7 @@ from perp.problems import ProblemError
 from perp.problems.validation import vector
 from perp.scenes import ImportReport, SceneError
 from perp.scenes.model import find
+from perp.scenes.staging import START, Staging, stage
 from perp.simulation_arguments import Coordinates, number, positive, step_count, step_settings
 from perp.simulation_start import go_to_keyframe, load_for
 from perp.snapshots import restore_snapshot, take_snapshot
@@ -43,6 +44,11 @@ class Simulation:
         strict: Raise `SceneError` where the scene asks for something that is not simulated.
         keyframe: Name or number of the keyframe to start from.
         restitution: For all shapes, or by geom name; scenes have no such attribute.
+        free_base: Let the roots that the file fixes to the world move. A URDF does not say whether its root
+            does: without this it is fixed.
+        ground: Add a level plane, for robots whose file has none; a freed robot is put onto it.
+        hold: "servos" drives joints without a motor to where they start, "locked" fixes them there.
+        pose: Where joints start, by name [rad or m].
         settings: All options of the stepper; the arguments above take precedence where given.
         options: Single fields of `StepSettings`, by name.
     """
@@ -58,12 +64,21 @@ class Simulation:
         strict: bool = False,
         keyframe: str | int | None = None,
         restitution: float | Mapping[str, float] = 0.0,
+        free_base: bool = False,
+        ground: bool = False,
+        hold: str | None = None,
+        pose: Mapping[str, float] | None = None,
         settings: StepSettings | None = None,
         **options: Any,
     ) -> None:
         self.step_size = positive("step", step, "seconds")
         chosen = step_settings(settings, level, solver, options)
-        self.model, self.coordinates = load_for(scene, coordinates, restitution)
+        staging, lines = Staging(free_base, ground, hold, pose), []
+        if staging:
+            scene, lines = stage(scene, staging, keyframe)
+            keyframe = START
+        self.home = START if staging else None
+        self.model, self.coordinates = load_for(scene, coordinates, restitution, lines)
         if strict and self.model.report.ignored:
             raise SceneError(f"strict: the scene asks for what is not simulated:\n{self.model.report}")
         kind = ReducedStepper if self.coordinates is Coordinates.REDUCED else Stepper
@@ -202,6 +217,7 @@ class Simulation:
         Args:
             keyframe: Name or number; it gives positions, velocities and controls.
         """
+        keyframe = self.home if keyframe is None else keyframe
         if keyframe is None:
             self.state = self.stepper.initial_state()
         else:

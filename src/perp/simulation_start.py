@@ -9,30 +9,32 @@ import numpy as np
 
 from perp.dynamics.generalised import Tree
 from perp.dynamics.state import State
-from perp.problems import ProblemError
 from perp.scenes import Model, SceneError, load_scene
-from perp.scenes.model import find
+from perp.scenes.mjcf import Lines
+from perp.scenes.staging import keyframe_index
 from perp.simulation_arguments import Coordinates, choice
 from perp.stepping import ReducedStepper, Stepper
 
 
 def load_for(
-    scene: Any, coordinates: Any, restitution: float | Mapping[str, float]
+    scene: Any, coordinates: Any, restitution: float | Mapping[str, float], lines: Lines
 ) -> tuple[Model, Coordinates]:
     """The model of a scene, and the coordinates to step it in.
 
     Without a choice these are maximal ones, unless they cannot carry something that reduced ones can, or a
-    joint has rotor inertia: that is a robot, for which reduced ones are the better choice.
+    joint has rotor inertia: that is a robot, for which reduced ones are the better choice. `lines` are known
+    to be ignored already.
     """
     if coordinates is not None:
         chosen = choice("coordinates", coordinates, Coordinates)
-        return load_scene(scene, restitution=restitution, reduced=chosen is Coordinates.REDUCED), chosen
+        reduced = chosen is Coordinates.REDUCED
+        return load_scene(scene, restitution=restitution, reduced=reduced, lines=lines), chosen
     if isinstance(scene, Model):
         return scene, Coordinates.MAXIMAL
     try:
-        maximal = load_scene(scene, restitution=restitution)
+        maximal = load_scene(scene, restitution=restitution, lines=lines)
     except SceneError:
-        reduced = load_scene(scene, restitution=restitution, reduced=True)
+        reduced = load_scene(scene, restitution=restitution, reduced=True, lines=lines)
         return reduced, Coordinates.REDUCED
     reduced = load_scene(
         maximal.shapes, restitution=restitution, reduced=True, lines=list(maximal.report.of_file)
@@ -50,12 +52,7 @@ def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
         SceneError: There is no such keyframe; the message lists those there are.
     """
     m = stepper.model.shapes
-    names = tuple(m.key(k).name or str(k) for k in range(m.nkey))
-    if isinstance(keyframe, bool) or not isinstance(keyframe, str | int):
-        raise ProblemError(f"keyframe = {keyframe!r}: a name or a number is needed")
-    if isinstance(keyframe, int) and not 0 <= keyframe < m.nkey:
-        raise SceneError(f"keyframe = {keyframe}: the scene has {m.nkey} of them")
-    k = keyframe if isinstance(keyframe, int) else find(keyframe, names, "keyframe")
+    k = keyframe_index(m, keyframe)
     qpos, qvel, time = m.key_qpos[k].copy(), m.key_qvel[k].copy(), float(m.key_time[k])
     if isinstance(stepper, ReducedStepper):
         stepper.tree.normalise(qpos)

@@ -158,7 +158,7 @@ def _simulate(
 
 
 def _edited(scene: Any, friction: float | None, others: dict[str, Any], edit: Edit | None) -> Any:
-    from perp.scenes.mjcf import parse_scene
+    from perp.scenes import read_spec
     from perp.scenes.stored import unpack_compiled
 
     if isinstance(scene, bytes):
@@ -167,7 +167,7 @@ def _edited(scene: Any, friction: float | None, others: dict[str, Any], edit: Ed
         return unpack_compiled(scene)
     if friction is None and edit is None:
         return scene
-    spec = parse_scene(scene)
+    spec = read_spec(scene)
     if friction is not None:
         for geom in spec.geoms:
             geom.friction[0] = friction

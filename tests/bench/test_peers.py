@@ -24,6 +24,12 @@ PROBLEMS = {
     "boxed": families.motors(8),
     "contact": CUBE,
     "relaxed contact": CUBE.as_relaxed(),
+    "global contact": perp.ContactProblem.from_dynamics(
+        np.diag([2.0, 3.0, 4.0]), np.eye(3), [-1.0, 0.3, 0.0], np.zeros(3), perp.Sets([perp.Coulomb(0.1)])
+    ),
+    "rolling contact": perp.ContactProblem(
+        2.0 * np.eye(5), [-1.0, 0.3, 0.0, 0.1, 0.0], perp.Sets([perp.Rolling(0.1, 0.05)])
+    ),
     "plane": perp.ContactProblem.coulomb(2.0 * np.eye(2), [-1.0, 0.3], 0.1, dimension=2),
 }
 

@@ -76,7 +76,11 @@ def test_lies_crashes_hangs_and_bugs_are_rows(
     capsys.readouterr()
     assert main(["bench", "plot", str(tmp_path)]) == 0
     figures = [Path(line) for line in capsys.readouterr().out.splitlines()]
-    assert [figure.name for figure in figures] == ["two-by-two-profile.svg", "two-by-two-residuals.svg"]
+    assert [figure.name for figure in figures] == [
+        "two-by-two-profile.svg",
+        "two-by-two-residuals.svg",
+        "two-by-two-histories.svg",
+    ]
     for figure in figures:
         assert "lemke" in figure.read_text(encoding="utf-8")
         assert f"({figure.name})" in report

@@ -51,9 +51,11 @@ def test_formulas_have_no_unpaired_dollars() -> None:
             assert paragraph.count("$") % 2 == 0, (page.name, paragraph)
 
 
-def test_capability_matrices_are_current() -> None:
-    script = DOCS / "scripts" / "capabilities.py"
-    run = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("script", ["capabilities.py", "results_table.py"])
+def test_what_scripts_write_into_pages_is_current(script: str) -> None:
+    run = subprocess.run(
+        [sys.executable, DOCS / "scripts" / script, "--check"], capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
 
 

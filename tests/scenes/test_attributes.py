@@ -37,7 +37,7 @@ CHANGES = [
     ("joint", 'range="-1 1" limited="true" solreflimit="0.01 1"'), ("joint", 'ref="0.2" stiffness="2"'),
     ("joint", 'range="-1 1" limited="true" margin="0.1"'), ("joint", 'frictionloss="1" solimpfriction="0.8"'),
     ("tendon", 'stiffness="50"'), ("tendon", 'damping="20"'), ("tendon", 'frictionloss="20"'),
-    ("tendon", 'range="-0.001 1" limited="true"'), ("tendon", 'armature="3"'),
+    ("tendon", 'range="-1 0.001" limited="true"'), ("tendon", 'armature="3"'),
     ("tendon", 'springlength="0.3" stiffness="10"'),
     ("equality", '<joint joint1="turn" joint2="out"/>'), ("equality", '<connect body1="ball" anchor="0 0 0"/>'),
     ("equality", '<weld body1="ball"/>'), ("equality", '<tendon tendon1="cable"/>'),
@@ -51,6 +51,8 @@ CHANGES = [
     ("motor", 'forcerange="-0.1 0.1" forcelimited="true"'), ("motor", 'biastype="affine" biasprm="1 0 0"'),
     ("motor", 'biastype="affine" biasprm="0 -9 0"'), ("motor", 'biastype="affine" biasprm="0 0 -9"'),
     ("motor", 'gaintype="affine" gainprm="2 5 5"'), ("motor", 'dyntype="filter" dynprm="0.1"'),
+    ("motor", 'armature="1"'), ("motor", 'damping="3"'), ("option", 'viscosity="5"'),
+    ("option", 'wind="3 0 0" density="10"'),
     ("motor", 'dyntype="integrator"'), ("motor", 'dyntype="filterexact" dynprm="0.1"'),
 ]  # fmt: skip
 

@@ -56,6 +56,51 @@ def test_a_solution_of_the_short_way_has_everything():
     assert "SOLVED" in repr(solution)
 
 
+def rolling_contacts(seed: int, *, dense: bool) -> perp.ContactProblem:
+    rng = np.random.default_rng(seed)
+    J = rng.normal(size=(9, 12))
+    J[3:5] *= 10.0  # rolling rates are larger numbers than velocities
+    sets = [perp.Rolling(0.5, 0.02), perp.Coulomb(0.3), perp.Nonnegative()]
+    W = J @ J.T
+    return perp.ContactProblem(W if dense else csr_array(W), J @ rng.normal(size=12), sets)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_rolling_contacts_are_measured_in_their_own_lengths(dense):
+    solved = 0
+    for seed in range(20):
+        problem = rolling_contacts(seed, dense=dense)
+        solution, _ = solve_small(problem, 1e-8)
+        if solution is not None:
+            solved += 1
+            assert solution.residual == perp.residual(problem, solution.z)
+    assert solved > 5
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_what_is_kept_with_a_problem_changes_no_bit(dense):
+    for seed in range(10):
+        problem = contacts(seed, 3, dense=dense)
+        first, again = perp.solve(problem, throw=False), perp.solve(problem, throw=False)
+        fresh = perp.solve(contacts(seed, 3, dense=dense), throw=False)
+        assert first.z.tobytes() == again.z.tobytes() == fresh.z.tobytes()
+        assert first.w.tobytes() == again.w.tobytes() == fresh.w.tobytes()
+        assert again.z is not first.z
+
+
+def test_a_relaxation_of_a_solved_problem_is_solved_as_one():
+    differs = 0
+    for seed in range(10):
+        exact = contacts(seed, 2, dense=True)
+        perp.solve(exact, throw=False)
+        relaxed = exact.as_relaxed()
+        fresh = contacts(seed, 2, dense=True, relaxed=True)
+        answer = perp.solve(relaxed)
+        assert answer.z.tobytes() == perp.solve(fresh).z.tobytes()
+        differs += perp.residual(exact, answer.z) > 1e-3
+    assert differs > 2
+
+
 def test_a_column_of_zeros_is_weighed_as_everywhere():
     W = np.diag([2.0, 0.0, 1.0, 3.0])
     problem = perp.ContactProblem(

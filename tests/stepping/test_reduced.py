@@ -58,8 +58,8 @@ def test_contact_rows_and_delassus_matrix_are_those_of_mujoco() -> None:
     bodies = np.concatenate([stepper.tree.movable, [0]])
     dense = np.zeros((system.rows, m.nv))
     for i in range(system.rows):
-        part = slice(system._begin[i], system._begin[i + 1])
-        dense[i, system._column[part]] = system._value[part]
+        part = slice(system.arrays.begin[i], system.arrays.begin[i + 1])
+        dense[i, system.arrays.column[part]] = system.arrays.value[part]
     for c in range(found.count):
         expected = np.zeros((3, m.nv))
         for side, sign in ((0, -1.0), (1, 1.0)):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
+from perp.bench import history
+from perp.bench.peers.adapter import TOLERANCES
 from perp.bench.rows import Outcome, Row
 from perp.bench.timing import Timing, peak_memory, repeated, timed
 from perp.bench.versions import solver_version
 from perp.comparison.processes import WorkerLost
 from perp.problems import ContactProblem, PerpError, Problem, Solution, Status
 from perp.problems.validation import Vector, is_sparse
-from perp.solvers import solve
+from perp.solvers import registry, solve
 
 # Seconds (wall) spent on repeating a solve; one that takes longer needs no repeats to be timed well.
 REPEAT_BUDGET = 1.0
@@ -91,13 +95,14 @@ def run_job(job: Job) -> Row:
         runs = [(first, solution)]
         if min(solution.residuals.value, solution.residuals.literature) <= job.tol:
             runs = list(repeated(lambda: _solve(job), most=job.repeat, least=1, budget=REPEAT_BUDGET))
+        row = _judged(job, runs, memory)
     except WorkerLost as lost:  # a peer in a process of its own
         return job.row(Outcome.HUNG if lost.hung else Outcome.CRASHED, str(lost))
     except PerpError as error:
         return job.row(Outcome.ERROR, str(error))
     except Exception as error:  # noqa: BLE001
         return job.row(Outcome.ERROR, f"{type(error).__name__}: {error}")
-    return _judged(job, runs, memory)
+    return replace(row, history=tuple(_history(job, row)))
 
 
 def _undisturbed(job: Job) -> tuple[float | None, tuple[Timing, Solution]]:
@@ -114,10 +119,30 @@ def _undisturbed(job: Job) -> tuple[float | None, tuple[Timing, Solution]]:
             return result
 
 
-def _solve(job: Job) -> Solution:
-    return solve(
-        job.problem, job.solver, tol=job.tol, time_limit=job.time_limit, start=job.start, throw=False
-    )
+def _solve(job: Job, **options: Any) -> Solution:
+    asked: dict[str, Any] = {"tol": job.tol, "time_limit": job.time_limit, "start": job.start}
+    return solve(job.problem, job.solver, throw=False, **asked | options)
+
+
+def _history(job: Job, row: Row) -> list[history.Point]:
+    """How the residual fell; where looking again goes wrong, the answer alone."""
+    if row.wall is None or row.residual is None:
+        return []
+    last = (row.wall, row.residual)
+    try:
+        if registry.find(job.solver).family != "external" and job.solver not in TOLERANCES:
+            seen = _solve(job, history=True, time_limit=min(job.time_limit, history.BUDGET))
+            return history.falling([*history.watched(seen), last])
+        # a peer that has no tolerance, as pivoting has none, has one answer
+        asked = [tol for tol in history.COARSE if tol > job.tol] if TOLERANCES.get(job.solver, True) else []
+        return history.stepwise(partial(_asked, job), asked, last)
+    except Exception:  # noqa: BLE001
+        return history.falling([last])
+
+
+def _asked(job: Job, tol: float) -> tuple[Timing, Solution]:
+    timing, solution = timed(lambda: _solve(job, tol=tol))
+    return _own_time(timing, solution), solution
 
 
 def _judged(job: Job, runs: list[tuple[Timing, Solution]], memory: float | None) -> Row:

@@ -41,8 +41,8 @@ KNOWN_ISSUES = (
     KnownIssue(
         "siconos-*",
         "Its solvers have no time limit of their own: one that needs longer is ended with its process and "
-        "counts as no answer in time. Problems with mass and Jacobian are given to it reduced, because its "
-        "Python binding cannot build global and rolling problems from arrays.",
+        "counts as no answer in time. Solvers of reduced problems are given those with mass and Jacobian "
+        "reduced; it has no solver of global problems in the plane.",
     ),
     KnownIssue(
         "pinocchio-*",

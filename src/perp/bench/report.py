@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from perp.bench.figures import file_name
 from perp.bench.known_issues import issues_of
 from perp.bench.profiles import SHIFT
 from perp.bench.record import RunRecord
@@ -13,10 +14,15 @@ from perp.bench.summary import SetSummary, SolverSummary
 FILE_NAME = "README.md"
 # Longer lists are cut, with the number of what is left out.
 LONGEST_LIST = 40
-_HEADINGS = (
+HEADINGS = (
     "solver", "solved", "literature only", "said solved, is not", "crashed or no answer", "mean time",
     "relative", "iterations (median)", "memory",
 )  # fmt: skip
+FIGURES = {
+    "profile": "performance profile",
+    "residuals": "residual against time, median of its problems",
+    "histories": "residual against time on its largest problems",
+}
 LIMITATIONS = """
 - Times of different machines cannot be compared; ratios within one run can, as far as the machine was quiet.
   The load when the run began is in the machine's description.
@@ -28,6 +34,8 @@ LIMITATIONS = """
   or just above it. Both residuals are in the rows for that reason.
 - An answer counts as solved in either measure, ours or the literature's; those in the literature's alone are
   counted in their own column.
+- Residual against time shows a solver of ours while it is watched, without the time of watching, and a peer
+  by one call a tolerance, coarse to fine. A history may take a second; what takes longer has fewer points.
 - Options are the solvers' defaults. A tuned solver may do better on its favourite set.
 - A problem that a solver does not take counts as not solved in profiles and means.
 - Problems with several solutions are not told apart: any answer with a small residual counts.
@@ -47,16 +55,15 @@ def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[st
     Args:
         summaries: One a set.
         record: What the run was.
-        figures: File names of the pictures, each beginning with its set's name.
+        figures: File names of the pictures.
     """
     parts = ["# Benchmark report", "", *_about(record), ""]
     parts += ["## Results", "", _reading(record), ""]
     for summary in summaries:
         parts += [f"### {summary.name}: {len(summary.problems)} problems", "", *_table(summary, record), ""]
-        for figure in figures:
-            if figure.startswith(f"{summary.name.replace(':', '-').replace('/', '-')}-"):
-                what = "performance profile" if figure.endswith("profile.svg") else "residual against time"
-                parts += [f"![{summary.name}: {what}]({figure})", ""]
+        for kind, what in FIGURES.items():
+            figure = f"{file_name(summary.name)}-{kind}.svg"
+            parts += [f"![{summary.name}: {what}]({figure})", ""] if figure in figures else []
     rows = [row for summary in summaries for row in summary.rows]
     ran = dict.fromkeys(row.solver for row in rows)
     parts += ["## Said solved, is not", "", *_false_claims(rows), ""]
@@ -100,20 +107,21 @@ def _reading(record: RunRecord) -> str:
 
 def _table(summary: SetSummary, record: RunRecord) -> list[str]:
     return [
-        f"| {' | '.join(_HEADINGS)} |",
-        "|---" * len(_HEADINGS) + "|",
-        *(_line(solver, summary, record) for solver in summary.solvers),
+        f"| {' | '.join(HEADINGS)} |",
+        "|---" * len(HEADINGS) + "|",
+        *(f"| {' | '.join(cells(solver, summary, record))} |" for solver in summary.solvers),
     ]
 
 
-def _line(solver: SolverSummary, summary: SetSummary, record: RunRecord) -> str:
+def cells(solver: SolverSummary, summary: SetSummary, record: RunRecord) -> list[str]:
+    """The cells of a solver in the table of a set, one a heading."""
     name = f"*{solver.solver}*" if solver.solver in record.peers else solver.solver
     count = len(summary.problems)
     solved = f"{solver.solved} of {count}" + (f" (takes {solver.tried})" if solver.tried < count else "")
     broken = solver.outcomes[Outcome.CRASHED] + solver.outcomes[Outcome.HUNG]
     claims = solver.outcomes[Outcome.FALSE_CLAIM]
     iterations = "" if solver.iterations is None or solver.iterations < 0 else str(solver.iterations)
-    cells = [
+    return [
         name,
         solved,
         str(solver.outcomes[Outcome.LITERATURE_ONLY] or ""),
@@ -124,7 +132,6 @@ def _line(solver: SolverSummary, summary: SetSummary, record: RunRecord) -> str:
         iterations,
         "" if solver.memory is None else f"{solver.memory:.0f} MiB",
     ]
-    return "| " + " | ".join(cells) + " |"
 
 
 def in_words(seconds: float) -> str:

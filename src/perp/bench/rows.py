@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -57,6 +57,8 @@ class Row:
         time_limit: The limit [s].
         version: Of the solver.
         message: The solver's words, or why there is no answer.
+        history: How the residual fell: wall time [s] and the least residual so far, see `history.py`. In the
+            file as `time:residual` with spaces between.
     """
 
     set: str
@@ -82,6 +84,7 @@ class Row:
     time_limit: float = 10.0
     version: str = ""
     message: str = ""
+    history: tuple[tuple[float, float], ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -100,12 +103,13 @@ class Row:
 
 
 _COLUMNS = [field.name for field in fields(Row)]
+_REQUIRED = [field.name for field in fields(Row) if field.default is MISSING]
 _TYPES = {name: str(hint) for name, hint in get_type_hints(Row).items()}
 
 
 def append(path: Path, row: Row) -> None:
     """Add a row in one write, so that an interruption leaves whole lines or one broken last line."""
-    values = ["" if value is None else value for value in (getattr(row, name) for name in _COLUMNS)]
+    values = [_text(getattr(row, name)) for name in _COLUMNS]
     new = not path.exists() or path.stat().st_size == 0
     text = (_line(_COLUMNS) if new else "") + _line(values)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -116,16 +120,20 @@ def append(path: Path, row: Row) -> None:
 
 
 def mend(path: Path) -> None:
-    """Cut off a last line that was not written to its end."""
-    if path.exists():
-        text = path.read_bytes()
-        whole = text[: text.rfind(b"\n") + 1]
-        if whole != text:
-            path.write_bytes(whole)
+    """Make a file ready for more rows: a broken last line is cut off, columns are those of this release."""
+    if not path.exists():
+        return
+    text = path.read_bytes()
+    whole = text[: text.rfind(b"\n") + 1]
+    if whole and not whole.startswith(_line(_COLUMNS).encode()):
+        lines = [_COLUMNS, *([_text(getattr(row, name)) for name in _COLUMNS] for row in read(path))]
+        whole = "".join(map(_line, lines)).encode()
+    if whole != text:
+        path.write_bytes(whole)
 
 
 def read(path: Path) -> list[Row]:
-    """All rows of a file.
+    """All rows of a file; columns that an older release did not write have their defaults.
 
     Raises:
         FileError: There is no such file, or it is not one of ours.
@@ -135,10 +143,11 @@ def read(path: Path) -> list[Row]:
     except OSError as error:
         raise FileError(path, f"cannot be read: {error.strerror}") from None
     lines = list(csv.reader(io.StringIO(text[: text.rfind("\n") + 1])))
-    if lines and lines[0] != _COLUMNS:
+    columns = lines[0] if lines else _COLUMNS
+    if not set(_REQUIRED) <= set(columns) <= set(_COLUMNS):
         raise FileError(path, "does not have the columns of `perp bench`")
     try:
-        rows = [_row(line) for line in lines[1:]]
+        rows = [_row(columns, line) for line in lines[1:]]
     except (ValueError, KeyError) as error:
         raise FileError(path, f"is damaged: {error}") from None
     first: dict[tuple[str, str, str], Row] = {}
@@ -155,16 +164,24 @@ def by_solver(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return groups
 
 
-def _row(line: list[str]) -> Row:
-    if len(line) != len(_COLUMNS):
-        raise ValueError(f"a line has {len(line)} entries, not {len(_COLUMNS)}")
-    return Row(**{name: _value(name, text) for name, text in zip(_COLUMNS, line, strict=True)})
+def _row(columns: list[str], line: list[str]) -> Row:
+    if len(line) != len(columns):
+        raise ValueError(f"a line has {len(line)} entries, not {len(columns)}")
+    return Row(**{name: _value(name, text) for name, text in zip(columns, line, strict=True)})
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return " ".join(f"{time:.3g}:{residual:.3g}" for time, residual in value)
+    return "" if value is None else value
 
 
 def _value(name: str, text: str) -> Any:
     kind = _TYPES[name]
     if name == "outcome":
         return Outcome(text)
+    if name == "history":
+        return tuple(tuple(map(float, point.split(":"))) for point in text.split())
     if "bool" in kind:
         return {"True": True, "False": False}[text]
     if "None" in kind and text == "":

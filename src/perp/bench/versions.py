@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from functools import lru_cache
 from importlib import metadata
+from pathlib import Path
 
 import perp
 from perp.solvers import registry
@@ -26,8 +28,27 @@ def package_version(module: str) -> str:
     """Name and version of the package that a module comes from, or an empty string."""
     name = _DISTRIBUTIONS.get(module, module)
     if name == "perp":
-        return f"perp {perp.__version__}"
+        return f"perp {perp.__version__} {commit()}".rstrip()
     try:
         return f"{name} {metadata.version(name)}"
     except metadata.PackageNotFoundError:
         return ""
+
+
+@lru_cache
+def commit() -> str:
+    """The commit of perp's sources, marked where they have been changed since; empty when it is installed."""
+    folder = Path(perp.__file__).parent
+    try:
+        _git(folder, "ls-files", "--error-unmatch", "__init__.py")
+        changed = "+changes" if _git(folder, "status", "--porcelain", "--", ".") else ""
+        return f"(git {_git(folder, 'rev-parse', '--short=10', 'HEAD')}{changed})"
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def _git(folder: Path, *words: str) -> str:
+    run = subprocess.run(
+        ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=20, check=True
+    )
+    return run.stdout.strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -210,15 +211,15 @@ def _check(settings: RunSettings) -> None:
 
 
 def _command(sets: list[str], path: Path | None, out: Path, settings: RunSettings) -> str:
-    """The command line that makes this run again."""
+    """The command line that makes this run again, with folders as seen from here: reports name no machine."""
     words = [word for name in sets for word in ("--set", name)]
-    words += [] if path is None else ["--path", str(path)]
+    words += [] if path is None else ["--path", relpath(path)]
     words += ["--peers"] if settings.peers else []
     words += [] if settings.solvers is None else ["--solvers", ",".join(settings.solvers)]
     words += ["--tol", f"{settings.tol:g}", "--time-limit", f"{settings.time_limit:g}"]
     words += ["--repeat", str(settings.repeat)]
     words += [word for module in settings.imports for word in ("--import", module)]
-    return shlex.join(["perp", "bench", "run", *words, "--out", str(out)])
+    return shlex.join(["perp", "bench", "run", *words, "--out", relpath(out)])
 
 
 def _planned(sets: list, names: list[str], settings: RunSettings) -> list[Job]:

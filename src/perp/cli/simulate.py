@@ -16,6 +16,7 @@ DEFAULT_TIME = 5.0
 DEFAULT_STEP = 0.01
 
 Flag = Annotated[bool, Parameter(negative=())]
+Several = Annotated[list[str] | None, Parameter(consume_multiple=False, negative=())]
 
 
 def simulate(
@@ -28,7 +29,11 @@ def simulate(
     coordinates: Literal["maximal", "reduced"] | None = None,
     solver: str | None = None,
     keyframe: str | None = None,
-    control: Annotated[list[str] | None, Parameter(consume_multiple=False, negative=())] = None,
+    free_base: Flag = False,
+    ground: Flag = False,
+    hold: Literal["servos", "locked"] | None = None,
+    pose: Several = None,
+    control: Several = None,
     out: Path | None = None,
     force: Flag = False,
     resume: Path | None = None,
@@ -47,29 +52,34 @@ def simulate(
         coordinates: maximal has joints as constraints, reduced has joint coordinates.
         solver: Contact solver; `perp solvers` lists them.
         keyframe: Start from this keyframe of the scene.
+        free_base: Let the root of the robot move; a URDF's is fixed to the world without this.
+        ground: Add a level plane, for robots whose file has none.
+        hold: Drive joints without a motor to where they start, or lock them there.
+        pose: NAME=VALUE for the start of a joint [rad or m], as often as needed.
         control: NAME=VALUE for a motor, as often as needed; it holds for the whole run.
         out: Record the run in this .h5 file, chunk by chunk.
         force: Replace an existing file.
         resume: Go on with a recording, up to the same bits as a run that was never stopped.
         html: Write the run as one page that plays offline.
-        view: Open the run in a local web page.
+        view: Show the run in a local web page while it goes on, and replay it then until Ctrl-C.
         strict: Refuse a scene with anything that is not simulated.
         json: Print one JSON object in place of the table.
     """
     from perp.cli.running import Run, finish
     from perp.problems import ProblemError
 
-    if html is not None:
-        check_writable(html, (".html", ".htm"), "a page")
     if view:
         from perp.view import web
 
-        web.engine()  # before the run, not after it
+        web.engine()  # before anything is written, not after the run
+    if html is not None:
+        check_writable(html, (".html", ".htm"), "a page")
     if out is not None:
         check_writable(out, (".h5", ".hdf5"), "a recording")
     changed = {
         "SCENE": scene, "--step": step, "--level": level, "--coordinates": coordinates, "--solver": solver,
-        "--keyframe": keyframe, "--out": out, "--control": control,
+        "--keyframe": keyframe, "--out": out, "--control": control, "--free-base": free_base or None,
+        "--ground": ground or None, "--hold": hold, "--pose": pose,
     }  # fmt: skip
     if resume is not None:
         given = [name for name, value in changed.items() if value is not None]
@@ -79,15 +89,19 @@ def simulate(
     elif scene is None:
         raise ProblemError("a scene file is needed, or --resume with a recording")
     else:
-        options = {"level": level, "coordinates": coordinates, "solver": solver}
+        options = {
+            "level": level, "coordinates": coordinates, "solver": solver, "keyframe": keyframe, "hold": hold,
+            "free_base": free_base, "ground": ground,
+            "pose": dict(_value("--pose", text) for text in pose) if pose else None,
+        }  # fmt: skip
         simulation = _load(scene, DEFAULT_STEP if step is None else step, options, strict=strict)
-        if keyframe is not None:
-            simulation.reset(keyframe=keyframe)
         if control:
-            simulation.set_control(dict(_control(text) for text in control))
+            simulation.set_control(dict(_value("--control", text) for text in control))
         run = Run.begin(simulation, DEFAULT_TIME if time is None else time, out, force=force)
+    if view:
+        run.watch()
     code = run.go()
-    finish(run, html=html, view=view, json=json)
+    finish(run, html=html, json=json)
     return code
 
 
@@ -103,7 +117,7 @@ def _load(scene: Path, step: float, options: dict[str, Any], *, strict: bool) ->
     return simulation
 
 
-def _control(text: str) -> tuple[str, float]:
+def _value(option: str, text: str) -> tuple[str, float]:
     from perp.problems import ProblemError
 
     name, equals, value = text.rpartition("=")
@@ -112,4 +126,4 @@ def _control(text: str) -> tuple[str, float]:
             raise ValueError
         return name, float(value)
     except ValueError:
-        raise ProblemError(f"--control {text}: NAME=VALUE with a number is needed") from None
+        raise ProblemError(f"{option} {text}: NAME=VALUE with a number is needed") from None

@@ -48,30 +48,50 @@ class Actuators:
         limited = (m.actuator_ctrllimited != 0) & clamp if m.nactuator else np.zeros(0, dtype=bool)
         self._low = np.where(limited, m.actuator_ctrlrange[:, 0], -np.inf)
         self._high = np.where(limited, m.actuator_ctrlrange[:, 1], np.inf)
-        self.force_low, self.force_high = _force_range(m, mujoco)
+        low, high = _force_range(m, mujoco)
+        i = self.affine
+        self._bounds = low[i], high[i]
+        self._outputs = m.actuator_outadr[i].astype(np.int64)
+        held = np.where(m.actuator_actadr[i] >= 0, m.actuator_actadr[i] + m.actuator_actnum[i] - 1, -1)
+        varies, biased = m.actuator_gaintype[i, None] == 1, m.actuator_biastype[i, None] == 1
+        gain, bias = m.actuator_gainprm[i, :3].copy(), np.where(biased, m.actuator_biasprm[i, :3], 0.0)
+        gain[:, 1:] = np.where(varies, gain[:, 1:], 0.0)
+        self._law_table = (
+            i, m.actuator_ctrladr[i].astype(np.int64), self._low[i], self._high[i], held.astype(np.int64),
+            m.actuator_actearly[i] != 0, gain, bias,
+        )  # fmt: skip
 
-    def laws(self, d: Any, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """F₀ and K of the affine actuators at the start of a step, shapes (affine,)."""
-        i, m = self.affine, self._m
-        if self._off or not i.size:
-            return np.zeros(i.size), np.zeros(i.size)
-        c = np.clip(d.ctrl[m.actuator_ctrladr[i]], self._low[i], self._high[i])
-        stateful = m.actuator_actadr[i] >= 0
-        if stateful.any():
-            held = m.actuator_actadr[i][stateful] + m.actuator_actnum[i][stateful] - 1
-            now, later = d.act[held], self.next_activation(d, h)[held]
-            c[stateful] = np.where(m.actuator_actearly[i][stateful] != 0, later, now)
-        length, speed = d.actuator_length[i], d.actuator_velocity[i]
-        g, b = m.actuator_gainprm[i], m.actuator_biasprm[i]
-        varies = m.actuator_gaintype[i] == 1
-        biased = m.actuator_biastype[i] == 1
-        by_length = np.where(varies, g[:, 1] * c, 0.0) + np.where(biased, b[:, 1], 0.0)
-        by_speed = np.where(varies, g[:, 2] * c, 0.0) + np.where(biased, b[:, 2], 0.0)
-        force = g[:, 0] * c + np.where(biased, b[:, 0], 0.0) + by_length * length
-        gain = -h * h * by_length - h * by_speed
-        explicit = gain <= 0.0
-        force = np.where(explicit, force + by_speed * speed, force)
-        return force, np.where(explicit, 0.0, gain)
+    def sort(
+        self, d: Any, h: float, force: np.ndarray, extra: np.ndarray, dense: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """What the actuators do in a step: forces and gains where they can be added, rows otherwise.
+
+        Args:
+            d: mujoco's data at the start of the step.
+            h: Step [s].
+            force: Given forces are added, shape (nv,).
+            extra: Gains of unlimited motors on one degree of freedom are added, shape (nv,).
+            dense: Rows over several degrees of freedom, zero before, shape (affine, nv).
+
+        Returns:
+            Place (see `sort_motors`), degree of freedom, sign, F₀, K, least and largest force of each affine
+            actuator.
+        """
+        n = self.affine.size
+        place, dof = np.zeros(n, np.int64), np.empty(n, np.int64)
+        sign, F, K = np.empty(n), np.zeros(n), np.zeros(n)
+        if not self._off and n:
+            later = self.next_activation(d, h) if self._m.na else d.act
+            motor_laws(
+                d.ctrl, d.act, later, d.actuator_length, d.actuator_velocity, h, *self._law_table, F, K
+            )
+            sort_motors(
+                self._outputs, d.moment_rowadr, d.moment_rownnz, d.moment_colind, d.actuator_moment, F, K,
+                *self._bounds, force, extra, place, dof, sign, dense,
+            )  # fmt: skip
+        if self.other.size and not self._off:
+            force += self._other_forces(d)
+        return place, dof, sign, F, K, *self._bounds
 
     def next_activation(self, d: Any, h: float) -> np.ndarray:
         """Activations after a step, shape (na,)."""
@@ -92,11 +112,9 @@ class Actuators:
                 out[at : at + n] = np.clip(out[at : at + n], *m.actuator_actrange[i])
         return out
 
-    def other_forces(self, d: Any) -> np.ndarray:
+    def _other_forces(self, d: Any) -> np.ndarray:
         """Generalised force of the actuators that are not affine, shape (nv,)."""
         out = np.zeros(self._m.nv)
-        if self._off or not self.other.size:
-            return out
         self._mujoco.mj_fwdActuation(self._m, d)
         for i in self.other:
             at, n = int(self._m.actuator_outadr[i]), int(self._m.actuator_outnum[i])
@@ -104,6 +122,40 @@ class Actuators:
                 columns, values = moment(d, k)
                 out[columns] += values * d.actuator_force[k]
         return out
+
+
+@njit(cache=True)
+def motor_laws(ctrl, act, later, length, speed, h, number, at, least, most, held, early, gain, bias, F, K):
+    """F₀ and K of affine actuators at the start of a step.
+
+    Args:
+        ctrl: Control values.
+        act: Activations at the start.
+        later: Activations at the end.
+        length: Of all actuators.
+        speed: Of all actuators.
+        h: Step [s].
+        number: Which actuator each one is, as the next seven.
+        at: Its control value.
+        least: Range of the control.
+        most: Range of the control.
+        held: Its activation, or −1.
+        early: Whether that of the end counts.
+        gain: g₀, g₁, g₂.
+        bias: b₀, b₁, b₂.
+        F: Out.
+        K: Out.
+    """
+    for k in range(number.size):
+        c = min(max(ctrl[at[k]], least[k]), most[k])
+        if held[k] >= 0:
+            c = later[held[k]] if early[k] else act[held[k]]
+        by_length, by_speed = gain[k, 1] * c + bias[k, 1], gain[k, 2] * c + bias[k, 2]
+        F[k] = gain[k, 0] * c + bias[k, 0] + by_length * length[number[k]]
+        K[k] = -h * h * by_length - h * by_speed
+        if K[k] <= 0.0:
+            F[k] += by_speed * speed[number[k]]
+            K[k] = 0.0
 
 
 @njit(cache=True)

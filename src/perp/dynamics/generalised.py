@@ -15,6 +15,7 @@ import numpy as np
 from perp.dynamics import tree_kernels as tree
 from perp.dynamics.actuators import control_names
 from perp.dynamics.state import State
+from perp.dynamics.tree_motion import links_of
 from perp.scenes import Model
 from perp.scenes.engine import engine
 
@@ -51,7 +52,9 @@ class Tree:
         movable: mujoco's numbers of the bodies that move.
         parent: Of each degree of freedom.
         last_dof: Last degree of freedom on the path of each movable body.
-        depth: Length of the longest path.
+        width: Entries of a contact row at most.
+        chain, slot: Parents, degrees of freedom and roots of mujoco's bodies; their lines among the movable.
+        links: Bodies and joints, for kinematics.
         turning: Which degrees of freedom are angles.
         visitor: The velocity that led to the positions of `end`; who moves them says so.
     """
@@ -73,11 +76,11 @@ class Tree:
         self.movable = np.flatnonzero(m.body_weldid > 0)
         slot = np.full(m.nbody, -1, dtype=np.int64)
         slot[self.movable] = np.arange(self.movable.size)
-        self._links: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] = (
+        self.chain: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] = (
             m.body_parentid.astype(np.int64), m.body_dofadr.astype(np.int64),
             m.body_dofnum.astype(np.int64), m.body_rootid.astype(np.int64),
         )  # fmt: skip
-        self._slot, self._twist = slot, np.zeros((m.nbody, 6))
+        self.slot, self._twist = slot, np.zeros((m.nbody, 6))
         self.dof_root = m.body_rootid[m.dof_bodyid].astype(np.int64)
         last = np.full(m.nbody, -1, dtype=np.int64)
         for b in range(1, m.nbody):
@@ -87,11 +90,13 @@ class Tree:
         depth = np.zeros(self.nv, dtype=np.int64)
         for j in range(self.nv):
             depth[j] = 1 + (depth[self.parent[j]] if self.parent[j] >= 0 else 0)
-        self.depth = int(depth.max(initial=0))
+        # the paths of two bodies
+        self.width = min(self.nv, 2 * int(depth.max(initial=0)))
         kind, first = m.jnt_type[m.dof_jntid], m.jnt_dofadr[m.dof_jntid]
         free, slide = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_SLIDE)
         self.turning = (kind != slide) & ((kind != free) | (np.arange(self.nv) - first >= 3))
         self.visitor: np.ndarray | None = None
+        self.links = links_of(m)
 
     def evaluate_start(self, state: GeneralisedState, control: np.ndarray) -> None:
         """Poses, inertia, forces and constraint rows at a state, into `start`."""
@@ -152,7 +157,7 @@ class Tree:
         """Velocities of the movable bodies in the world, shape (n, 6), at the positions of `data`."""
         out = np.zeros((self.movable.size, 6))
         tree.body_velocities(
-            *self._links, self._slot, data.cdof, data.subtree_com, data.xipos, v, self._twist, out
+            *self.chain, self.slot, data.cdof, data.subtree_com, data.xipos, v, self._twist, out
         )
         return out
 
@@ -160,6 +165,8 @@ class Tree:
         """Force in generalised coordinates of wrenches on the centres of mass, shape (nv,)."""
         out = np.zeros(self.nv)
         d = self.start
+        if not wrench.any():
+            return out
         for i in np.flatnonzero(wrench.any(axis=1)):
             body = int(self.movable[i])
             self._mujoco.mj_applyFT(

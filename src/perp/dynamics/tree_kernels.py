@@ -175,10 +175,10 @@ def contact_rows(body, points, frame, rows, last_dof, dof_root, parent, cdof, ce
                 j = path[0, s] if from_first else path[1, t]
                 total = 0.0
                 if s >= 0 and path[0, s] == j:
-                    total -= _along(cdof[j], centre[dof_root[j]], points[c, 0], e, r >= 3)
+                    total -= along(cdof[j], centre[dof_root[j]], points[c, 0], e, r >= 3)
                     s -= 1
                 if t >= 0 and path[1, t] == j:
-                    total += _along(cdof[j], centre[dof_root[j]], points[c, 1], e, r >= 3)
+                    total += along(cdof[j], centre[dof_root[j]], points[c, 1], e, r >= 3)
                     t -= 1
                 column[at], value[at] = j, total
                 at += 1
@@ -187,7 +187,8 @@ def contact_rows(body, points, frame, rows, last_dof, dof_root, parent, cdof, ce
 
 
 @njit(cache=True)
-def _along(motion, centre, p, e, turning):
+def along(motion, centre, p, e, turning):
+    """Velocity at p along e under a motion given at `centre`, or the turning rate about e."""
     wx, wy, wz = motion[0], motion[1], motion[2]
     if turning:
         return wx * e[0] + wy * e[1] + wz * e[2]
@@ -279,10 +280,11 @@ def constraint_scale(diagonal, start, scale, length):
 
 
 @njit(cache=True)
-def carried_points(body, point, frame, gap, roundness, x, R, local):
+def carried_points(body, point, frame, gap, roundness, movable, x, R, local):
     """The points whose distance along the normal is the gap, in the frames of their bodies.
 
-    Half the gap away from the middle, then the radius into the body: a round surface is its centre.
+    Half the gap away from the middle, then the radius into the body: a round surface is its centre. x and R,
+    shapes (any, 3) and (any, 9), hold the frame of body b in line movable[b].
     """
     for c in range(gap.size):
         for side in range(2):
@@ -293,22 +295,26 @@ def carried_points(body, point, frame, gap, roundness, x, R, local):
                 local[c, side, k] = point[c, k] + inward * frame[c, 0, k]
             if b < 0:
                 continue
+            b = movable[b]
             sx, sy, sz = local[c, side, 0] - x[b, 0], local[c, side, 1] - x[b, 1], local[c, side, 2] - x[b, 2]
             for k in range(3):
-                local[c, side, k] = R[b, 0, k] * sx + R[b, 1, k] * sy + R[b, 2, k] * sz
+                local[c, side, k] = R[b, k] * sx + R[b, 3 + k] * sy + R[b, 6 + k] * sz
 
 
 @njit(cache=True)
-def place_points(body, local, x, R, out):
-    """Points of body frames in the world."""
+def place_points(body, local, movable, x, R, out):
+    """Points of body frames in the world; see `carried_points`."""
     for c in range(body.shape[0]):
         for side in range(2):
             b, p = body[c, side], local[c, side]
             for k in range(3):
-                if b < 0:
-                    out[c, side, k] = p[k]
-                else:
-                    out[c, side, k] = x[b, k] + R[b, k, 0] * p[0] + R[b, k, 1] * p[1] + R[b, k, 2] * p[2]
+                out[c, side, k] = p[k]
+            if b >= 0:
+                b = movable[b]
+                for k in range(3):
+                    out[c, side, k] = (
+                        x[b, k] + R[b, 3 * k] * p[0] + R[b, 3 * k + 1] * p[1] + R[b, 3 * k + 2] * p[2]
+                    )
 
 
 @njit(cache=True)

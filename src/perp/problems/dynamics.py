@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from perp.problems.validation import (
     to_float,
     vector,
 )
+
+if TYPE_CHECKING:
+    from perp.problems.accurate_dynamics import ExactRows
 
 # Real files carry inertias that were rotated in floating point: relative asymmetries of 2e-6 occur.
 ASYMMETRY_ALLOWED = 1e-5
@@ -75,6 +78,20 @@ class Dynamics:
     def mass_solver(self) -> MassSolver:
         """M⁻¹ as something that can be applied; factorised on first use."""
         return mass_solver(self.mass)
+
+    @cached_property
+    def exact_rows(self) -> ExactRows:
+        """The data in rows, for evaluations with twice the digits."""
+        from perp.problems.accurate_dynamics import ExactRows
+
+        return ExactRows(self)
+
+    @cached_property
+    def error_length(self) -> float:
+        """How long a row of W would have to be for the round-off of a plain evaluation."""
+        from perp.problems.accurate_dynamics import error_length
+
+        return error_length(self)
 
     @cached_property
     def delassus(self) -> Matrix:

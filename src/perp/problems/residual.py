@@ -120,6 +120,8 @@ def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
         return np.inf, w
     if isinstance(problem, LCP | BoxedLCP):
         _improve(problem, z, w)
+    elif isinstance(problem, ContactProblem):
+        w = _improved(problem, z, w)
     value = relative_norm(natural_map(problem, z, w), data_size(problem))
     return (value, w) if np.isfinite(value) else (np.inf, w)
 
@@ -135,18 +137,28 @@ def _improve(problem: LCP | BoxedLCP, z: Vector, w: Vector) -> None:
         improve_dense(M, problem.q, freeze(z), problem.column_scale, size, w)
 
 
+def _improved(problem: ContactProblem, impulse: Vector, u: Vector) -> Vector:
+    """Velocities of a problem in dynamics form, again where their round-off is not small beside q."""
+    from perp.problems.accurate_dynamics import accurate_velocity, round_off_shows
+
+    if problem.dynamics is None or not round_off_shows(problem, impulse):
+        return u
+    better = accurate_velocity(problem.dynamics, impulse)
+    return better if np.isfinite(better).all() else u
+
+
 def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vector]:
     """The same in one compiled call: small contact problems are solved in microseconds."""
     from perp.problems.set_kernels import judge_dense, judge_sparse
 
-    W, sets = problem.W, problem.sets
+    W, sets, u = problem.W, problem.sets, np.empty(problem.size)
     rest = (
         problem.q, problem.row_scale, sets.kind, sets.start, sets.a, sets.b,
-        problem.column_scale, problem.rolling_length, problem.relaxed, freeze(impulse),
+        problem.column_scale, problem.rolling_length, problem.relaxed, freeze(impulse), u,
     )  # fmt: skip
     if is_sparse(W):
-        return judge_sparse(W.data, W.indices, W.indptr, *rest)
-    return judge_dense(W, *rest)
+        return judge_sparse(W.data, W.indices, W.indptr, *rest), u
+    return judge_dense(W, *rest), u
 
 
 def residual(problem: Problem, z: Any) -> float:

@@ -234,23 +234,21 @@ def _largest_entry(q, row_scale, start, d, impulse):
     return largest / size if size > 0.0 else 0.0
 
 
-@njit(cache=True)
-def judge_dense(W, q, row_scale, kind, start, a, b, d, length, relaxed, impulse):
-    """Residual and velocities of a problem with a dense W in one call."""
-    u = np.empty(q.size)
+@njit(cache=True, nogil=True)
+def judge_dense(W, q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u):
+    """Residual of a problem with a dense W in one call, and its velocities into `u`."""
     dense_slack(W, q, impulse, u)
     entries = _largest_entry(q, row_scale, start, d, impulse)
     for c in range(kind.size):
         if q.size > _longest_row(kind, a, b, c, entries):
             for i in range(start[c], start[c + 1]):
                 u[i] = dense_row(W, q, impulse, i)
-    return _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u), u
+    return _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u)
 
 
-@njit(cache=True)
-def judge_sparse(data, indices, indptr, q, row_scale, kind, start, a, b, d, length, relaxed, impulse):
-    """Residual and velocities of a problem with W in compressed rows in one call."""
-    u = np.empty(q.size)
+@njit(cache=True, nogil=True)
+def judge_sparse(data, indices, indptr, q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u):
+    """Residual of a problem with W in compressed rows in one call, and its velocities into `u`."""
     sparse_slack(data, indices, indptr, q, impulse, u)
     entries = _largest_entry(q, row_scale, start, d, impulse)
     for c in range(kind.size):
@@ -258,10 +256,10 @@ def judge_sparse(data, indices, indptr, q, row_scale, kind, start, a, b, d, leng
         for i in range(start[c], start[c + 1]):
             if indptr[i + 1] - indptr[i] > longest:
                 u[i] = sparse_row(data, indices, indptr, q, impulse, i)
-    return _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u), u
+    return _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def measure(kind, start, a, b, d, length, relaxed, impulse, u, x, y, floor):
     """The parts of a residual in one pass; `x`, `y` are workspaces of the size of u.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from perp.problems.validation import freeze
 from perp.scenes.attributes import import_report
-from perp.scenes.engine import engine
+from perp.scenes.engine import enabled, engine
 from perp.scenes.frames import from_matrix
 from perp.scenes.mjcf_joints import read_equalities, read_joints
 from perp.scenes.mjcf_motors import read_motors
@@ -32,7 +32,7 @@ def read_spec(scene: Any) -> Any:
     Raises:
         SceneError: Missing file or malformed scene; the message names file and element.
     """
-    return _parse(engine(), scene)[0]
+    return parse_scene(scene)[0]
 
 
 def compile_scene(scene: Any) -> tuple[Any, Lines]:
@@ -45,17 +45,22 @@ def compile_scene(scene: Any) -> tuple[Any, Lines]:
 
     if isinstance(scene, mujoco.MjModel):
         return scene, []
-    lines: Lines = []
-    spec = None
+    spec, lines = (scene.copy(), []) if isinstance(scene, mujoco.MjSpec) else parse_scene(scene)
+    spec.memory = max(spec.memory, ROOM)
+    return compile_spec(spec, _called(scene)), lines
+
+
+def compile_spec(spec: Any, called: str = "the scene") -> Any:
+    """The mujoco model of an MjSpec, which is changed by this.
+
+    Raises:
+        SceneError: It cannot be compiled; the message is mujoco's.
+    """
     try:
-        spec, lines = (scene.copy(), lines) if isinstance(scene, mujoco.MjSpec) else _parse(mujoco, scene)
-        spec.memory = max(spec.memory, ROOM)
-        return spec.compile(), lines
+        return spec.compile()
     except ValueError as error:
-        if isinstance(error, SceneError):
-            raise
         reason = " ".join(str(error).split())
-        raise SceneError(f"{_called(scene)} cannot be compiled: {reason}{_asset(spec, reason)}") from None
+        raise SceneError(f"{called} cannot be compiled: {reason}{_asset(spec, reason)}") from None
 
 
 def _asset(spec: Any, reason: str) -> str:
@@ -73,24 +78,24 @@ def _called(scene: Any) -> str:
     return f"{scene}:" if named else "the scene"
 
 
-def parse_scene(scene: Any) -> Any:
-    """The MjSpec of XML text or a path, to be edited.
+def parse_scene(scene: Any) -> tuple[Any, Lines]:
+    """The MjSpec of XML text or a path, to be edited, and lines for the report.
 
     Raises:
         SceneError: Missing file or malformed XML.
     """
     try:
-        return _parse(engine(), scene)[0]
+        return _parse(engine(), scene)
     except ValueError as error:
         if isinstance(error, SceneError):
             raise
-        raise SceneError(f"{_called(scene)} cannot be read: {' '.join(str(error).split())}") from None
+        raise SceneError(f"{_called(scene)} cannot be compiled: {' '.join(str(error).split())}") from None
 
 
 def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
     if isinstance(scene, str) and scene.lstrip().startswith("<"):
         if is_urdf(scene):
-            return read_urdf(scene, Path.cwd(), "the URDF text")
+            return read_urdf(scene, None)
         return mujoco.MjSpec.from_string(scene), []
     if not isinstance(scene, str | Path):
         raise SceneError(
@@ -101,7 +106,7 @@ def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
         raise SceneError(f"{path}: no such file")
     text = path.read_text(encoding="utf-8", errors="replace")
     if is_urdf(text):
-        return read_urdf(text, path.parent, str(path))
+        return read_urdf(text, path)
     return mujoco.MjSpec.from_file(str(path)), []
 
 
@@ -128,7 +133,7 @@ def load_scene(
     mujoco = engine()
 
     shapes, found = compile_scene(scene)
-    found += lines or []
+    found = [*found, *(lines or [])]
     data = mujoco.MjData(shapes)
     mujoco.mj_kinematics(shapes, data)
     mujoco.mj_comPos(shapes, data)
@@ -162,7 +167,7 @@ def load_scene(
     )
     if reduced:
         return replace(body, report=import_report(shapes, found, [], reduced=True))
-    joints, joint_index = read_joints(shapes, data, body, movable, index, ignored)
+    joints, joint_index = read_joints(shapes, data, body, movable, index)
     joints += read_equalities(shapes, data, body, index, ignored)
     motors = read_motors(shapes, joint_index, ignored)
     report = import_report(shapes, found, ignored, reduced=False)
@@ -188,10 +193,7 @@ def _file_frames(data: Any, movable: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _gravity(shapes: Any) -> np.ndarray:
-    mujoco = engine()
-
-    disabled = int(shapes.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
-    return np.zeros(3) if disabled else np.array(shapes.opt.gravity, dtype=np.float64)
+    return np.array(shapes.opt.gravity, dtype=np.float64) * enabled(shapes, "GRAVITY")
 
 
 def _restitution(value: float | Mapping[str, float], geom_names: tuple[str, ...]) -> np.ndarray:

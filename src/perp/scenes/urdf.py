@@ -20,6 +20,7 @@ import numpy as np
 from perp.scenes.engine import engine
 from perp.scenes.meshes import mesh_file
 from perp.scenes.model import SceneError
+from perp.scenes.srdf import add_poses, srdf_of
 
 _DEFAULTS = {"strippath": "false", "discardvisual": "true", "balanceinertia": "true", "fusestatic": "false"}
 _UNUSED = {
@@ -38,17 +39,17 @@ def is_urdf(text: str) -> bool:
     )
 
 
-def read_urdf(text: str, folder: Path, where: str) -> tuple[Any, Lines]:
+def read_urdf(text: str, path: Path | None) -> tuple[Any, Lines]:
     """The MjSpec of a URDF, and lines for the import report.
 
     Args:
         text: The XML.
-        folder: Where relative names begin.
-        where: What to call the file in messages.
+        path: The file it is from, if any: relative names begin there, and poses are looked for there.
 
     Raises:
         SceneError: Malformed XML, or a mesh that is missing or cannot be read.
     """
+    folder, where = (Path.cwd(), "the URDF text") if path is None else (path.parent, str(path))
     try:
         robot = ET.fromstring(text)  # noqa: S314  a robot of the user's own
     except ET.ParseError as error:
@@ -75,7 +76,11 @@ def read_urdf(text: str, folder: Path, where: str) -> tuple[Any, Lines]:
     for mesh in spec.meshes:
         mesh.inertia = engine().mjtMeshInertia.mjMESH_INERTIA_SHELL
     lines += _exclude_neighbours(spec, robot)
-    lines += _exclude_overlapping(spec, where)
+    found, model = _exclude_overlapping(spec, where)
+    lines += found
+    poses = None if path is None else srdf_of(path)
+    if poses is not None:
+        lines += add_poses(spec, model, poses)
     return spec, lines
 
 
@@ -196,8 +201,11 @@ def _exclude_neighbours(spec: Any, robot: ET.Element) -> Lines:
     return [(f"contact of {len(pairs)} pairs of links", "links that share a joint do not collide")]
 
 
-def _exclude_overlapping(spec: Any, where: str) -> Lines:
-    """Links that overlap at the reference position cannot collide: URDF leaves saying so to other files."""
+def _exclude_overlapping(spec: Any, where: str) -> tuple[Lines, Any]:
+    """Links that overlap at the reference position cannot collide: URDF leaves saying so to other files.
+
+    Returns lines for the report, and the compiled robot.
+    """
     mujoco = engine()
     try:
         model = spec.compile()
@@ -217,4 +225,4 @@ def _exclude_overlapping(spec: Any, where: str) -> Lines:
         a, b = model.body(first).name, model.body(second).name
         spec.add_exclude(name=f"overlap {a} {b}", bodyname1=a, bodyname2=b)
         lines.append((f"contact of {a} and {b}", "they overlap at the reference position"))
-    return lines
+    return lines, model

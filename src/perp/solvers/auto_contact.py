@@ -67,11 +67,11 @@ def _sweep(problem: ContactProblem, control: Control) -> tuple[Vector, float, in
     """Impulses, the residual that the sweeps saw, and their number."""
     sweep_dense, sweep_sparse = _kernels()
     W: Any = problem.W
-    sets = problem.sets
+    sets, impulse = problem.sets, control.begin(problem.size)
     rest = (
-        problem.q, sets.kind, sets.start, sets.a, sets.b, problem.rolling_length, problem.relaxed,
-        control.begin(problem.size), control.tol,
+        problem.q, sets.kind, sets.start, sets.a, sets.b, problem.rolling_length, problem.relaxed, impulse,
+        control.tol,
     )  # fmt: skip
     if is_sparse(W):
-        return sweep_sparse(W.data, W.indices, W.indptr, *rest)
-    return sweep_dense(W, *rest)
+        return impulse, *sweep_sparse(W.data, W.indices, W.indptr, *rest)
+    return impulse, *sweep_dense(W, *rest)

@@ -26,7 +26,7 @@ class Frame(NamedTuple):
         recovery, rest_speed: See `contact_terms`.
         position, quaternion, predicted: Of the bodies at the start, and ũ.
         links, geometry, law, parameters, value: The joint rows, and their values at the start.
-        body, point, normal, gap, roundness, restitution, accuracy: Of the contacts; `normal` has the frames.
+        body, carried, normal, gap, restitution, accuracy: Of the contacts; `normal` has the frames.
     """
 
     h: float
@@ -43,10 +43,9 @@ class Frame(NamedTuple):
     parameters: np.ndarray
     value: np.ndarray
     body: np.ndarray
-    point: np.ndarray
+    carried: np.ndarray
     normal: np.ndarray
     gap: np.ndarray
-    roundness: np.ndarray
     restitution: np.ndarray
     accuracy: np.ndarray
 
@@ -90,7 +89,7 @@ def bias_at(frame, rows, u, moving, bias):
             _joints_after(frame, u, value, jacobian)
             for i in range(m):
                 joint[i] = value[i] - h * moving[i]
-        gaps(frame.body, frame.point, frame.normal, frame.gap, frame.roundness, frame.position, u, h, gap)
+        gaps(frame.body, frame.carried, frame.normal, frame.gap, frame.position, u, h, gap)
         for c in range(contacts):
             gap[c] -= h * moving[rows.first[c]]
     if m:
@@ -132,10 +131,7 @@ def end_jacobian(frame, rows, u, left):
             if frame.law[i] != DRIVE:
                 left[i] = jacobian[i]
                 turn_rows(rows.bodies[i : i + 1], left[i : i + 1], u, frame.h)
-    normal_rows(
-        frame.body, frame.point, frame.normal, frame.gap, frame.roundness, rows.first, frame.position, u,
-        frame.h, left,
-    )  # fmt: skip
+    normal_rows(frame.body, frame.carried, frame.normal, rows.first, frame.position, u, frame.h, left)
     for c in range(rows.first.size):
         i = rows.first[c]
         turn_rows(rows.bodies[i : i + 1], left[i : i + 1], u, frame.h)
@@ -183,46 +179,3 @@ def end_of_step(
             momentum[b, k] = spin[b, k] + pushed[b, 3 + k]
     spin_velocity(inertia, R, momentum, u)
     numbers[:] = mechanics(mass, inertia, R, new_x, u, gravity)
-
-
-@njit(cache=True)
-def tree_residuals(
-    first, column, value, compliance, scale, length, kind, start, a, b, joints, impulse, v, pushed, bias
-):
-    """The numbers of `block_residuals` for rows over generalised velocities.
-
-    Args:
-        first: The rows J, compressed, as the next two.
-        column: Degrees of freedom.
-        value: Entries.
-        compliance: Diagonal added to W.
-        scale: Velocity per impulse of each constraint.
-        length: Its rolling length.
-        kind: Its set, as the next three.
-        start: Row offsets.
-        a: First parameter.
-        b: Second parameter.
-        joints: How many of the constraints are joints, before the contacts.
-        impulse: λ.
-        v: Velocity.
-        pushed: ṽ + M̃⁻¹ Jᵀ λ.
-        bias: Of the rows.
-    """
-    n = impulse.size
-    y, work, gap = np.empty(n), np.empty(n), np.empty(n)
-    for i in range(n):
-        total = bias[i] + compliance[i] * impulse[i]
-        for t in range(first[i], first[i + 1]):
-            total += value[t] * v[column[t]]
-        y[i] = total
-    natural_map(kind, start, a, b, scale, length, False, impulse, y, work, gap)
-    out = np.zeros(4)
-    for c in range(kind.size):
-        for i in range(start[c], start[c + 1]):
-            block = 0 if c < joints else (1 if i == start[c] else 2)
-            if not abs(gap[i]) <= out[block]:
-                out[block] = abs(gap[i])
-    for j in range(v.size):
-        if not abs(pushed[j] - v[j]) <= out[3]:
-            out[3] = abs(pushed[j] - v[j])
-    return out

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from perp.dynamics.actuators import ONE_DOF, SEVERAL_DOFS, Actuators, sort_motors
+from perp.dynamics.actuators import NO_ROW, SEVERAL_DOFS, Actuators
 from perp.dynamics.generalised import Tree
 from perp.dynamics.rows import DRIVE, HOLD, LIMIT
-from perp.problems.sets import BOX, FREE, NONNEGATIVE
 from perp.scenes.engine import engine
 
 # Limits this near [rad or m], or within a few steps of travel, are rows.
@@ -79,16 +78,75 @@ class RowSet:
     low: np.ndarray
     high: np.ndarray
 
-    @property
-    def set_kind(self) -> np.ndarray:
-        """FREE, NONNEGATIVE or BOX per row."""
-        bounded = (self.low > -np.inf) | (self.high < np.inf)
-        return np.where(self.law == LIMIT, NONNEGATIVE, np.where((self.law == DRIVE) & bounded, BOX, FREE))
 
-    @property
-    def compliance(self) -> np.ndarray:
-        """1 / K of drives, zero elsewhere."""
-        return np.where(self.law == DRIVE, 1.0 / np.where(self.gain > 0, self.gain, np.inf), 0.0)
+@njit(cache=True)
+def _add(whole, real, i, identity, law, dof, source, sign, value, force, gain, low, high):
+    """Fill line i of the two tables of `scalar_rows`."""
+    whole[0, i], whole[1, i], whole[2, i], whole[3, i] = identity, law, dof, source
+    real[0, i], real[1, i], real[2, i], real[3, i], real[4, i], real[5, i] = (
+        sign,
+        value,
+        force,
+        gain,
+        low,
+        high,
+    )
+
+
+@njit(cache=True)
+def scalar_rows(
+    qpos, v, h, joint, at, dof, joint_low, joint_high, lower, upper, rubbing, loss, rubs, motor, place,
+    motor_dof, motor_sign, force, gain, low, high, whole, real,
+):  # fmt: skip
+    """Limits of hinges and sliders within reach, dry friction of joints, motors; returns how many rows.
+
+    Args:
+        qpos: Coordinates.
+        v: Speeds to expect.
+        h: Step [s].
+        joint: Hinges and sliders with a limit, as the next four.
+        at: Coordinate.
+        dof: Degree of freedom.
+        joint_low: Range.
+        joint_high: Range.
+        lower: First identity of lower limits.
+        upper: First identity of upper limits.
+        rubbing: Degrees of freedom with dry friction.
+        loss: Its force.
+        rubs: First identity of dry friction.
+        motor: Identities of the motors, as the next seven; see `sort_motors`.
+        place: Which motors are rows.
+        motor_dof: Degree of freedom.
+        motor_sign: Moment.
+        force: F₀.
+        gain: K.
+        low: Least force.
+        high: Largest force.
+        whole: Out: identity, law, dof, source, shape (4, any).
+        real: Out: sign, value, force, gain, low, high, shape (6, any).
+    """
+    n, inf = 0, np.inf
+    for k in range(joint.size):
+        reach = _NEAR + _STEPS * h * abs(v[dof[k]])
+        below, above = qpos[at[k]] - joint_low[k], joint_high[k] - qpos[at[k]]
+        if below < reach:
+            _add(whole, real, n, lower + joint[k], LIMIT, dof[k], -1, 1.0, below, 0.0, inf, -inf, inf)
+            n += 1
+        if above < reach:
+            _add(whole, real, n, upper + joint[k], LIMIT, dof[k], -1, -1.0, above, 0.0, inf, -inf, inf)
+            n += 1
+    for k in range(rubbing.size):
+        _add(whole, real, n, rubs + rubbing[k], DRIVE, rubbing[k], -1, 1.0, 0.0, 0.0, inf, -loss[k], loss[k])
+        n += 1
+    for k in range(motor.size):
+        if place[k] != NO_ROW:
+            source = k if place[k] == SEVERAL_DOFS else -1
+            _add(
+                whole, real, n, motor[k], DRIVE, motor_dof[k], source, motor_sign[k], 0.0, force[k], gain[k],
+                low[k], high[k],
+            )  # fmt: skip
+            n += 1
+    return n
 
 
 _COLUMNS = {
@@ -98,37 +156,34 @@ _COLUMNS = {
 
 
 class _Collector:
-    """Gathers groups of rows of one kind."""
+    """Adds groups of rows of one kind, over several degrees of freedom, to those that there are."""
 
-    def __init__(self) -> None:
-        self.groups: list[tuple[np.ndarray, int, dict[str, Any]]] = []
-        self.dense: list[np.ndarray] = []
-        self.dense_count = 0
+    def __init__(self, rows: RowSet) -> None:
+        self.groups: list[dict[str, Any]] = [
+            {name: getattr(rows, name) for name in ("identity", "law", *_COLUMNS)}
+        ]
+        self.dense = [rows.dense]
+        self.dense_count = rows.dense.shape[0]
 
-    def add(self, identity: np.ndarray, law: int, **columns: Any) -> None:
+    def add(self, identity: np.ndarray, law: int, rows: np.ndarray, **columns: Any) -> None:
         n = len(identity)
         if not n:
             return
-        dense = columns.pop("rows", None)
-        if dense is not None:
-            columns["source"] = self.dense_count + np.arange(n)
-            self.dense.append(np.asarray(dense).reshape(n, -1))
-            self.dense_count += n
-        self.groups.append((identity, law, columns))
+        self.dense.append(np.asarray(rows).reshape(n, -1))
+        source = self.dense_count + np.arange(n)
+        self.dense_count += n
+        self.groups.append(columns | {"identity": identity, "law": np.full(n, law), "source": source})
 
-    def finish(self, nv: int) -> RowSet:
-        total = sum(len(identity) for identity, _, _ in self.groups)
-        out = {"identity": np.empty(total, dtype=np.int64), "law": np.empty(total, dtype=np.int64)}
-        for name, default in _COLUMNS.items():
-            out[name] = np.full(total, default)
-        at = 0
-        for identity, law, columns in self.groups:
-            rows = slice(at, at + len(identity))
-            out["identity"][rows], out["law"][rows] = identity, law
-            for name, values in columns.items():
-                out[name][rows] = values
-            at = rows.stop
-        return RowSet(dense=np.concatenate(self.dense) if self.dense else np.zeros((0, nv)), **out)
+    def finish(self) -> RowSet:
+        sizes = [group["identity"].size for group in self.groups]
+        out = {}
+        for name in ("identity", "law", *_COLUMNS):
+            parts = [
+                np.broadcast_to(group.get(name, _COLUMNS.get(name)), n)
+                for group, n in zip(self.groups, sizes, strict=True)
+            ]
+            out[name] = np.concatenate(parts)
+        return RowSet(dense=np.concatenate(self.dense), **out)
 
 
 class TreeRows:
@@ -169,7 +224,8 @@ class TreeRows:
         self._dof_damping = m.dof_damping * dampers
         self._dof_stiffness = m.jnt_stiffness[m.dof_jntid] * springs if m.nv else np.zeros(0)
         self.curved = bool(m.neq or self._tendons.size or self._balls.size)
-        self._outputs = m.actuator_outadr[actuators.affine].astype(np.int64)
+        self._implicit = 0.0, self._dof_damping
+        self._all_scalar = not (m.neq or m.ntendon or self._balls.size)
         self._number()
 
     def _number(self) -> None:
@@ -185,10 +241,21 @@ class TreeRows:
             self._base[name] = at
             at += int(size)
         self.identities = at
+        j, i = self._limited, self._rubbing
+        self._limit_table = (
+            j, m.jnt_qposadr[j].astype(np.int64), m.jnt_dofadr[j].astype(np.int64),
+            np.array(m.jnt_range[j, 0]), np.array(m.jnt_range[j, 1]), self._base["lower"],
+            self._base["upper"],
+        )  # fmt: skip
+        self._friction_table = i, np.array(m.dof_frictionloss[i]), self._base["friction"]
+        self._motor_identity = self._base["motor"] + self.actuators.affine
+        self._most = 2 * j.size + i.size + self._motor_identity.size
 
     def implicit_diagonal(self, h: float) -> np.ndarray:
         """h D + h² K of the joints' dampers and springs, shape (nv,)."""
-        return h * self._dof_damping + h * h * self._dof_stiffness
+        if self._implicit[0] != h:
+            self._implicit = h, h * self._dof_damping + h * h * self._dof_stiffness
+        return self._implicit[1].copy()
 
     def collect(self, h: float, v: np.ndarray, force: np.ndarray, extra: np.ndarray) -> RowSet:
         """The rows of a step that starts at the tree's `start`.
@@ -199,18 +266,24 @@ class TreeRows:
             force: Generalised force, shape (nv,): given forces of motors are added.
             extra: Diagonal added to M, shape (nv,): gains of unlimited motors are added.
         """
-        out = _Collector()
-        d = self._tree.start
+        d, motors = self._tree.start, self.actuators
+        whole, real = np.empty((4, self._most)), np.empty((6, self._most))
+        whole = whole.view(np.int64)
+        dense = np.zeros((self._motor_identity.size, self._tree.nv))
+        sorted_motors = motors.sort(d, h, force, extra, dense)
+        n = scalar_rows(d.qpos, v, h, *self._limit_table, *self._friction_table, self._motor_identity,
+                        *sorted_motors, whole, real)  # fmt: skip
+        identity, law, dof, source = whole[:, :n]
+        sign, value, given, gain, low, high = real[:, :n]
+        rows = RowSet(identity, law, dof, sign, source, dense, value, given, gain, low, high)
+        if self._all_scalar:
+            return rows
+        out = _Collector(rows)
         self._equalities(out, d)
-        self._limits(out, d, np.abs(v), h)
-        base = self._base
-        i = self._rubbing
-        loss = self._m.dof_frictionloss[i]
-        out.add(base["friction"] + i, DRIVE, dof=i, low=-loss, high=loss)
+        self._ball_limits(out, d)
         if self._m.ntendon:
             self._tendon_rows(out, d, h)
-        self._motors(out, d, h, force, extra)
-        return out.finish(self._tree.nv)
+        return out.finish()
 
     def _equalities(self, out: _Collector, d: Any) -> None:
         n = d.nefc
@@ -218,25 +291,14 @@ class TreeRows:
             identity = self._base["equality"] + np.arange(n)
             out.add(identity, HOLD, rows=d.efc_J[: n * self._tree.nv].copy(), value=d.efc_pos[:n])
 
-    def _limits(self, out: _Collector, d: Any, speed: np.ndarray, h: float) -> None:
-        m, base = self._m, self._base
-        j = self._limited
-        if j.size:
-            q, dof = d.qpos[m.jnt_qposadr[j]], m.jnt_dofadr[j]
-            reach = _NEAR + _STEPS * h * speed[dof]
-            for name, value, sign in (
-                ("lower", q - m.jnt_range[j, 0], 1.0),
-                ("upper", m.jnt_range[j, 1] - q, -1.0),
-            ):
-                near = value < reach
-                if near.any():
-                    out.add(base[name] + j[near], LIMIT, dof=dof[near], sign=sign, value=value[near])
+    def _ball_limits(self, out: _Collector, d: Any) -> None:
+        m = self._m
         for b in self._balls:
             axis, angle = axis_angle(d.qpos[m.jnt_qposadr[b] : m.jnt_qposadr[b] + 4])
             row = np.zeros(self._tree.nv)
             row[m.jnt_dofadr[b] : m.jnt_dofadr[b] + 3] = -axis
             value = max(m.jnt_range[b]) - angle
-            out.add(base["ball"] + np.array([b]), LIMIT, rows=row, value=value)
+            out.add(self._base["ball"] + np.array([b]), LIMIT, rows=row, value=value)
 
     def _tendon_rows(self, out: _Collector, d: Any, h: float) -> None:
         m, base, J = self._m, self._base, tendon_rows(self._m, d)
@@ -254,34 +316,6 @@ class TreeRows:
         out.add(
             base["elastic"] + t[on], DRIVE, rows=J[t][on], force=-(stiffness * stretch)[on], gain=gain[on]
         )
-
-    def _motors(self, out: _Collector, d: Any, h: float, force: np.ndarray, extra: np.ndarray) -> None:
-        motors = self.actuators
-        if not motors.count:
-            return
-        force += motors.other_forces(d)
-        F, K = motors.laws(d, h)
-        i = motors.affine
-        bounds = motors.force_low[i], motors.force_high[i]
-        place, dof = np.empty((2, i.size), dtype=np.int64)
-        sign = np.empty(i.size)
-        dense = np.zeros((i.size, self._tree.nv))
-        moments = d.moment_rowadr, d.moment_rownnz, d.moment_colind, d.actuator_moment
-        sort_motors(self._outputs, *moments, F, K, *bounds, force, extra, place, dof, sign, dense)
-        identity = self._base["motor"] + i
-        for kind, columns in ((ONE_DOF, {"dof": dof, "sign": sign}), (SEVERAL_DOFS, {"rows": dense})):
-            on = place == kind
-            if on.any():
-                chosen = {name: values[on] for name, values in columns.items()}
-                out.add(
-                    identity[on],
-                    DRIVE,
-                    force=F[on],
-                    gain=K[on],
-                    low=bounds[0][on],
-                    high=bounds[1][on],
-                    **chosen,
-                )
 
     def values_after(self, rows: RowSet, moved: np.ndarray, h: float) -> np.ndarray:
         """c of every row at the tree's `end`, given J v of the rows."""

@@ -19,25 +19,23 @@ from perp.dynamics import tree_kernels as kernels
 from perp.dynamics.generalised import GeneralisedState, Tree
 from perp.dynamics.rows import HOLD, LIMIT
 from perp.problems import ContactProblem, Sets
-from perp.problems.sets import BOX, COULOMB, ELLIPTIC, NONNEGATIVE, ROLLING
 from perp.problems.validation import freeze
-from perp.stepping.evaluation import tree_residuals
 from perp.stepping.laws import contact_terms
+from perp.stepping.reduced_assembly import assemble, chain_rows, free_tree, room_needed, tree_residuals
+from perp.stepping.reduced_newton import IMMOBILE
 from perp.stepping.reduced_rows import RowSet, TreeRows, joint_bias
 from perp.stepping.scales import scales
 from perp.stepping.settings import StepSettings
 
 # Limits are angles as a rule, and no body hops when they are restored: ten times the speed of contacts.
-_LIMIT_RECOVERY = 10.0
-# Rows whose diagonal of W is this share of the largest do not move.
-_IMMOBILE = 1e-20
+LIMIT_RECOVERY = 10.0
 # Rows of one tree fill W: up to this many, dense algebra is the faster.
 _DENSE_ROWS = 300
-_QUARTER = 0.5 * np.pi
+QUARTER = 0.5 * np.pi
 
 
 class ReducedSystem:
-    """One step of length h from `state`.
+    """One step of length h from `state`; `force` is the external one, `bound` the radius of each body.
 
     Attributes:
         predicted: Velocity without constraints, shape (nv,).
@@ -45,7 +43,10 @@ class ReducedSystem:
         joint_rows: Number of joint rows; contact rows follow them.
         first: First row of each contact.
         start: Row offsets of the constraints.
-        set_arrays: Kind, row offsets and parameters of their sets, as in `perp.problems.Sets`.
+        arrays: The rows.
+        joint: The joint rows.
+        gained: Speed of a fall of one step [m/s].
+        reach: How far the surface of each body may travel in the step, shape (n,) [m].
     """
 
     def __init__(
@@ -56,120 +57,105 @@ class ReducedSystem:
         h: float,
         force: np.ndarray,
         settings: StepSettings,
+        bound: np.ndarray,
     ) -> None:
         self.tree, self.table, self.state, self.h, self.settings = tree, table, state, h, settings
         self.model = tree.model
         d, nv = tree.start, tree.nv
-        self.position, self.rotation = tree.poses(d)
-        extra = table.implicit_diagonal(h)
-        total = force + d.qfrc_spring + d.qfrc_gravcomp + d.qfrc_fluid - d.qfrc_bias
-        self._joint: RowSet = table.collect(h, state.qvel, total, extra)
-        self._factor = np.empty(d.M.size)
-        kernels.factorise(*tree.rows, d.M, extra, self._factor)
-        momentum = np.empty(nv)
-        kernels.multiply(*tree.rows, d.M, state.qvel, momentum)
-        self.momentum = momentum + h * total
-        self.predicted = self._solved(self.momentum)
-        self.next_activation = table.actuators.next_activation(d, h)
-        self.body_predicted = tree.body_velocities(d, self.predicted)
-        self.joint_rows = self._joint.law.size
-        self.joint_identity = self._joint.identity
+        self.extra = table.implicit_diagonal(h)
+        self.joint: RowSet = table.collect(h, state.qvel, force, self.extra)
+        self.factor, self.predicted = np.empty(d.M.size), np.empty(nv)
+        n = tree.movable.size
+        self.body_predicted, self.reach = np.empty((n, 6)), np.empty(n)
+        self.position, self.rotation = np.empty((n, 3)), np.empty((n, 3, 3))
+        free_tree(
+            *tree.rows, d.M, self.extra, state.qvel, force, d.qfrc_spring, d.qfrc_gravcomp, d.qfrc_fluid,
+            d.qfrc_bias, h, *tree.chain, tree.slot, d.cdof, d.subtree_com, d.xipos, d.ximat, state.velocity,
+            bound, self.factor, self.predicted, self.body_predicted, self.position, self.rotation, self.reach,
+        )  # fmt: skip
+        self.next_activation = table.actuators.next_activation(d, h) if state.act.size else state.act
+        self.joint_rows = self.joint.law.size
+        self.joint_identity = self.joint.identity
         self.before = state.qvel
-        self._gained = h * math.hypot(*self.model.gravity)  # speed of a fall of one step
+        # speed of a fall of one step
+        self.gained = h * math.sqrt(float(self.model.gravity @ self.model.gravity))
 
     def _solved(self, x: np.ndarray) -> np.ndarray:
         out = x.copy()
-        kernels.solve(*self.tree.rows, self._factor, out)
+        kernels.solve(*self.tree.rows, self.factor, out)
         return out
 
     def add_contacts(self, contacts: Contacts) -> None:
         """Complete the rows with the contacts of the step's start."""
         self.contacts = contacts
-        m, rows, joint = self.joint_rows, contacts.rows, self._joint
-        dimension = np.concatenate([np.ones(m, dtype=np.int64), rows])
-        self.start = np.concatenate([[0], np.cumsum(dimension)])
-        self.first = self.start[m:-1].copy()
-        self.rows = int(self.start[-1])
-        self._begin, self._column, self._value = self._jacobian(None)
-        self._weighed = self._weigh(self._value)
-        self.free_velocity = self.row_velocity(self.predicted)
+        tree, joint, m, d = self.tree, self.joint, self.joint_rows, self.tree.start
+        self.rows = m + int(contacts.rows.sum())
+        size = m, contacts.count, self.rows, tree.nv, tree.width
+        integers, numbers = room_needed(*size)
+        self.arrays = rows = chain_rows.py_func(*size, np.empty(integers, np.int64), np.empty(numbers))
+        assemble(
+            joint.law, joint.dof, joint.sign, joint.source, joint.dense, joint.gain, joint.low, joint.high,
+            contacts.body, contacts.point, contacts.frame, contacts.rows, contacts.friction, contacts.gap,
+            contacts.roundness, self.h, tree.parent, tree.last_dof, tree.dof_root, *tree.rows, self.factor,
+            self.predicted, self.state.qvel, d.cdof, d.subtree_com, tree.movable, d.xpos, d.xmat, rows,
+        )  # fmt: skip
+        self.start, self.first = rows.start, rows.first
+        self.compliance, self.free_velocity = rows.compliance, rows.free_velocity
         self.speed_scale, self.length_scale = scales(
             self.model, self.settings, self.h, self.position, self.body_predicted, self.free_velocity
         )
-        self._approach = self.row_velocity(self.state.qvel)[self.first]
-        kind, a, b = contact_sets(contacts)
-        self.compliance = np.concatenate([joint.compliance, np.zeros(self.rows - m)])
-        joint_kind = joint.set_kind
-        boxed = joint_kind == BOX
-        self.set_arrays = (
-            freeze(np.concatenate([joint_kind, kind])),
-            freeze(self.start.copy()),
-            freeze(np.concatenate([np.where(boxed, self.h * joint.low, 0.0), a])),
-            freeze(np.concatenate([np.where(boxed, self.h * joint.high, 0.0), b])),
-        )
-        found = contacts
-        self.overlaps = bool((found.gap < 0.0).any() or (joint.value[joint.law == LIMIT] < 0.0).any())
-        self._local, self._carried = (np.empty((found.count, 2, 3)) for _ in range(2))
-        kernels.carried_points(
-            found.body, found.point, found.frame, found.gap, found.roundness, self.position, self.rotation,
-            self._local,
-        )  # fmt: skip
-        kernels.place_points(found.body, self._local, self.position, self.rotation, self._carried)
 
-    def _jacobian(self, points: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows in compressed form: at the start of the step, or at `end` with contact points there."""
-        tree, found, joint, m = self.tree, self.contacts, self._joint, self.joint_rows
-        d = tree.start if points is None else tree.end
+    @cached_property
+    def overlaps(self) -> bool:
+        """Whether any shapes or limits overlap at the start."""
+        joint = self.joint
+        return bool((self.contacts.gap < 0.0).any() or (joint.value[joint.law == LIMIT] < 0.0).any())
+
+    @property
+    def set_arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Kind, row offsets and parameters of the sets."""
+        rows = self.arrays
+        return freeze(rows.kind), freeze(rows.start), freeze(rows.a), freeze(rows.b)
+
+    def _end_jacobian(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows in compressed form at `end`, with contact points there: where they begin, and their values."""
+        tree, found, joint, m, d = self.tree, self.contacts, self.joint, self.joint_rows, self.tree.end
         dense = joint.dense
-        if points is None:
-            points = np.repeat(found.point[:, None], 2, axis=1)
-        elif d.nefc:
+        if d.nefc:
             dense = dense.copy()
             dense[joint.source[joint.law == HOLD]] = d.efc_J[: d.nefc * tree.nv].reshape(-1, tree.nv)
-        # a contact row has at most the paths of its two bodies
-        width = min(tree.nv, 2 * tree.depth)
-        room = m * tree.nv + (self.rows - m) * width
-        first = np.zeros(self.rows + 1, dtype=np.int64)
-        column, value = np.empty(room, dtype=np.int64), np.empty(room)
-        used = kernels.given_rows(
-            joint.dof, joint.sign, joint.source, dense, tree.parent, first[: m + 1], column, value
+        begin = np.zeros(self.rows + 1, dtype=np.int64)
+        column, value = np.empty(self.arrays.column.size, dtype=np.int64), np.empty(self.arrays.value.size)
+        begin[m] = kernels.given_rows(
+            joint.dof, joint.sign, joint.source, dense, tree.parent, begin[: m + 1], column, value
         )
-        first[m] = used
         kernels.contact_rows(
             found.body, points, found.frame, found.rows, tree.last_dof, tree.dof_root, tree.parent, d.cdof,
-            d.subtree_com, first[m:], column, value,
+            d.subtree_com, begin[m:], column, value,
         )  # fmt: skip
-        used = int(first[-1])
-        return first, column[:used].copy(), value[:used].copy()
-
-    def _weigh(self, value: np.ndarray) -> np.ndarray:
-        out = np.empty_like(value)
-        kernels.weigh(*self.tree.rows, self._factor, self._begin, self._column, value, out)
-        return out
+        return begin, value
 
     def row_velocity(self, v: np.ndarray) -> np.ndarray:
         """J v, shape (rows,)."""
         out = np.empty(self.rows)
-        kernels.row_products(self._begin, self._column, self._value, v, out)
+        kernels.row_products(*self._jacobian, v, out)
         return out
 
     def body_velocity(self, impulse: np.ndarray) -> np.ndarray:
         """The generalised velocity ṽ + M̃⁻¹ Jᵀ λ, shape (nv,)."""
         pushed = np.empty(self.tree.nv)
-        kernels.transposed_product(self._begin, self._column, self._value, impulse, pushed)
+        kernels.transposed_product(*self._jacobian, impulse, pushed)
         return self.predicted + self._solved(pushed)
 
-    @cached_property
-    def scale_of_rows(self) -> np.ndarray:
-        """Diagonal of W, shape (rows,)."""
-        out = np.empty(self.rows)
-        kernels.row_squares(self._begin, self._weighed, self.compliance, out)
-        return out
+    @property
+    def _jacobian(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        rows = self.arrays
+        return rows.begin, rows.column, rows.value
 
     @property
     def has_inequalities(self) -> bool:
         """Whether any constraint is not bilateral."""
-        return bool(self.set_arrays[0].any())
+        return bool(self.contacts.count or self.arrays.kind.any())
 
     @cached_property
     def sets(self) -> Sets:
@@ -177,60 +163,63 @@ class ReducedSystem:
         kind, start, a, b = self.set_arrays
         return Sets.from_arrays(kind, a, b, np.diff(start))
 
-    @cached_property
+    @property
     def scale(self) -> tuple[np.ndarray, np.ndarray]:
         """Velocity per impulse and rolling length of each constraint, as for `StepSystem`."""
-        scale, length = np.empty(self.start.size - 1), np.empty(self.start.size - 1)
-        kernels.constraint_scale(self.scale_of_rows, self.start, scale, length)
-        return freeze(scale), freeze(length)
+        return freeze(self.arrays.scale), freeze(self.arrays.length)
 
     @cached_property
     def delassus(self) -> Any:
         """W = J M̃⁻¹ Jᵀ + Σ: dense when small, CSR otherwise."""
-        return self._product(self._weighed)
+        return self._product(self.arrays.weighed)
 
     def derivative(self, v: np.ndarray) -> Any:
         """Derivative of the row velocities with respect to λ, rows at the end of the step."""
         self.tree.evaluate_end(self.tree.moved(self.state.qpos, v, self.h), jacobian=True)
-        points = np.empty_like(self._local)
-        kernels.place_points(self.contacts.body, self._local, *self.tree.poses(self.tree.end), points)
-        begin, _, value = self._jacobian(points)
-        if not np.array_equal(begin, self._begin):
+        begin, value = self._end_jacobian(self._points_after())
+        rows = self.arrays
+        if not np.array_equal(begin, rows.begin):
             return self.delassus
         # tangents keep the rows of the start: only gaps are taken at the end of the step
-        kept = self._value.copy()
-        turned = np.concatenate([np.flatnonzero(self._joint.law == HOLD), self.first])
+        kept = rows.value.copy()
+        turned = np.concatenate([np.flatnonzero(self.joint.law == HOLD), self.first])
         for i in turned:
             kept[begin[i] : begin[i + 1]] = value[begin[i] : begin[i + 1]]
-        return self._product(self._weigh(kept))
+        weighed = np.empty_like(kept)
+        kernels.weigh(*self.tree.rows, self.factor, rows.begin, rows.column, kept, weighed)
+        return self._product(weighed)
+
+    def _points_after(self) -> np.ndarray:
+        """The carried points at the positions of `tree.end`, shape (contacts, 2, 3)."""
+        d, out = self.tree.end, np.empty_like(self.arrays.local)
+        kernels.place_points(self.contacts.body, self.arrays.local, self.tree.movable, d.xpos, d.xmat, out)
+        return out
 
     def _product(self, left: np.ndarray) -> Any:
+        rows = self.arrays
+        used = int(rows.begin[-1])
+        column, left, weighed = rows.column[:used], left[:used], rows.weighed[:used]
         if self.rows <= max(self.settings.dense_rows, _DENSE_ROWS, self.tree.nv):
             W = np.empty((self.rows, self.rows))
-            kernels.dense_products(self._begin, self._column, left, self._weighed, self.compliance, W)
+            kernels.dense_products(rows.begin, column, left, weighed, self.compliance, W)
             return W
         from scipy.sparse import csr_array, diags_array
 
         shape = (self.rows, self.tree.nv)
-        A = csr_array((left, self._column, self._begin), shape=shape)
-        B = csr_array((self._weighed, self._column, self._begin), shape=shape)
+        A = csr_array((left, column, rows.begin), shape=shape)
+        B = csr_array((weighed, column, rows.begin), shape=shape)
         return csr_array(A @ B.T + diags_array(self.compliance))
 
     def joint_error(self, v: np.ndarray) -> float:
         """Largest error of an equality after the step [m or rad]."""
-        held = self._joint.law == HOLD
+        held = self.joint.law == HOLD
         if not held.any():
             return 0.0
         return float(np.abs(self._joint_values(v)[held]).max())
 
     def residuals(self, impulse: np.ndarray, v: np.ndarray, bias: np.ndarray) -> np.ndarray:
         """Largest natural map of joint rows, normal rows and other rows, and |v − ṽ − M̃⁻¹ Jᵀ λ| [m/s]."""
-        kind, start, a, b = self.set_arrays
-        scale, rolling = self.scale
-        return tree_residuals(
-            self._begin, self._column, self._value, self.compliance, scale, rolling, kind, start, a, b,
-            self.joint_rows, impulse, v, self.body_velocity(impulse), bias,
-        )  # fmt: skip
+        return tree_residuals(self.arrays, *self.tree.rows, self.factor, self.predicted, impulse, v, bias)
 
     def same_turn(self, v: np.ndarray) -> bool:
         """Whether impulses turn no joint further than a quarter beyond what moves already.
@@ -243,14 +232,14 @@ class ReducedSystem:
     @cached_property
     def _furthest_turn(self) -> float:
         moving = max(np.abs(self.predicted).max(initial=0.0), np.abs(self.before).max(initial=0.0))
-        return _QUARTER + self.h * float(moving)
+        return QUARTER + self.h * float(moving)
 
     def _joint_values(self, v: np.ndarray) -> np.ndarray:
         moved = self.row_velocity(v)[: self.joint_rows]
         if self.table.curved:
             self._go_to_end(v)
-            return self.table.values_after(self._joint, moved, self.h)
-        return self._joint.value + self.h * moved
+            return self.table.values_after(self.joint, moved, self.h)
+        return self.joint.value + self.h * moved
 
     def _go_to_end(self, v: np.ndarray) -> None:
         """Poses and constraint values after the step with velocities v, unless they are there already."""
@@ -261,53 +250,51 @@ class ReducedSystem:
     def gaps_after(self, v: np.ndarray) -> np.ndarray:
         """Gaps of all contacts after the step with velocities v, shape (contacts,)."""
         found = self.contacts
-        change, after = np.empty(found.count), np.empty_like(self._local)
+        change = np.zeros(found.count)
         if found.count:
             self._go_to_end(v)
-            kernels.place_points(found.body, self._local, *self.tree.poses(self.tree.end), after)
-            kernels.gap_change(found.frame, self._carried, after, change)
+            kernels.gap_change(found.frame, self.arrays.carried, self._points_after(), change)
         return found.gap + change
+
+    def joint_bias(self, v: np.ndarray | None) -> np.ndarray:
+        """What the laws add to the velocities of the joint rows, linearised at v, shape (joint rows,)."""
+        rows, settings, out = self.joint, self.settings, np.empty(self.joint_rows)
+        if not out.size:
+            return out
+        if v is None or not self.table.curved:
+            linear = rows.value
+        else:
+            linear = self._joint_values(v) - self.h * self.row_velocity(v)[: self.joint_rows]
+        correction = settings.correction if v is None else 1.0
+        recovery = LIMIT_RECOVERY * settings.recovery_speed
+        joint_bias(rows.law, rows.value, linear, rows.force, rows.gain, correction, recovery, self.h, out)
+        return out
+
+    @property
+    def rest_speed(self) -> float:
+        """Slower contacts do not bounce [m/s]."""
+        return 2.0 * self.gained
 
     def bias(self, v: np.ndarray | None) -> np.ndarray:
         """What the laws add to the row velocities, linearised at v (None: at the start of the step)."""
-        m, h, settings = self.joint_rows, self.h, self.settings
+        h, settings, rows = self.h, self.settings, self.arrays
         if v is None:
-            joint, gap, correction = self._joint.value, self.contacts.gap, settings.correction
+            gap, correction = self.contacts.gap, settings.correction
         else:
-            moved = h * self.row_velocity(v)
-            joint = self._joint_values(v) - moved[:m]
-            gap = self.gaps_after(v) - moved[self.first]
+            gap = self.gaps_after(v) - h * self.row_velocity(v)[self.first]
             correction = 1.0
         out = np.zeros(self.rows)
-        rows = self._joint
-        recovery = _LIMIT_RECOVERY * settings.recovery_speed
-        joint_bias(rows.law, rows.value, joint, rows.force, rows.gain, correction, recovery, h, out[:m])
-        rest_speed = 2.0 * self._gained
+        out[: self.joint_rows] = self.joint_bias(v)
         contact_terms(
             self.first, self.contacts.gap, gap, self.contacts.accuracy, self.contacts.restitution,
-            self._approach, self.free_velocity[self.first], correction, settings.recovery_speed,
-            rest_speed, h, out,
+            rows.approach, self.free_velocity[self.first], correction, settings.recovery_speed,
+            self.rest_speed, h, out,
         )  # fmt: skip
-        out[self._immobile] = 0.0
+        # nothing can move shapes that overlap about an axis of their joint
+        still = rows.square[self.first] <= IMMOBILE * rows.square.max(initial=0.0)
+        out[self.first[still]] = 0.0
         return out
-
-    @cached_property
-    def _immobile(self) -> np.ndarray:
-        """Normal rows that nothing can move: shapes that overlap about an axis of their joint."""
-        square = self.scale_of_rows[self.first]
-        return self.first[square <= _IMMOBILE * self.scale_of_rows.max(initial=0.0)]
 
     def problem(self, bias: np.ndarray) -> ContactProblem:
         """The contact problem with this bias, in reduced form (W, q)."""
         return ContactProblem(self.delassus, freeze(self.free_velocity + bias), self.sets, copy=False)
-
-
-def contact_sets(contacts: Contacts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Kind and parameters of the friction set of each contact."""
-    rows, friction = contacts.rows, contacts.friction
-    kind = np.where(rows == 1, NONNEGATIVE, np.where(rows == 5, ROLLING, COULOMB))
-    b = np.where(rows == 5, friction[:, 2], 0.0)
-    elliptic = (kind == COULOMB) & (friction[:, 0] != friction[:, 1])
-    kind = np.where(elliptic, ELLIPTIC, kind)
-    b = np.where(elliptic, friction[:, 1], b)
-    return kind, np.where(rows == 1, 0.0, friction[:, 0]), b

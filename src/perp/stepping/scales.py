@@ -28,7 +28,8 @@ def _surface_speed(u, b, radius):
 
 
 @njit(cache=True)
-def _reach(bound, before, predicted, h, out):
+def travel(bound, before, predicted, h, out):
+    """See `reach`."""
     for b in range(bound.size):
         speed, later = _surface_speed(before, b, bound[b]), _surface_speed(predicted, b, bound[b])
         if not later <= speed:
@@ -46,8 +47,18 @@ def reach(bound: np.ndarray, before: np.ndarray, predicted: np.ndarray, h: float
         h: Step [s].
     """
     out = np.empty(bound.size)
-    _reach(bound, before, predicted, h, out)
+    travel(bound, before, predicted, h, out)
     return out
+
+
+@njit(cache=True)
+def relative_travel(bound, u, h):
+    """How far a body's surface moves in a step at most, over the body's radius."""
+    most = 0.0
+    for b in range(bound.size):
+        if bound[b] > 0.0:
+            most = max(most, h * _surface_speed(u, b, bound[b]) / bound[b])
+    return most
 
 
 @njit(cache=True)
@@ -57,7 +68,8 @@ def _larger(x, y):
 
 
 @njit(cache=True)
-def _scales(position, predicted, free, size, gained, driven, h, share, tolerance):
+def step_scales(position, predicted, free, size, gained, driven, h, share, tolerance):
+    """See `scales`; `share` is what a contact solver may leave of the free velocity, over the tolerance."""
     far = fast = turning = squares = 0.0
     for b in range(position.shape[0]):
         for k in range(3):
@@ -99,6 +111,6 @@ def scales(
         driven: What motors alone add to the velocities, where there is no gravity [m/s].
     """
     # the contact solver works relative to the free velocity: a fast scene may need more than one size
-    share = 2.0 * settings.solver_tolerance / settings.tolerance
+    share = settings.solvable_share
     gained = h * math.sqrt(float(model.gravity @ model.gravity))
-    return _scales(position, predicted, free, model.size, gained, driven, h, share, settings.tolerance)
+    return step_scales(position, predicted, free, model.size, gained, driven, h, share, settings.tolerance)

@@ -1,7 +1,7 @@
-"""Siconos: friction in the plane and in space, and LCPs.
+"""Siconos: friction in the plane and in space, rolling friction, global problems, and LCPs.
 
-It lives in the system's interpreter (a Debian package) and is asked through `siconos_process.py`. Its Python
-binding cannot build rolling and global problems from arrays; global ones are given to it reduced.
+It lives in the system's interpreter (a Debian package) and is asked through `siconos_process.py`. Solvers of
+reduced problems take global ones reduced; those called `global` take mass and Jacobian as they are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from perp.bench.peers.adapter import Reply, Request, Tolerance, peer
 from perp.bench.timing import Timing
 from perp.comparison.processes import WorkerProcess
 from perp.problems import LCP, ContactProblem, SolverError
-from perp.problems.sets import COULOMB
+from perp.problems.sets import COULOMB, ROLLING
 from perp.problems.validation import is_sparse
 from perp.solvers.registry import Package
 
@@ -111,6 +111,22 @@ FRICTION: dict[str, tuple[str, dict[str, str], Tolerance]] = {
     ),
     "siconos-admm": ("ADMM of Siconos", {"fc3d": "ADMM"}, _tolerance(SWEEPS)),
     "siconos-prox": ("proximal point of Siconos", {"fc3d": "PROX"}, _tolerance(STEPS)),
+    "siconos-global-nsgs": (
+        "nonsmooth Gauss–Seidel of Siconos on global problems, which it reduces itself",
+        {"gfc3d": "NSGS_WR", "grfc3d": "NSGS_WR"},
+        _tolerance(SWEEPS),
+    ),
+    "siconos-global-nsn-ac": (
+        "nonsmooth Newton of Siconos on global problems, Alart–Curnier",
+        {"gfc3d": "NSN_AC"},
+        _tolerance(STEPS),
+    ),
+    "siconos-global-admm": ("ADMM of Siconos on global problems", {"gfc3d": "ADMM"}, _tolerance(SWEEPS)),
+    "siconos-rolling-nsgs": (
+        "nonsmooth Gauss–Seidel of Siconos with rolling friction",
+        {"rfc3d": "NSGS"},
+        _tolerance(SWEEPS),
+    ),
     "siconos-lemke-2d": ("Lemke of Siconos on friction in the plane", {"fc2d": "LEMKE"}, _tolerance(SWEEPS)),
 }
 LINEAR: dict[str, tuple[str, str, Tolerance]] = {
@@ -124,14 +140,18 @@ LINEAR: dict[str, tuple[str, str, Tolerance]] = {
 
 def kind_of(problem: ContactProblem, kinds: dict[str, str]) -> str | None:
     """What Siconos calls a problem, among the kinds that a solver takes; None when it has no name for it."""
-    sets = problem.sets
+    sets, dynamics = problem.sets, problem.dynamics
     rows = np.diff(sets.start)
-    if problem.relaxed or not sets.count:
+    if problem.relaxed or not sets.count or not (rows == rows[0]).all():
         return None
-    if not ((sets.kind == COULOMB).all() and (rows == rows[0]).all()):
+    if (sets.kind == ROLLING).all():
+        reduced = "rfc3d"
+    elif (sets.kind == COULOMB).all():
+        reduced = f"fc{rows[0]}d"
+    else:
         return None
-    reduced = f"fc{rows[0]}d"
-    return reduced if reduced in kinds else None
+    whole = f"g{reduced}" if dynamics is not None and not dynamics.compliance.any() else reduced
+    return next((kind for kind in (whole, reduced) if kind in kinds), None)
 
 
 def _refusal(kinds: dict[str, str]):
@@ -161,9 +181,10 @@ def _packed(**arrays: Any) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
 
 
 def _columns(matrix: Any) -> Any:
-    from scipy.sparse import csc_array
+    """Compressed columns; a stack of blocks, shape (bodies, k, k), is a block diagonal."""
+    from scipy.sparse import block_diag, csc_array
 
-    return csc_array(matrix)
+    return csc_array(block_diag(matrix) if matrix.ndim == 3 else matrix)
 
 
 def _dense(matrix: Any) -> np.ndarray:
@@ -190,10 +211,18 @@ def _register_friction(name: str, summary: str, kinds: dict[str, str], tolerance
     def solve(request: Request) -> Reply:
         problem: ContactProblem = request.problem
         kind = kind_of(problem, kinds) or ""
-        # its solvers in the plane take dense matrices only
-        W = problem.W if kind == "fc3d" else _dense(problem.W)
-        arrays = {"W": _columns(W) if kind == "fc3d" else W, "q": problem.q, "mu": problem.sets.a}
-        return _reply(request, kind, kinds[kind], arrays | {"start": request.start})
+        return _reply(request, kind, kinds[kind], _arrays(problem, kind) | {"start": request.start})
+
+
+def _arrays(problem: ContactProblem, kind: str) -> dict[str, Any]:
+    """What Siconos calls the parts of a problem: M v = H r + q, u = Hᵀ v + b, or u = W r + q."""
+    friction = {"mu": problem.sets.a} | ({"mu_r": problem.sets.b} if "rfc" in kind else {})
+    dynamics = problem.dynamics
+    if kind.startswith("g") and dynamics is not None:
+        mass, jacobian = _columns(dynamics.mass), _columns(dynamics.jacobian.T)
+        return {"M": mass, "H": jacobian, "q": dynamics.momentum, "b": dynamics.bias} | friction
+    # its solvers in the plane take dense matrices only
+    return {"W": _dense(problem.W) if kind == "fc2d" else _columns(problem.W), "q": problem.q} | friction
 
 
 def _register_linear(name: str, summary: str, solver: str, tolerance: Tolerance) -> None:

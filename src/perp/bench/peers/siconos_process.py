@@ -4,6 +4,9 @@ Protocol: pickled dicts of plain Python values on standard input and output, arr
 so that the two interpreters may have different releases of NumPy. The first message out is the version. A
 request has `kind`, `solver`, `options` (by name of the parameter) and `arrays`; the answer has `z`, `code` (0
 is Siconos's claim to have solved it), `iterations`, `cpu`, `wall` and `memory`. Only the driver is timed.
+
+The binding builds LCPs and reduced friction problems from arrays. It has no such constructor for global and
+rolling problems, but reads them from files: those are written to a file first, in Siconos's own text format.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import os
 import pickle
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +25,22 @@ import siconos  # pyright: ignore[reportMissingImports]
 import siconos.numerics as sn  # pyright: ignore[reportMissingImports]
 from scipy.sparse import csc_matrix
 
-PREFIX = {"fc2d": "SICONOS_FRICTION_2D_", "fc3d": "SICONOS_FRICTION_3D_", "lcp": "SICONOS_LCP_"}
-
+PREFIX = {
+    "fc2d": "SICONOS_FRICTION_2D_",
+    "fc3d": "SICONOS_FRICTION_3D_",
+    "gfc3d": "SICONOS_GLOBAL_FRICTION_3D_",
+    "rfc3d": "SICONOS_ROLLING_FRICTION_3D_",
+    "grfc3d": "SICONOS_GLOBAL_ROLLING_FRICTION_3D_",
+    "lcp": "SICONOS_LCP_",
+}
+# The first line of a print-out of CSparse, which Siconos passes over.
+BANNER = "CSparse Version 3.2.0, Sept 12, 2017.  Copyright (c) Timothy A. Davis, 2006-2016"
+# Kinds that go through a file: rows of a contact, the function that reads the file, the driver.
+FROM_FILE = {
+    "gfc3d": (3, "globalFrictionContact_new_from_filename", "gfc3d_driver"),
+    "rfc3d": (5, "rollingFrictionContact_new_from_filename", "rolling_fc3d_driver"),
+    "grfc3d": (5, "globalRollingFrictionContact_new_from_filename", "g_rolling_fc3d_driver"),
+}
 
 # Seconds: a quick call is repeated at once, because a request leaves the processor's caches cold.
 QUICK = 0.01
@@ -71,11 +89,43 @@ def prepared(request: dict, arrays: dict):
         M, q = matrix(arrays, "M"), arrays["q"]
         problem, z, w = sn.LCP(M, q), np.zeros(q.size), np.zeros(q.size)
         return lambda: sn.linearComplementarity_driver(problem, z, w, options), z, options, (M, q)
+    if kind in FROM_FILE:
+        return prepared_from_file(kind, options, arrays)
     W, q, mu = matrix(arrays, "W"), arrays["q"], arrays["mu"]
     r, u = arrays.get("start", np.zeros(q.size)), np.zeros(q.size)
     problem = sn.FrictionContactProblem(2 if kind == "fc2d" else 3, mu.size, W, q, mu)
     driver = sn.fc2d_driver if kind == "fc2d" else sn.fc3d_driver
     return lambda: driver(problem, r, u, options), r, options, (W, q, mu)
+
+
+def prepared_from_file(kind: str, options, arrays: dict):
+    """The same for the kinds that Siconos reads from a file."""
+    rows, read, driver = FROM_FILE[kind]
+    mu = arrays["mu"]
+    with tempfile.NamedTemporaryFile("w", suffix=".dat") as file:
+        file.write(as_text(rows, mu.size, arrays))
+        file.flush()
+        problem = getattr(sn, read)(file.name)
+    r, u = arrays.get("start", np.zeros(rows * mu.size)), np.zeros(rows * mu.size)
+    v = () if kind == "rfc3d" else (np.zeros(arrays["q"].size),)
+    return lambda: getattr(sn, driver)(problem, r, u, *v, options), r, options, (problem, u, v)
+
+
+def as_text(rows: int, contacts: int, arrays: dict) -> str:
+    """A problem in Siconos's text format: matrices first, then q, b, mu, mu_r where there are any."""
+    matrices = [name for name in ("W", "M", "H") if f"{name}_data" in arrays]
+    parts = [f"{rows}\n{contacts}\n", *(matrix_text(matrix(arrays, name)) for name in matrices)]
+    vectors = [arrays[name] for name in ("q", "b", "mu", "mu_r") if name in arrays]
+    return "".join(parts) + "".join(" ".join(f"{x:.17e}" for x in vector) + "\n" for vector in vectors)
+
+
+def matrix_text(columns) -> str:
+    """A sparse matrix as triplets, in the words of CSparse that Siconos looks for."""
+    triplets = columns.tocoo()
+    size = "-by-".join(map(str, columns.shape))
+    lines = [f"{i} {j} : {x:.17e}" for i, j, x in zip(triplets.row, triplets.col, triplets.data)]  # noqa: B905
+    head = ["2", *map(str, columns.shape), "1", BANNER]
+    return "\n".join([*head, f"triplet: {size}, nzmax: {columns.nnz} nnz: {columns.nnz}", *lines]) + "\n"
 
 
 def answer(request: dict, clock) -> dict:

@@ -28,21 +28,26 @@ SWEEPS = 400
 def sweep_while_it_pays(blocks, x, tol, least, most):
     """Sweeps in place until the residual is at most `tol`, or until their rate promises nothing.
 
+    A single contact takes one sweep. The residual of the start is measured only where the first look does not
+    find a solution.
+
     Returns:
         The residual and the number of sweeps.
     """
     size = norm(blocks.q)
     u, work, best = np.empty(x.size), np.zeros(WORKSPACE), x.copy()
-    value = residual_at(blocks, x, u, size, work)
-    least_value = value
+    alone = blocks.start.size == 2
+    value = least_value = math.inf
     done = 0
-    while value > tol and done < most:
+    while done < most:
         for k in range(LOOK):
             moved = sweep(blocks, x, work)
             done += 1
-            if moved <= tol * size and k < LOOK - 1:
+            if (moved <= tol * size or (alone and done == 1)) and k < LOOK - 1:
                 break
         new = residual_at(blocks, x, u, size, work)
+        if value == math.inf and not new <= tol:
+            value = least_value = residual_at(blocks, best, u, size, work)
         if new < least_value:
             least_value = new
             best[:] = x
@@ -60,22 +65,22 @@ def sweep_while_it_pays(blocks, x, tol, least, most):
 
 
 @njit(cache=True, nogil=True)
-def _sweep_from(blocks, first, tol):
-    x = np.empty(blocks.q.size)
-    to_canonical(blocks.scale, first, x)
-    value, done = sweep_while_it_pays(blocks, x, MARGIN * tol, 2 * LOOK, SWEEPS)
-    for i in range(x.size):
-        x[i] *= blocks.scale[i]
-    return x, value, done
+def sweep_from(blocks, impulse, tol):
+    """The first stage from `impulse`, which receives its answer; returns its residual and the sweeps."""
+    to_canonical(blocks.scale, impulse, impulse)
+    value, done = sweep_while_it_pays(blocks, impulse, MARGIN * tol, 2 * LOOK, SWEEPS)
+    for i in range(impulse.size):
+        impulse[i] *= blocks.scale[i]
+    return value, done
 
 
 @njit(cache=True, nogil=True)
-def sweep_sparse(data, indices, indptr, q, kind, start, a, b, length, relaxed, first, tol):
-    """The first stage for W in compressed rows, from the impulses `first`: impulses, residual, sweeps."""
-    return _sweep_from(build(data, indices, indptr, q, kind, start, a, b, length, relaxed), first, tol)
+def sweep_sparse(data, indices, indptr, q, kind, start, a, b, length, relaxed, impulse, tol):
+    """The first stage for W in compressed rows: `sweep_from`."""
+    return sweep_from(build(data, indices, indptr, q, kind, start, a, b, length, relaxed), impulse, tol)
 
 
 @njit(cache=True, nogil=True)
-def sweep_dense(W, q, kind, start, a, b, length, relaxed, first, tol):
-    """The first stage for a dense W, from the impulses `first`: impulses, residual, sweeps."""
-    return _sweep_from(build_dense(W, q, kind, start, a, b, length, relaxed), first, tol)
+def sweep_dense(W, q, kind, start, a, b, length, relaxed, impulse, tol):
+    """The first stage for a dense W: `sweep_from`."""
+    return sweep_from(build_dense(W, q, kind, start, a, b, length, relaxed), impulse, tol)

@@ -1,74 +1,47 @@
-"""Small contact problems in one compiled call: scales, sweeps, and the verdict of the shared residual.
+"""Small contact problems in one compiled call: sweeps, and the verdict of the shared residual.
 
-A contact or two are solved in a microsecond; what Python does around that counts. The sweeps are those of the
+A contact or two are solved in a microsecond; what is done around that counts. The sweeps are those of the
 first stage, the verdict is `judge_sparse` or `judge_dense` on their answer, which knows nothing of them.
 """
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 from numba import njit
 
-from perp.problems.set_kernels import ROLLING, judge_dense, judge_sparse
-from perp.solvers.contact.first_stage import sweep_dense, sweep_sparse
+from perp.problems.set_kernels import judge_dense, judge_sparse
+from perp.solvers.contact.borrowed import borrowed
+from perp.solvers.contact.first_stage import sweep_from
+from perp.solvers.contact.packed import unpack
 
 
 @njit(cache=True, nogil=True)
-def _widest(largest, start):
-    """`ContactProblem.column_scale` from the largest entry of each column, for problems without rolling."""
-    overall = 0.0
-    for value in largest:
-        overall = max(overall, value)
-    if overall == 0.0:
-        overall = 1.0
-    d = np.zeros(start.size - 1)
-    for c in range(d.size):
-        for j in range(start[c], start[c + 1]):
-            d[c] = max(d[c], largest[j] if largest[j] > 0.0 else overall)
-    return d
+def solve_packed(integers, numbers, relaxed, tol, impulse, velocity):
+    """Impulses and velocities from zero into the arrays given.
 
+    Args:
+        integers: As `pack_sparse` or `pack_dense` made them.
+        numbers: Those as well.
+        relaxed: Whether Γ is left out.
+        tol: The residual to reach.
+        impulse: Receives the impulses, shape (rows,).
+        velocity: Receives the velocities, shape (rows,).
 
-@njit(cache=True, nogil=True)
-def _rolls(kind):
-    found = False
-    for k in kind:
-        found = found or k == ROLLING
-    return found
-
-
-@njit(cache=True, nogil=True)
-def solve_sparse(data, indices, indptr, q, kind, start, a, b, relaxed, tol):
-    """Impulses, velocities, shared residual, residual that the sweeps saw, and their number; W in rows.
-
-    Rolling contacts have lengths of their own: then the number of sweeps is −1 and nothing was done.
+    Returns:
+        The shared residual, the residual that the sweeps saw, and their number.
     """
-    if _rolls(kind):
-        return q.copy(), q.copy(), math.inf, math.inf, -1
-    largest = np.zeros(q.size)
-    for k in range(data.size):
-        largest[indices[k]] = max(largest[indices[k]], abs(data[k]))
-    ones, rows = np.ones(kind.size), np.ones(q.size)
-    x, seen, sweeps = sweep_sparse(
-        data, indices, indptr, q, kind, start, a, b, ones, relaxed, np.zeros(q.size), tol
-    )
-    value, u = judge_sparse(
-        data, indices, indptr, q, rows, kind, start, a, b, _widest(largest, start), ones, relaxed, x
-    )
-    return x, u, value, seen, sweeps
-
-
-@njit(cache=True, nogil=True)
-def solve_dense(W, q, kind, start, a, b, relaxed, tol):
-    """The same for a dense W."""
-    if _rolls(kind):
-        return q.copy(), q.copy(), math.inf, math.inf, -1
-    largest = np.zeros(q.size)
-    for i in range(q.size):
-        for j in range(q.size):
-            largest[j] = max(largest[j], abs(W[i, j]))
-    ones, rows = np.ones(kind.size), np.ones(q.size)
-    x, seen, sweeps = sweep_dense(W, q, kind, start, a, b, ones, relaxed, np.zeros(q.size), tol)
-    value, u = judge_dense(W, q, rows, kind, start, a, b, _widest(largest, start), ones, relaxed, x)
-    return x, u, value, seen, sweeps
+    blocks, given = unpack(borrowed(integers), borrowed(numbers), relaxed)
+    impulse, velocity = borrowed(impulse), borrowed(velocity)
+    impulse[:] = 0.0
+    seen, sweeps = sweep_from(blocks, impulse, tol)
+    n = given.q.size
+    if given.indptr.size:
+        value = judge_sparse(
+            given.entries, given.indices, given.indptr, given.q, given.row_scale, given.kind, given.start,
+            given.a, given.b, given.d, given.length, relaxed, impulse, velocity,
+        )  # fmt: skip
+    else:
+        value = judge_dense(
+            given.entries.reshape(n, n), given.q, given.row_scale, given.kind, given.start, given.a, given.b,
+            given.d, given.length, relaxed, impulse, velocity,
+        )  # fmt: skip
+    return value, seen, sweeps

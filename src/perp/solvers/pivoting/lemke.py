@@ -37,6 +37,8 @@ from perp.solvers.registry import register
 
 # Enough for every class that Lemke processes in practice; exponential families end here, truthfully.
 PIVOTS_PER_ROW = 50
+# Small problems may take more, as many pivots as cost this many multiplications: about a tenth of a second.
+SMALL_WORK = 10**8
 # Times that a finished basis with a wrong sign is taken as the start of another run.
 RESTARTS = 3
 
@@ -67,7 +69,7 @@ class _Path:
         self.work = np.empty(workspace(n))
         self.stride = (n + PAD) // PAD * PAD
         self.control = control
-        self.limit = control.limit(PIVOTS_PER_ROW * max(n, 4))
+        self.limit = control.limit(max(PIVOTS_PER_ROW * max(n, 4), SMALL_WORK // max(4 * n * n, 256)))
         self.every = options.check_every or (n if control.watched else 0)
         self.pivots = 0
 
