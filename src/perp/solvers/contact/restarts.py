@@ -1,10 +1,11 @@
 """Other starts for contact problems on which the first stages stall.
 
 In order: the central path of the relaxation, which ends in the middle of the solutions of bodies at rest; a
-sequence of such paths with the shift Γ of the last answer; the central path of the exact problem, with Γ turned on early or late, and with huge friction coefficients taken
-as moderate ones, since a contact that sticks with less friction sticks; Lemke's answer for friction pyramids
-of eight sides; and points at random, the same ones every time. From each, plain Newton steps are taken in
-several variants, then proximal ones. All of it is compiled and costs milliseconds for tens of contacts.
+sequence of such paths, each with the shift Γ of the last answer; the central path of the exact problem, with
+Γ turned on early or late, and with huge friction coefficients taken as moderate ones, since a contact that
+sticks with less friction sticks; Lemke's answer for friction pyramids of eight sides; and points at random,
+the same ones every time. From each, plain Newton steps are taken in several variants, then proximal ones. All
+of it is compiled and costs milliseconds for tens of contacts.
 """
 
 from __future__ import annotations
