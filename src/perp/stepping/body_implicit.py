@@ -150,7 +150,7 @@ def _value(rows, mass, predicted, u, y, sigma, gamma, centre, wants_slope, p, K,
 
 
 @njit(cache=True)
-def solve_implicit(frame, rows, mass, inverse, length, speed, impulse, u, info):
+def solve_implicit(frame, rows, mass, inverse, length, speed, limit, impulse, u, info):
     """Velocities and impulses of the step with forces of its end, in place, from those given.
 
     Args:
@@ -160,6 +160,7 @@ def solve_implicit(frame, rows, mass, inverse, length, speed, impulse, u, info):
         inverse: M⁻¹, shape (n, 6, 6).
         length: Error of positions that is near enough [m].
         speed: Error of velocities that is near enough [m/s].
+        limit: Of rounds, and of Newton steps in each, where that is less than usual.
         impulse: λ, in and out.
         u: Velocities, in and out.
         info: Out: rounds, Newton steps.
@@ -184,13 +185,13 @@ def solve_implicit(frame, rows, mass, inverse, length, speed, impulse, u, info):
     unused = np.empty((n, 6))
     sigma, last = _FIRST_WEIGHT, np.inf
     info[:] = 0
-    for _ in range(_ROUNDS):
+    for _ in range(min(_ROUNDS, limit)):
         info[0] += 1
         _positions(frame, rows, u, y)
         for c in range(count):
             gamma[c] = shift(rows.kind[c], rows.a[c], rows.b[c], y, rows.start[c], rows.start[c + 1])
         near = max(0.1 * speed, 1e-3 * min(last, 1.0))
-        for _ in range(_STEPS):
+        for _ in range(min(_STEPS, limit)):
             info[1] += 1
             _positions(frame, rows, u, y)
             value = _value(rows, mass, frame.predicted, u, y, sigma, gamma, impulse, True, p, K, gradient)

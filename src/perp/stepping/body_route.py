@@ -39,7 +39,7 @@ def solve_with_forces_of_the_end(
     impulse, u, info = start.copy(), system.predicted.copy(), np.empty(2, dtype=np.int64)
     jacobian = solve_implicit(
         system.frame, system.arrays, system.mass, system.inverse, _DIRECTIONS * system.length_scale,
-        _DIRECTIONS * system.speed_scale, impulse, u, info,
+        _DIRECTIONS * system.speed_scale, limit, impulse, u, info,
     )  # fmt: skip
     aimed = system.directed(jacobian)
     outcome = solve_by_bodies(aimed, impulse, limit)
