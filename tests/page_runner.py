@@ -51,26 +51,11 @@ def prepare_folder() -> None:
     shutil.copytree(Path(__file__).parents[1] / "examples" / "scenes", "examples/scenes")
 
 
-def stay_in_one_process() -> None:
-    """Let `perp compare` run its cells here: tests of the command itself start its processes."""
-    from contextlib import nullcontext
-
-    from perp.comparison import running
-    from perp.comparison.verdict import run_cell
-
-    running.WorkerProcess = lambda command: nullcontext()  # pyright: ignore[reportAttributeAccessIssue]
-    running._run = lambda worker, cell, problem, limits: run_cell(cell=cell, problem=problem, **limits)
-
-
 def run_command(line: str) -> None:
-    """One line of a shell block: `perp` is called, for `make` and `python FILE` others see to it."""
+    """One line of a shell block: `perp` is called; tests/docs/test_make.py sees to `make`."""
     words = shlex.split(line)
     if words[0] != "perp":
         return
-    if words[1] == "compare":
-        stay_in_one_process()
-        # every vendor's solvers take half a minute
-        words += ["--workers", "1"] + ([] if "--solver" in words else ["--solver", "perp"])
     code = main(words[1:])
     if code != 0:
         raise SystemExit(f"`{line}` ended with exit code {code}")

@@ -27,7 +27,7 @@ def sorted_pairs(geom):
 
 
 @njit(cache=True)
-def _match(geom, local, old_geom, old_local, partner):
+def match(geom, local, old_geom, old_local, partner):
     """partner[i]: index of the old contact that i continues, or −1."""
     key, order = sorted_pairs(geom)
     old_key, old_order = sorted_pairs(old_geom)
@@ -53,7 +53,8 @@ def _match(geom, local, old_geom, old_local, partner):
 
 
 @njit(cache=True)
-def _into_bodies(body, point, position, rotation, out):
+def into_bodies(body, point, position, rotation, out):
+    """See `local_points`."""
     for c in range(body.shape[0]):
         b = body[c, 1] if body[c, 1] >= 0 else body[c, 0]
         for k in range(3):
@@ -66,7 +67,7 @@ def _into_bodies(body, point, position, rotation, out):
 def local_points(contacts: Contacts, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     """Contact points in the frame of a body that moves, shape (contacts, 3)."""
     out = np.empty((contacts.count, 3))
-    _into_bodies(contacts.body, contacts.point, position, rotation, out)
+    into_bodies(contacts.body, contacts.point, position, rotation, out)
     return out
 
 
@@ -77,5 +78,5 @@ def carry_over(
     if old is None or old_local is None:
         return np.full(contacts.count, -1, dtype=np.int64)
     partner = np.empty(contacts.count, dtype=np.int64)
-    _match(contacts.geom, local, old.geom, old_local, partner)
+    match(contacts.geom, local, old.geom, old_local, partner)
     return partner

@@ -10,10 +10,11 @@ from perp.stepping.outcome import Outcome
 from perp.stepping.system import StepSystem
 
 # Digits in hand: the error of reused impulses adds up from step to step.
-_POSITIONS, _VELOCITIES = 0.5, 0.1
-_FIRST_WEIGHT = 1e-6
+WITHIN = (0.5, 0.1)
+"""Shares of the tolerance to reach, for positions and velocities."""
+FIRST_WEIGHT = 1e-6
 # A Newton step here costs about as much as a pass over the rows: more of them than of the other routes.
-_STEPS = 2
+STEPS = 2
 # The minimisation only has to find the directions; Newton's method goes on from there.
 _DIRECTIONS = 1e-6
 
@@ -24,8 +25,8 @@ def solve_by_bodies(system: StepSystem, start: np.ndarray, limit: int) -> Outcom
     bias, y, info = np.empty(system.rows), np.empty(system.rows), np.empty(4, dtype=np.int64)
     tolerance = system.settings.tolerance
     solve_step(
-        system.frame, system.arrays, system.mass, _POSITIONS * tolerance * system.length_scale,
-        _VELOCITIES * tolerance * system.speed_scale, _FIRST_WEIGHT, _STEPS * limit, impulse,
+        system.frame, system.arrays, system.mass, WITHIN[0] * tolerance * system.length_scale,
+        WITHIN[1] * tolerance * system.speed_scale, FIRST_WEIGHT, STEPS * limit, impulse,
         u, bias, y, info,
     )  # fmt: skip
     message = f"{info[3]} of {info[2]} islands unsolved after {info[0]} Newton steps" if info[3] else ""

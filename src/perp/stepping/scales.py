@@ -68,7 +68,8 @@ def _larger(x, y):
 
 
 @njit(cache=True)
-def _scales(position, predicted, free, size, gained, driven, h, share, tolerance):
+def step_scales(position, predicted, free, size, gained, driven, h, share, tolerance):
+    """See `scales`; `share` is what a contact solver may leave of the free velocity, over the tolerance."""
     far = fast = turning = squares = 0.0
     for b in range(position.shape[0]):
         for k in range(3):
@@ -110,6 +111,6 @@ def scales(
         driven: What motors alone add to the velocities, where there is no gravity [m/s].
     """
     # the contact solver works relative to the free velocity: a fast scene may need more than one size
-    share = 2.0 * settings.solver_tolerance / settings.tolerance
+    share = settings.solvable_share
     gained = h * math.sqrt(float(model.gravity @ model.gravity))
-    return _scales(position, predicted, free, model.size, gained, driven, h, share, settings.tolerance)
+    return step_scales(position, predicted, free, model.size, gained, driven, h, share, settings.tolerance)

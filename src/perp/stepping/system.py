@@ -41,7 +41,7 @@ from perp.stepping.row_products import (
 from perp.stepping.scales import scales
 from perp.stepping.settings import Level, StepSettings
 
-_LARGEST_TURN = 1.5  # [rad]
+LARGEST_TURN = 1.5  # [rad]
 
 
 class StepSystem:
@@ -309,7 +309,7 @@ class StepSystem:
         links, law = self.table.links[: self.joint_rows], self.table.law[: self.joint_rows]
         held = (law == HOLD) & ((links[:, 0] == PERPENDICULAR) | (links[:, 0] == ORIENTATION))
         turned = self.h * moving[: self.joint_rows][held]
-        return bool(np.abs(turned).max(initial=0.0) < _LARGEST_TURN)
+        return bool(np.abs(turned).max(initial=0.0) < LARGEST_TURN)
 
     @property
     def before(self) -> np.ndarray:

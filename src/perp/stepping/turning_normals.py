@@ -50,7 +50,7 @@ def _way(body, carried, x, u, h, out):
 
 
 @njit(cache=True)
-def _passing(body, carried, frame, roundness, first, x, u, h, impulse):
+def passing(body, carried, frame, roundness, first, x, u, h, impulse):
     """Whether a round surface is pushed while it passes by so far that its normal may turn."""
     way = np.empty(3)
     for c in range(body.shape[0]):
@@ -158,7 +158,7 @@ def turned_normals(
     start, h, x = system.found, system.h, system.state.position
     count, n = start.count, system.model.body_count
     carried = system.carried[:count]
-    if not count or not _passing(
+    if not count or not passing(
         start.body, carried, start.frame, start.roundness, system.first, x, u, h, impulse
     ):
         return None

@@ -16,7 +16,7 @@ from perp.stepping.system import StepSystem
 
 
 @njit(cache=True)
-def _into_world(first, rows, frame, impulse, out):
+def into_world(first, rows, frame, impulse, out):
     """Force and rolling torque of each contact in the world frame, shape (contacts, 2, 3)."""
     out[:] = 0.0
     for c in range(rows.size):
@@ -27,7 +27,7 @@ def _into_world(first, rows, frame, impulse, out):
 
 
 @njit(cache=True)
-def _into_frames(first, rows, frame, partner, world, h, out):
+def into_frames(first, rows, frame, partner, world, h, out):
     """The impulses of matched contacts in the frames of this step."""
     for c in range(rows.size):
         if partner[c] < 0:
@@ -112,6 +112,18 @@ class Memory:
         else:
             self._last_stiff //= 2
 
+    @property
+    def last(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Forces of the joint rows; shapes, points in body frames and forces of the contacts."""
+        contacts, local = self._contacts, self._local
+        if contacts is None or local is None:
+            contacts, local = Contacts.none(), np.zeros((0, 3))
+        return self._joint_force, contacts.geom, local, self._world
+
+    def keep(self, joint_force: np.ndarray, contacts: Contacts, local: np.ndarray, world: np.ndarray) -> None:
+        """Keep what `last` is to return after this step."""
+        self._joint_force, self._contacts, self._local, self._world = joint_force, contacts, local, world
+
     def recall(self, system: StepSystem) -> np.ndarray:
         """Impulses to begin a step with, shape (rows,)."""
         contacts, state = system.contacts, system.state
@@ -119,7 +131,7 @@ class Memory:
         start[: system.joint_rows] = system.h * self._joint_force[system.joint_identity]
         local = local_points(contacts, state.position, system.rotation)
         partner = carry_over(contacts, local, self._contacts, self._local)
-        _into_frames(system.first, contacts.rows, contacts.frame, partner, self._world, system.h, start)
+        into_frames(system.first, contacts.rows, contacts.frame, partner, self._world, system.h, start)
         return start
 
     def remember(self, system: StepSystem, impulse: np.ndarray) -> None:
@@ -130,4 +142,4 @@ class Memory:
         self._contacts = contacts
         self._local = local_points(contacts, state.position, system.rotation)
         self._world = np.empty((contacts.count, 2, 3))
-        _into_world(system.first, contacts.rows, contacts.frame, impulse / system.h, self._world)
+        into_world(system.first, contacts.rows, contacts.frame, impulse / system.h, self._world)

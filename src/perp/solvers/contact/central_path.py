@@ -14,6 +14,7 @@ mechanics using interior point algorithm (2022).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -224,39 +225,32 @@ def _complementarity(cones, w, eta, z, tau, ds, dz, right, work):
         divide(point, target, m, right[head:])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def follow_path(blocks, order, x, tol, kappa, cap, limit):
-    """Follow the path from the middle of the cones; x receives the best impulses.
+class Path(NamedTuple):
+    """A point on the way, all arrays changed in place by `advance`.
 
-    Args:
-        blocks: The problem.
-        order: What `elimination.eliminate` returned.
-        x: Where the path begins, and the answer: changed in place.
-        tol: The residual to reach.
-        kappa: The τ at which half of Γ is on, relative to data of size 1; infinite for all of it at once.
-        cap: Friction coefficients above it are taken as this: a contact that sticks with less friction
-            sticks.
-        limit: Iterations at most.
-
-    Returns:
-        The residual of x in the problem as it is, and the number of iterations.
+    Attributes:
+        inner: The problem in units of its own size. back: Factor from its impulses to those of the problem.
+        cones: See `cones_of`. y, s, z: Impulses, slacks and multipliers. progress: The least error so far,
+        and the iterations since it halved.
     """
-    n, size = x.size, norm(blocks.q)
-    u, work = np.empty(n), np.zeros(max(WORKSPACE, 20))
-    best = residual_at(blocks, x, u, size, work)
-    if size == 0.0:
-        return best, 0
-    inner, back = scaled(blocks, size)
+
+    inner: Blocks
+    back: np.ndarray
+    cones: tuple
+    y: np.ndarray
+    s: np.ndarray
+    z: np.ndarray
+    progress: np.ndarray
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def begin(blocks, x, cap):
+    """The path's first point, in the middle of the cones, from impulses x; friction above `cap` is cut."""
+    size = norm(blocks.q)
+    inner, back = scaled(blocks, size if size > 0.0 else 1.0)
     cones = cones_of(inner, cap)
-    first, owner, row, coefficient, constant, _, fixed = cones
-    count, rows = inner.start.size - 1, row.size
-    largest = largest_size(inner.start)
-    B, C = np.empty((count, largest, largest)), np.empty((count, largest, largest))
-    closed, ones = np.ones(count, np.bool_), np.ones(count)
-    y, s, z = x / back, np.empty(rows), np.zeros(rows)
-    w, eta, right, gap = np.empty(rows), np.empty(owner.size), np.zeros(rows), np.empty(rows)
-    ds, dz, dx, H = np.zeros(rows), np.zeros(rows), np.zeros(n), np.empty(n)
-    impulse = np.empty(n)
+    first, owner, row, coefficient, constant, _, _ = cones
+    y, s, z = x / back, np.empty(row.size), np.zeros(row.size)
     for b in range(owner.size):
         head = first[b]
         inside = 1.0
@@ -265,7 +259,40 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit):
             inside += abs(s[k]) if k > head else 0.0
         s[head] = max(s[head], inside)
         z[head] = 1.0
-    least, since, done = math.inf, 0, 0
+    return Path(inner, back, cones, y, s, z, np.array([math.inf, 0.0]))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def advance(blocks, order, path, x, tol, kappa, limit):
+    """`limit` iterations along a path; x receives the impulses where they are better than x.
+
+    Args:
+        blocks: The problem.
+        order: What `elimination.eliminate` returned.
+        path: From `begin`; changed in place.
+        x: The best impulses so far: changed in place.
+        tol: The residual to reach.
+        kappa: The τ at which half of Γ is on, relative to data of size 1; infinite for all of it at once.
+        limit: Iterations at most.
+
+    Returns:
+        The residual of x in the problem as it is, and the number of iterations: fewer where the path ends.
+    """
+    n, size = x.size, norm(blocks.q)
+    u, work = np.empty(n), np.zeros(max(WORKSPACE, 20))
+    best = residual_at(blocks, x, u, size, work)
+    if size == 0.0:
+        return best, 0
+    inner, back, cones, y, s, z, since = path
+    first, owner, row, coefficient, constant, _, fixed = cones
+    count, rows = inner.start.size - 1, row.size
+    largest = largest_size(inner.start)
+    B, C = np.empty((count, largest, largest)), np.empty((count, largest, largest))
+    closed, ones = np.ones(count, np.bool_), np.ones(count)
+    w, eta, right, gap = np.empty(rows), np.empty(owner.size), np.zeros(rows), np.empty(rows)
+    ds, dz, dx, H = np.zeros(rows), np.zeros(rows), np.zeros(n), np.empty(n)
+    impulse = np.empty(n)
+    done = 0
     while done < limit and best > tol:
         velocity(inner, y, u)
         tau = 0.0
@@ -276,9 +303,9 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit):
         theta = 0.0 if inner.relaxed else 1.0 / (1.0 + tau / kappa)
         error = max(_equations(inner, cones, theta, tau, y, u, z, H, C), np.max(np.abs(gap)) if rows else 0.0)
         progress = error + tau
-        since = 0 if progress < 0.5 * least else since + 1
-        least = min(least, progress)
-        if since > PATIENCE or not progress < 1e30:
+        since[1] = 0.0 if progress < 0.5 * since[0] else since[1] + 1.0
+        since[0] = min(since[0], progress)
+        if since[1] > PATIENCE or not progress < 1e30:
             break
         B[:] = 0.0
         healthy = True
@@ -328,3 +355,9 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit):
             best = value
             x[:] = impulse
     return best, done
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def follow_path(blocks, order, x, tol, kappa, cap, limit):
+    """A whole path from the middle of the cones; arguments and answer as in `begin` and `advance`."""
+    return advance(blocks, order, begin(blocks, x, cap), x, tol, kappa, limit)
