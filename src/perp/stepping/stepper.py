@@ -16,8 +16,15 @@ from perp.dynamics.state import State
 from perp.scenes import Model
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.stepping.body_quick import begin_step, finish_step
-from perp.stepping.body_route import FIRST_WEIGHT, STEPS, WITHIN, solve_by_bodies
+from perp.stepping.body_route import (
+    FIRST_WEIGHT,
+    STEPS,
+    WITHIN,
+    solve_by_bodies,
+    solve_with_forces_of_the_end,
+)
 from perp.stepping.contact_rows import sliding
+from perp.stepping.energy_guard import fed_by_joints
 from perp.stepping.evaluation import end_of_step
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
@@ -41,6 +48,7 @@ _FIRST_NEWTON_STEPS = 12
 _LOOKS = 12
 _NOTHING = np.zeros(0)
 _NEWTON, _SEQUENCE, _BODY = Route.NEWTON.value, Route.SEQUENCE.value, Route.BODY.value
+_IMPLICIT = "implicit"
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,7 @@ class _Attempt:
     route: str
     outcome: Outcome
     blocks: Blocks
+    fed: bool = False
 
     @property
     def message(self) -> str:
@@ -153,17 +162,8 @@ class Stepper:
             answer, attempts = self._by_routes(system, self._memory.recall(system), times)
         else:
             answer, attempts, system, times = quick, [], quick.system, {"collision": 0.0}
-        if answer is not None:
-            self._memory.separated(done=system.settings is self.settings)
-            found = system.contacts.count
-            answer, attempts, overlap = self._second_look(answer, attempts, times)
-            tried = tuple(attempt.message for attempt in attempts)
-            after, record = self._finish(
-                answer.system, answer.outcome, answer.blocks, answer.route, tried, times
-            )
-            record.late_contacts = record.contacts.count - found
-            record.penetration = max(record.penetration, overlap)
-            return after, record
+        if answer is not None and not (answer.fed and division >= 2):
+            return self._accept(answer, attempts, times)
         tried = tuple(attempt.message for attempt in attempts)
         reasons = "; ".join(tried)
         best = min(attempts, key=lambda attempt: attempt.blocks.worst)
@@ -172,6 +172,8 @@ class Stepper:
                 return self._halves(state, h, wrench, division // 2, tried)
         except StepFailed:
             pass
+        if answer is not None:
+            return self._accept(answer, attempts, times)
         met = np.isfinite(best.outcome.impulse).all() and best.blocks.met(self.settings.loosest_tolerance)
         if met and division == self.settings.largest_division:
             warn(
@@ -179,11 +181,25 @@ class Stepper:
                 StepInaccurate,
                 stacklevel=3,
             )
-            after, record = self._finish(system, best.outcome, best.blocks, best.route, tried, times)
+            after, record = self._finish(best.system, best.outcome, best.blocks, best.route, tried, times)
             record.met = False
             return after, record
-        record = self._record(system, best.outcome, best.blocks, best.route, tried, times)
+        record = self._record(best.system, best.outcome, best.blocks, best.route, tried, times)
         raise StepFailed(f"the step at t = {state.time:g} s did not meet its tolerance: {reasons}", record)
+
+    def _accept(
+        self, answer: _Attempt, attempts: list[_Attempt], times: dict[str, float]
+    ) -> tuple[State, StepRecord]:
+        """The state and the record that an answer leads to, after a second look at it."""
+        self._memory.separated(done=answer.system.settings is self.settings)
+        found = answer.system.contacts.count
+        answer, attempts, overlap = self._second_look(answer, attempts, times)
+        self._memory.directed(at_end=answer.route == _IMPLICIT)
+        tried = tuple(attempt.message for attempt in attempts)
+        after, record = self._finish(answer.system, answer.outcome, answer.blocks, answer.route, tried, times)
+        record.late_contacts = record.contacts.count - found
+        record.penetration = max(record.penetration, overlap)
+        return after, record
 
     def _fits_quick_step(self) -> bool:
         """Whether the step may be taken by `body_quick`."""
@@ -191,7 +207,9 @@ class Stepper:
         chosen = settings.solver == "auto" and settings.route in (Route.AUTO, Route.BODY)
         plain = table.constraint_count == table.law.size and not table.rotors.size
         weighs = bool(self._fall) or not table.law.size
-        return chosen and plain and weighs and not self._redundant and not self._memory.pause
+        memory = self._memory
+        free = not (self._redundant or memory.pause or memory.stiff)
+        return chosen and plain and weighs and free
 
     def _quick_step(
         self, state: State, h: float, wrench: np.ndarray
@@ -244,8 +262,9 @@ class Stepper:
         if at_end and (passes or far > OVERLAP or work > GAIN):
             system = StepSystem(model, table, state, h, wrench + self._weight, settings)
             system.add_contacts(contacts)
-            outcome = Outcome(impulse, u, steps, inner, bias)
-            return _Attempt(system, _BODY, outcome, blocks)
+            if fed_by_joints(system, impulse, u):
+                return None
+            return _Attempt(system, _BODY, Outcome(impulse, u, steps, inner, bias), blocks)
         memory.separated(done=True)
         memory.keep(force, contacts, local, world)
         kinetic, potential = stored_energy(table, coordinate, _NOTHING)
@@ -269,19 +288,30 @@ class Stepper:
     ) -> tuple[_Attempt | None, list[_Attempt]]:
         """The first route's answer that meets the tolerance, from the impulses `start`, and those before."""
         attempts: list[_Attempt] = []
+        kept: _Attempt | None = None
         paused = self._memory.pause
         for route, limit in self._all_routes(system):
-            began = perf_counter()
             # impulses that pushed shapes apart mislead a step that does not
             cold = system.settings is not self.settings and not paused
-            outcome = self._solve(system, np.zeros_like(start) if cold else start, route, limit)
-            times["solve"] = times.get("solve", 0.0) + perf_counter() - began
-            blocks = measure(system, outcome)
-            attempt = _Attempt(system, route, outcome, blocks)
-            if np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance):
-                return attempt, attempts
-            attempts.append(attempt)
-        return None, attempts
+            firsts = [np.zeros_like(start)] if cold or not start.any() else [start, np.zeros_like(start)]
+            for first in firsts:
+                began = perf_counter()
+                solved, outcome = self._answer(system, first, route, limit)
+                times["solve"] = times.get("solve", 0.0) + perf_counter() - began
+                blocks = measure(solved, outcome)
+                met = np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance)
+                fed = bool(met) and fed_by_joints(solved, outcome.impulse, outcome.velocity)
+                attempt = _Attempt(solved, route, outcome, blocks, fed)
+                if met and not fed:
+                    return attempt, attempts
+                if fed:
+                    outcome.message = "its joints would feed it"
+                    kept = attempt
+                attempts.append(attempt)
+                # impulses after a blow may lead to a root with a turn too many
+                if blocks.joint < np.inf:
+                    break
+        return kept, attempts
 
     def _second_look(
         self, answer: _Attempt, attempts: list[_Attempt], times: dict[str, float]
@@ -345,12 +375,17 @@ class Stepper:
         Shapes that overlap in a way that their joints do not let them leave have no other answer, so that
         after such a step the next ones begin there.
         """
+        implicit = self.settings.level is Level.POSITION and isinstance(system, StepSystem)
+        if implicit and self._memory.stiff:
+            yield _IMPLICIT, self.settings.max_iterations
         choices = (True,)
         if system.overlaps and self.settings.recovery_speed > 0:
             choices = (False, True) if self._memory.pause else (True, False)
         for asking in choices:
             system.settings = self.settings if asking else replace(self.settings, recovery_speed=0.0)
             yield from self._routes(system)
+        if implicit and not self._memory.stiff:
+            yield _IMPLICIT, self.settings.max_iterations
 
     def _routes(self, system: StepSystem) -> list[tuple[str, int]]:
         """Routes in the order to try, with their limits of outer iterations."""
@@ -388,6 +423,14 @@ class Stepper:
         system.add_contacts(contacts)
         return system, {"collision": found - built, "assembly": built - began + perf_counter() - found}
 
+    def _answer(
+        self, system: StepSystem, start: np.ndarray, route: str, limit: int
+    ) -> tuple[StepSystem, Outcome]:
+        """The answer of a route, and the system that it answers."""
+        if route == _IMPLICIT:
+            return solve_with_forces_of_the_end(system, start, limit)
+        return system, self._solve(system, start, route, limit)
+
     def _solve(self, system: StepSystem, start: np.ndarray, route: str, limit: int) -> Outcome:
         if route == "velocity":
             return solve_velocity_level(system, start)
@@ -412,7 +455,7 @@ class Stepper:
         x, quat, numbers = np.empty_like(state.position), np.empty_like(state.quaternion), np.empty(8)
         end_of_step(
             model.mass, model.inertia, model.gravity, system.bodies, system.jacobian, outcome.impulse,
-            system.spin, state.position, state.quaternion, system.h, x, quat, u, numbers,
+            system.spin, state.position, state.quaternion, system.h, route == _IMPLICIT, x, quat, u, numbers,
         )  # fmt: skip
         after = State(state.time + system.h, x, quat, u, system.joint_values_after(outcome.velocity).copy())
         record = self._record(system, outcome, blocks, route, tried, times)
