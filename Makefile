@@ -42,7 +42,7 @@ test: $(READY) ## lint, check types and run the whole test suite
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
-	$(BIN)/python -m pytest -n auto --maxprocesses 8
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
 
 docs: $(READY) ## build the documentation into site/, a folder of pages that need no network
 	$(BIN)/python docs/scripts/capabilities.py

@@ -18,6 +18,9 @@ import numpy as np
 import perp
 from perp.cli import main
 
+# A command on a line of its own, as in the gallery. Its scenes run for a moment here: others test what they do.
+LONE_COMMAND = re.compile(r"^`(perp [^`]+)`$", re.MULTILINE)
+MOMENT = "0.1"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SCENE = """
 <mujoco>
@@ -43,6 +46,12 @@ def command_lines(block: str) -> list[str]:
     return [line for line in lines if line]
 
 
+def lone_commands(page: Path) -> list[str]:
+    """Commands on lines of their own, with a short `--time`."""
+    found = LONE_COMMAND.findall(page.read_text(encoding="utf-8"))
+    return [re.sub(r"--time \S+", f"--time {MOMENT}", line) for line in found]
+
+
 def prepare_folder() -> None:
     """The files that pages take for granted."""
     perp.LCP([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0]).save("problem.npz")
@@ -51,26 +60,11 @@ def prepare_folder() -> None:
     shutil.copytree(Path(__file__).parents[1] / "examples" / "scenes", "examples/scenes")
 
 
-def stay_in_one_process() -> None:
-    """Let `perp compare` run its cells here: tests of the command itself start its processes."""
-    from contextlib import nullcontext
-
-    from perp.comparison import running
-    from perp.comparison.verdict import run_cell
-
-    running.WorkerProcess = lambda command: nullcontext()  # pyright: ignore[reportAttributeAccessIssue]
-    running._run = lambda worker, cell, problem, limits: run_cell(cell=cell, problem=problem, **limits)
-
-
 def run_command(line: str) -> None:
-    """One line of a shell block: `perp` is called, for `make` and `python FILE` others see to it."""
+    """One line of a shell block: `perp` is called; tests/docs/test_make.py sees to `make`."""
     words = shlex.split(line)
     if words[0] != "perp":
         return
-    if words[1] == "compare":
-        stay_in_one_process()
-        # every vendor's solvers take half a minute
-        words += ["--workers", "1"] + ([] if "--solver" in words else ["--solver", "perp"])
     code = main(words[1:])
     if code != 0:
         raise SystemExit(f"`{line}` ended with exit code {code}")
@@ -87,6 +81,8 @@ def run_page(page: Path, languages: tuple[str, ...]) -> None:
         else:
             for line in command_lines(text):
                 run_command(line)
+    for line in lone_commands(page):
+        run_command(line)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import perp
+from perp.recorder import Recorder
 from perp.scenes import library
 
 
@@ -55,6 +56,34 @@ def test_columns_are_what_the_bodies_did() -> None:
         recording.position("c")
     with pytest.raises(perp.ProblemError, match="there are: time"):
         recording.of("colour")
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "reduced"])
+def test_joints_and_controls_are_recorded_as_they_were_read(coordinates: str, tmp_path: Path) -> None:
+    text = """<mujoco><worldbody><body pos="0 0 1" euler="20 30 0"><joint name="turn" axis="0 1 0"/><geom size="0.1"/>
+     <body pos="0.3 0 0" euler="0 0 40"><joint name="out" type="slide" axis="1 1 0" ref="0.2" springref="0.2" stiffness="900" damping="9"/><geom size="0.05"/>
+     </body></body></worldbody><actuator><velocity name="m" joint="turn" kv="50"/></actuator></mujoco>"""
+    sim = perp.Simulation(text, step=0.01, coordinates=coordinates)
+    path = tmp_path / "run.h5"
+    seen: list[list[float]] = []
+    for k in range(60):
+        sim.step([0.3 * k])
+        seen.append(
+            [x for name in ("turn", "out") for x in (sim.joint(name).position, sim.joint(name).velocity)]
+        )
+    sim.reset()
+    recorder = Recorder(sim, path)
+    for k in range(60):
+        recorder.add(sim.step([0.3 * k]))
+    recorder.close()
+    run = perp.Recording.open(path)
+    assert run.joint_names == ("turn", "out")
+    assert np.array(seen)[:, ::2] == pytest.approx(run.joint_positions, abs=1e-12)
+    assert np.array(seen)[:, 1::2] == pytest.approx(run.joint_velocities, abs=1e-12)
+    assert run.joint("turn")[-1] > 3.5  # beyond half a turn
+    assert run.control[:, 0] == pytest.approx(0.3 * np.arange(60))
+    with pytest.raises(perp.PerpError, match=r"no joint named 'knee'; there are: turn, out"):
+        run.joint("knee")
 
 
 def test_force_on_the_box_is_its_weight_and_points_from_the_first_body_to_the_second() -> None:

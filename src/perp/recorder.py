@@ -12,8 +12,17 @@ import numpy as np
 
 from perp.dynamics.motion import mechanics
 from perp.files.reading import PathName
-from perp.recording import Recording, turn
-from perp.recording_columns import CONTACT_COLUMNS, PHASES, STEP_COLUMNS, empty_tables, pack_shapes
+from perp.recording import Recording
+from perp.recording_columns import (
+    CONTACT_COLUMNS,
+    PHASES,
+    STEP_COLUMNS,
+    empty_tables,
+    pack_shapes,
+    product,
+    turn,
+)
+from perp.recording_joints import joint_columns, scalar_joints
 from perp.scenes.frames import conjugate, rotate
 from perp.scenes.geometry import read_geometry
 from perp.scenes.stored import store_scene
@@ -67,7 +76,7 @@ class Recorder:
                 "geometry": pack_shapes(read_geometry(model)),
                 "scene": store_scene(model),
             }
-            tables = empty_tables(model.body_count, len(simulation.stepper.motor_names))
+            tables = self._empty()
             self._file = RecordingFile.create(path, self._about, groups, tables, force=force)
             self._append({}, "before the first step")
 
@@ -126,10 +135,14 @@ class Recorder:
             state = {**self._simulation.snapshot(), "goal": np.array(self._goal)}
             self._file.append(tables, state, when=when)
 
+    def _empty(self) -> Tables:
+        about = self._about
+        return empty_tables(*(len(about[f"{kind}_names"]) for kind in ("body", "joint", "motor")))
+
     def _tables(self) -> Tables:
         model, records = self._simulation.model, self._records
         if not records:
-            return empty_tables(model.body_count, len(self._simulation.stepper.motor_names))
+            return self._empty()
         steps = {
             name: np.array([getattr(record, name) for record in records], dtype=kind)
             for name, (_, kind) in STEP_COLUMNS.items()
@@ -138,8 +151,9 @@ class Recorder:
         centre = np.array([state.position for state in self._states])
         principal = np.array([state.quaternion for state in self._states])
         steps["positions"] = centre + turn(principal, model.origin)
-        steps["quaternions"] = _product(principal, model.frame)
+        steps["quaternions"] = product(principal, model.frame)
         steps["velocities"] = np.array([state.velocity for state in self._states])
+        steps |= joint_columns(self._simulation.stepper, self._states)
         steps["control"] = np.array(self._controls)
         steps["retried"] = np.array([bool(record.retries) for record in records])
         steps["times"] = np.array([[record.times.get(name, 0.0) for name in PHASES] for record in records])
@@ -161,6 +175,7 @@ def describe(simulation: Simulation) -> dict[str, Any]:
     return {
         "body_names": list(model.body_names),
         "geom_names": list(model.geom_names),
+        "joint_names": list(scalar_joints(simulation.stepper)),
         "motor_names": list(simulation.stepper.motor_names),
         "step": simulation.step_size,
         "coordinates": str(simulation.coordinates),
@@ -193,13 +208,6 @@ def _start_of(simulation: Simulation) -> dict[str, Any]:
         "time": np.float64(state.time),
         "energy": np.float64(numbers[0] + numbers[1] + simulation.stepper.energy_of_joints(state)),
         "position": state.position + turn(state.quaternion, model.origin),
-        "quaternion": _product(state.quaternion, model.frame),
+        "quaternion": product(state.quaternion, model.frame),
         "centres": np.array(centres).reshape(-1, 3),
     }
-
-
-def _product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """p ⊗ q over the leading axes, shape (…, 4)."""
-    w = p[..., :1] * q[..., :1] - (p[..., 1:] * q[..., 1:]).sum(axis=-1, keepdims=True)
-    v = p[..., :1] * q[..., 1:] + q[..., :1] * p[..., 1:] + np.cross(p[..., 1:], q[..., 1:])
-    return np.concatenate([w, v], axis=-1)

@@ -52,7 +52,8 @@ class Recording:
     """A run. Arrays have one row per step, n in all; bodies are those that can move.
 
     Attributes:
-        body_names, geom_names, motor_names: In the order of the columns.
+        body_names, geom_names, joint_names, motor_names: In the order of the columns; joints are hinges and
+            sliders.
         step: Length of a step [s].
         tolerance: What the residual of a step is held against.
         geometry: The shapes, for pictures.
@@ -62,6 +63,7 @@ class Recording:
         time: At the end of each step, shape (n,) [s].
         positions, quaternions: Body frames of the file, shapes (n, bodies, 3) [m] and (n, bodies, 4).
         velocities: Of the centres of mass, and angular, in the world, shape (n, bodies, 6) [m/s, rad/s].
+        joint_positions, joint_velocities: Shape (n, joints) [rad or m, and per second].
         control: What the motors were given, shape (n, motors).
         kinetic_energy, potential_energy: Shape (n,) [J].
         linear_momentum, angular_momentum: Shape (n, 3) [kg m/s, kg m²/s].
@@ -85,6 +87,7 @@ class Recording:
 
     body_names: tuple[str, ...]
     geom_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
     motor_names: tuple[str, ...]
     step: float
     tolerance: float
@@ -98,6 +101,8 @@ class Recording:
     positions: np.ndarray
     quaternions: np.ndarray
     velocities: np.ndarray
+    joint_positions: np.ndarray
+    joint_velocities: np.ndarray
     control: np.ndarray
     kinetic_energy: np.ndarray
     potential_energy: np.ndarray
@@ -147,6 +152,7 @@ class Recording:
         return cls(
             body_names=tuple(about["body_names"]),
             geom_names=tuple(about["geom_names"]),
+            joint_names=tuple(about["joint_names"]),
             motor_names=tuple(about["motor_names"]),
             step=float(about["step"]),
             tolerance=float(about["settings"]["tolerance"]),
@@ -231,6 +237,10 @@ class Recording:
         """Linear and angular velocity of a body's centre of mass after each step, shape (n, 6)."""
         return self.velocities[:, find(body, self.body_names, "body")]
 
+    def joint(self, name: str) -> np.ndarray:
+        """Coordinate of a hinge or slider after each step, shape (n,) [rad or m]."""
+        return self.joint_positions[:, find(name, self.joint_names, "joint")]
+
     def of(self, name: str) -> np.ndarray:
         """A quantity over the steps by name: `recording.of("energy")`."""
         known = (*STEP_COLUMNS, "energy")
@@ -274,7 +284,11 @@ class Recording:
         Raises:
             ValueError: One has not.
         """
-        sizes: dict[Any, int] = {"bodies": len(self.body_names), "motors": len(self.motor_names)}
+        sizes: dict[Any, int] = {
+            "bodies": len(self.body_names),
+            "joints": len(self.joint_names),
+            "motors": len(self.motor_names),
+        }
         total = int(self.contact_start[-1])
         for table, rows, prefix in ((STEP_COLUMNS, len(self), ""), (CONTACT_COLUMNS, total, "contact_")):
             for name, (shape, _) in table.items():
@@ -282,10 +296,3 @@ class Recording:
                 found = np.shape(getattr(self, prefix + name))
                 if found != wanted:
                     raise ValueError(f"{prefix}{name} has shape {found} in place of {wanted}")
-
-
-def turn(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Vectors turned by quaternions, both over the same leading axes, shape (…, 3)."""
-    w, axis = quaternion[..., :1], quaternion[..., 1:]
-    t = 2.0 * np.cross(axis, x)
-    return x + w * t + np.cross(axis, t)

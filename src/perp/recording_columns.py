@@ -12,12 +12,14 @@ PHASES = ("collision", "assembly", "solve", "finish")
 
 _NUMBER, _WHOLE, _FLAG, _TEXT = "f8", "i8", "?", "U16"
 
-# Shape of a row, and its type. "bodies" and "motors" stand for their counts.
+# Shape of a row, and its type. "bodies", "joints" and "motors" stand for their counts.
 STEP_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
     "time": ((), _NUMBER),
     "positions": (("bodies", 3), _NUMBER),
     "quaternions": (("bodies", 4), _NUMBER),
     "velocities": (("bodies", 6), _NUMBER),
+    "joint_positions": (("joints",), _NUMBER),
+    "joint_velocities": (("joints",), _NUMBER),
     "control": (("motors",), _NUMBER),
     "kinetic_energy": ((), _NUMBER),
     "potential_energy": ((), _NUMBER),
@@ -52,9 +54,9 @@ CONTACT_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
 }
 
 
-def empty_tables(bodies: int, motors: int) -> dict[str, dict[str, np.ndarray]]:
+def empty_tables(bodies: int, joints: int, motors: int) -> dict[str, dict[str, np.ndarray]]:
     """Columns without rows."""
-    sizes = {"bodies": bodies, "motors": motors}
+    sizes = {"bodies": bodies, "joints": joints, "motors": motors}
     return {
         table: {
             name: np.zeros((0, *(sizes[n] if isinstance(n, str) else n for n in shape)), dtype=kind)
@@ -103,3 +105,17 @@ def unpack_shapes(names: Sequence[str], columns: Mapping[str, np.ndarray]) -> tu
         )
         for i, name in enumerate(names)
     )
+
+
+def turn(quaternion: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Vectors turned by quaternions, both over the same leading axes, shape (…, 3)."""
+    w, axis = quaternion[..., :1], quaternion[..., 1:]
+    t = 2.0 * np.cross(axis, x)
+    return x + w * t + np.cross(axis, t)
+
+
+def product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """p ⊗ q over the leading axes, shape (…, 4)."""
+    w = p[..., :1] * q[..., :1] - (p[..., 1:] * q[..., 1:]).sum(axis=-1, keepdims=True)
+    v = p[..., :1] * q[..., 1:] + q[..., :1] * p[..., 1:] + np.cross(p[..., 1:], q[..., 1:])
+    return np.concatenate([w, v], axis=-1)

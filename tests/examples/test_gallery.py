@@ -103,7 +103,7 @@ def test_chain_stays_together_and_about_keeps_its_energy() -> None:
 
 
 def test_dominoes_fall_one_after_the_other() -> None:
-    recording = simulation("dominoes", 0.005).run(0.4)
+    recording = simulation("dominoes", 0.005).run(0.45)
     lean = 1 - 2 * (recording.quaternions[..., 1] ** 2 + recording.quaternions[..., 2] ** 2)
     tipped = np.less(lean, math.cos(0.3))
     fallen = np.asarray(tipped.any(axis=0))

@@ -51,6 +51,8 @@ CHANGES = [
     ("motor", 'forcerange="-0.1 0.1" forcelimited="true"'), ("motor", 'biastype="affine" biasprm="1 0 0"'),
     ("motor", 'biastype="affine" biasprm="0 -9 0"'), ("motor", 'biastype="affine" biasprm="0 0 -9"'),
     ("motor", 'gaintype="affine" gainprm="2 5 5"'), ("motor", 'dyntype="filter" dynprm="0.1"'),
+    ("motor", 'armature="1"'), ("motor", 'damping="3"'), ("option", 'viscosity="5"'),
+    ("option", 'wind="3 0 0" density="10"'),
     ("motor", 'dyntype="integrator"'), ("motor", 'dyntype="filterexact" dynprm="0.1"'),
 ]  # fmt: skip
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -117,3 +121,45 @@ def test_show_runs_a_simulation() -> None:
     assert sim.time == pytest.approx(0.1)
     assert not viewer.open
     viewer.wait()
+
+
+def test_simulate_view_shows_the_run_while_it_goes_on_and_replays_it_then(
+    browser: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("viser", reason="pip install 'perp[viewer]'")
+    out = tmp_path / "run.h5"
+    words = ["simulate", str(SCENES / "quadruped.xml"), "--time", "3600", "--view", "--out", str(out)]
+    command = [sys.executable, "-m", "perp.cli", *words]
+    environment = {**os.environ, "BROWSER": "true"}
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as run:
+        try:
+            assert run.stderr is not None
+            assert run.stdout is not None
+            line = run.stderr.readline()
+            assert line.startswith("Showing the run at http://localhost:"), line
+            with opened(browser, line.split()[-1], width=780, height=420) as page:
+                pause = page.get_by_role("button", name="Pause")
+                pause.wait_for(timeout=60_000)
+                wait_until(page, f"{TIME} > 0.1", 60)
+                first = page.evaluate(TIME)
+                wait_until(page, f"{TIME} > {first} + 0.05", 60)  # the newest step is shown
+                pause.click()
+                page.get_by_role("button", name="Play").wait_for()
+                page.wait_for_timeout(500)
+                stopped = page.evaluate(TIME)
+                page.wait_for_timeout(700)
+                assert page.evaluate(TIME) == stopped  # the run itself waits
+                page.get_by_role("button", name="Play").click()
+                wait_until(page, f"{TIME} > {stopped} + 0.05", 60)
+                run.send_signal(signal.SIGINT)
+                assert run.stderr.readline().startswith("Replaying at ")
+                recording = perp.Recording.open(out)
+                assert recording.time[-1] > stopped
+                wait_until(page, f"{TIME} < {first}", 60)
+                run.send_signal(signal.SIGINT)
+                assert "stopped at t = " in run.stdout.read()
+            assert run.wait(20) == 130
+        finally:
+            run.kill()

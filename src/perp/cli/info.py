@@ -42,6 +42,7 @@ def _about(run: Recording) -> list[tuple[str, str]]:
     how = f"{settings['level']} level, {run.about['coordinates']} coordinates, solver {settings['solver']}"
     return [
         ("bodies", _listed(run.body_names)),
+        ("joints", _listed(run.joint_names)),
         ("motors", _listed(run.motor_names)),
         ("shapes", f"{len(run.geom_names)}"),
         ("method", f"{how}, tolerance {run.tolerance:g}"),

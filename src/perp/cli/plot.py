@@ -9,7 +9,7 @@ from perp.cli.outputs import PICTURE_SUFFIXES, check_writable
 
 
 def plot(recording: Path, /, *, out: Path | None = None) -> int:
-    """Draw a RECORDING: energy, momentum, errors, residual, forces, stick and slip, work, time.
+    """Draw a RECORDING: energy, momentum, errors, residual, contacts, work, time, joints and control.
 
     Args:
         recording: An .h5 file of `perp simulate`, finished or not.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from perp.recording import Recording
     from perp.simulation import Simulation
     from perp.stepping import StepRecord
+    from perp.view.live import LivePage
 
 
 @dataclass
@@ -33,6 +34,7 @@ class Run:
         end: Simulated time to reach [s].
         path: The file that is written, if any.
         problem: Why the run ended early, in words.
+        page: Shows the run while it goes on, if wanted.
     """
 
     simulation: Simulation
@@ -42,6 +44,7 @@ class Run:
     path: Path | None
     problem: str = ""
     notes: list[str] = field(default_factory=list)
+    page: LivePage | None = None
 
     @classmethod
     def begin(cls, simulation: Simulation, time: float, out: Path | None, *, force: bool) -> Self:
@@ -80,6 +83,19 @@ class Run:
         recorder = Recorder.going_on(simulation, path, goal=end)
         return cls(simulation, recorder, count, end, path, notes=[str(each.message) for each in caught])
 
+    def watch(self) -> None:
+        """Open the local page; the steps to come are shown as they are taken.
+
+        Raises:
+            PerpError: viser is not installed.
+        """
+        from perp.recording import Recording
+        from perp.view.live import LivePage
+
+        resumed = self.path is not None and self.simulation.time > 0
+        self.page = LivePage(self.simulation, Recording.open(self.path) if resumed else None)
+        sys.stderr.write(f"Showing the run at {self.page.viewer.url}\n")
+
     def go(self) -> int:
         """Take the steps; what goes wrong is kept in `problem`. Returns the exit code."""
         from perp.stepping import StepFailed, StepInaccurate
@@ -89,6 +105,8 @@ class Run:
             with stopping() as stop, _bar(self) as show, warnings.catch_warnings():
                 warnings.simplefilter("ignore", StepInaccurate)  # the summary counts them
                 for _ in range(self.steps):
+                    if self.page is not None:
+                        self.page.wait_while_paused(stop)
                     if stop:
                         code = 128 + stop[0]
                         self.problem = f"stopped at t = {self.simulation.time:g} s"
@@ -96,11 +114,15 @@ class Run:
                     record = self.simulation.step()
                     self.recorder.add(record)
                     show(record)
+                    if self.page is not None:
+                        self.page.add(record)
         except StepFailed as error:
             step = round(self.simulation.time / self.simulation.step_size) + 1
             self.problem, code = f"step {step} failed: {error}", int(ExitCode.NOT_SOLVED)
         finally:
             self.recorder.close()
+            if self.page is not None:
+                self.page.finish()
         return code
 
     def recording(self) -> Recording:
@@ -161,8 +183,8 @@ def _bar(run: Run) -> Iterator[Any]:
         yield show
 
 
-def finish(run: Run, *, html: Path | None, view: bool, json: bool) -> None:
-    """Print the summary, write the page, open the viewer."""
+def finish(run: Run, *, html: Path | None, json: bool) -> None:
+    """Print the summary, write the page, and serve the local one until Ctrl-C."""
     from perp.cli.printing import print_facts, print_json, print_line
     from perp.summary import summarise
 
@@ -184,10 +206,9 @@ def finish(run: Run, *, html: Path | None, view: bool, json: bool) -> None:
         write_page(recording, html)
         if not json:
             print_line(f"Page written to {html}")
-    if view:
-        from perp.view.web import show
-
-        show(recording)
+    if run.page is not None:
+        sys.stderr.write(f"Replaying at {run.page.viewer.url} until Ctrl-C\n")
+        run.page.viewer.wait()
 
 
 def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]]:

@@ -61,19 +61,19 @@ def simulate(
         force: Replace an existing file.
         resume: Go on with a recording, up to the same bits as a run that was never stopped.
         html: Write the run as one page that plays offline.
-        view: Open the run in a local web page.
+        view: Show the run in a local web page while it goes on, and replay it then until Ctrl-C.
         strict: Refuse a scene with anything that is not simulated.
         json: Print one JSON object in place of the table.
     """
     from perp.cli.running import Run, finish
     from perp.problems import ProblemError
 
-    if html is not None:
-        check_writable(html, (".html", ".htm"), "a page")
     if view:
         from perp.view import web
 
-        web.engine()  # before the run, not after it
+        web.engine()  # before anything is written, not after the run
+    if html is not None:
+        check_writable(html, (".html", ".htm"), "a page")
     if out is not None:
         check_writable(out, (".h5", ".hdf5"), "a recording")
     changed = {
@@ -98,8 +98,10 @@ def simulate(
         if control:
             simulation.set_control(dict(_value("--control", text) for text in control))
         run = Run.begin(simulation, DEFAULT_TIME if time is None else time, out, force=force)
+    if view:
+        run.watch()
     code = run.go()
-    finish(run, html=html, view=view, json=json)
+    finish(run, html=html, json=json)
     return code
 
 

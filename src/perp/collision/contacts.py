@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -47,9 +48,26 @@ class Contacts:
             pair, pair, line, np.zeros((0, 3, 3)), number, rows, line, number, np.zeros((0, 2)), number
         )
 
+    def joined(self, other: Contacts) -> Contacts:
+        """These and then those."""
+        return self._of(np.concatenate([getattr(self, p.name), getattr(other, p.name)]) for p in fields(self))
+
+    def taken(self, which: np.ndarray) -> Contacts:
+        """Some of them, by index or mask."""
+        return self._of(getattr(self, part.name)[which] for part in fields(self))
+
+    @classmethod
+    def _of(cls, columns: Iterable[np.ndarray]) -> Contacts:
+        return cls(*columns)
+
     @property
     def count(self) -> int:
         return self.gap.size
+
+    @property
+    def row_count(self) -> int:
+        """Rows of all contacts together."""
+        return int(self.rows.sum())
 
 
 class ContactFinder(Protocol):

@@ -14,7 +14,7 @@ from perp.collision.contacts import Contacts
 
 
 @njit(cache=True)
-def _sorted(geom):
+def sorted_pairs(geom):
     """A number for each pair of shapes, and the contacts in its order; those of one pair keep theirs."""
     key = np.empty(geom.shape[0], np.int64)
     rising = True
@@ -27,10 +27,10 @@ def _sorted(geom):
 
 
 @njit(cache=True)
-def _match(geom, local, old_geom, old_local, partner):
+def match(geom, local, old_geom, old_local, partner):
     """partner[i]: index of the old contact that i continues, or −1."""
-    key, order = _sorted(geom)
-    old_key, old_order = _sorted(old_geom)
+    key, order = sorted_pairs(geom)
+    old_key, old_order = sorted_pairs(old_geom)
     used = np.zeros(old_key.size, dtype=np.bool_)
     low = 0
     for i in order:
@@ -53,7 +53,8 @@ def _match(geom, local, old_geom, old_local, partner):
 
 
 @njit(cache=True)
-def _into_bodies(body, point, position, rotation, out):
+def into_bodies(body, point, position, rotation, out):
+    """See `local_points`."""
     for c in range(body.shape[0]):
         b = body[c, 1] if body[c, 1] >= 0 else body[c, 0]
         for k in range(3):
@@ -66,7 +67,7 @@ def _into_bodies(body, point, position, rotation, out):
 def local_points(contacts: Contacts, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     """Contact points in the frame of a body that moves, shape (contacts, 3)."""
     out = np.empty((contacts.count, 3))
-    _into_bodies(contacts.body, contacts.point, position, rotation, out)
+    into_bodies(contacts.body, contacts.point, position, rotation, out)
     return out
 
 
@@ -77,5 +78,5 @@ def carry_over(
     if old is None or old_local is None:
         return np.full(contacts.count, -1, dtype=np.int64)
     partner = np.empty(contacts.count, dtype=np.int64)
-    _match(contacts.geom, local, old.geom, old_local, partner)
+    match(contacts.geom, local, old.geom, old_local, partner)
     return partner

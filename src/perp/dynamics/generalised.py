@@ -52,7 +52,7 @@ class Tree:
         movable: mujoco's numbers of the bodies that move.
         parent: Of each degree of freedom.
         last_dof: Last degree of freedom on the path of each movable body.
-        depth: Length of the longest path.
+        width: Entries of a contact row at most.
         chain, slot: Parents, degrees of freedom and roots of mujoco's bodies; their lines among the movable.
         links: Bodies and joints, for kinematics.
         turning: Which degrees of freedom are angles.
@@ -90,7 +90,8 @@ class Tree:
         depth = np.zeros(self.nv, dtype=np.int64)
         for j in range(self.nv):
             depth[j] = 1 + (depth[self.parent[j]] if self.parent[j] >= 0 else 0)
-        self.depth = int(depth.max(initial=0))
+        # the paths of two bodies
+        self.width = min(self.nv, 2 * int(depth.max(initial=0)))
         kind, first = m.jnt_type[m.dof_jntid], m.jnt_dofadr[m.dof_jntid]
         free, slide = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_SLIDE)
         self.turning = (kind != slide) & ((kind != free) | (np.arange(self.nv) - first >= 3))

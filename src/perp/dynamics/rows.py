@@ -101,24 +101,28 @@ class JointRows:
     def set_motor(self, model: Model, m: int, control: float) -> None:
         """Give one motor its control value."""
         motor = model.motors[m]
-        value = motor.scale * control + motor.offset
-        if motor.kind is MotorKind.FORCE:
-            value = min(max(value, -motor.force_limit), motor.force_limit)
-        self.parameters[self.motor_row[m], RATE if motor.kind is MotorKind.VELOCITY else TARGET] = value
+        column = RATE if motor.kind is MotorKind.VELOCITY else TARGET
+        self.parameters[self.motor_row[m], column] = motor.asked(control)
 
     @property
     def at_reference(self) -> np.ndarray:
         """Values of the rows where both frames of every joint coincide, shape (rows,): angles begin there."""
         return -self.geometry[:, 24] * self.geometry[:, 23]
 
-    def known_coordinate(self, model: Model, joint: int, values: np.ndarray) -> float | None:
-        """A joint's coordinate with its whole turns, from any of its rows that carries it; None without."""
+    def known_coordinate(self, model: Model, joint: int, values: np.ndarray) -> Any:
+        """A joint's coordinate with its whole turns, from any of its rows that carries it; None without.
+
+        Args:
+            model: The scene.
+            joint: Which of its joints.
+            values: Of all rows, shape (…, rows).
+        """
         lines = np.flatnonzero((self.joint == joint) & (self.law != HOLD))
         if not lines.size:
             return None
         line, g = lines[0], self.geometry[lines[0]]
         shift = g[23] + model.joints[joint].reference
-        return float(g[24] * values[line] + shift)
+        return g[24] * values[..., line] + shift
 
 
 class _Table:
@@ -175,9 +179,8 @@ class _Table:
             self._coordinate(j, joint, DRIVE, armature=joint.armature)
 
     def motor(self, m: int, motor: Motor, joint: Joint) -> None:
-        value = motor.scale * motor.control + motor.offset
+        value = motor.asked(motor.control)
         if motor.kind is MotorKind.FORCE:
-            value = min(max(value, -motor.force_limit), motor.force_limit)
             self._coordinate(motor.joint, joint, FORCE, motor=m, target=value)
             return
         which = "target" if motor.kind is MotorKind.POSITION else "rate"

@@ -20,6 +20,8 @@ _SOFT = "contacts, limits, friction and equalities are exact: they have no softn
 _OWN = "it sets mujoco's solver: perp has its own"
 _TENDON = "tendons need reduced coordinates"
 _ROTOR = "rotor inertia needs reduced coordinates, but for single hinges and sliders"
+_SPRING = "springs and limits need reduced coordinates, but for single hinges and sliders"
+_LOSS = "damping and dry friction need reduced coordinates, but for single hinges, sliders and balls"
 _MOTOR_ROTOR = "rotor inertia of a motor needs reduced coordinates"
 
 
@@ -56,6 +58,20 @@ def _compound(m: Any) -> np.ndarray:
     return (m.body_dofnum[m.dof_bodyid] != 1) if m.nv else np.zeros(0, dtype=bool)
 
 
+def _compound_joints(m: Any) -> np.ndarray:
+    """Which joints are not a body's only hinge or slide, shape (joints,)."""
+    scalar = np.isin(m.jnt_type, (2, 3))  # slide and hinge
+    return ~scalar | (m.body_jntnum[m.jnt_bodyid] != 1) if m.njnt else np.zeros(0, dtype=bool)
+
+
+def _compound_but_balls(m: Any) -> np.ndarray:
+    """Which degrees of freedom belong to such joints, those of a body's only ball left out, shape (nv,)."""
+    if not m.nv:
+        return np.zeros(0, dtype=bool)
+    ball = (m.jnt_type == 1) & (m.body_jntnum[m.jnt_bodyid] == 1)
+    return (_compound_joints(m) & ~ball)[m.dof_jntid]
+
+
 _SOLREF, _SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
 _POLYNOMIAL = "only the linear term is used"
 _PLASTIC = "springs do not yield"
@@ -64,9 +80,9 @@ _PLASTIC = "springs do not yield"
 USED: dict[str, str] = {
     "body": "mass inertia ipos iquat pos quat parentid rootid weldid jntadr jntnum dofadr dofnum geomadr "
     "geomnum bvhadr bvhnum simple sameframe subtreemass invweight0 contype conaffinity treeid margin",
-    "jnt": "type axis pos range limited stiffness bodyid dofadr qposadr actfrclimited",
-    "dof": "damping frictionloss bodyid jntid parentid treeid Madr M0 simplenum invweight0 length",
-    "geom": "type size pos quat contype conaffinity condim friction priority solmix bodyid dataid aabb "
+    "jnt": "type axis pos limited bodyid dofadr qposadr actfrclimited",
+    "dof": "bodyid jntid parentid treeid Madr M0 simplenum invweight0 length",
+    "geom": "type size pos quat contype conaffinity condim friction priority bodyid dataid aabb "
     "rbound sameframe",
     "pair": "geom1 geom2 dim friction signature",
     "exclude": "signature",
@@ -90,6 +106,8 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "plugin": both("plugins are not run", -1),
     },
     "jnt": {
+        "stiffness": Ignored(_SPRING, None, 0, _compound_joints),
+        "range": Ignored(_SPRING, None, 0, lambda m: _compound_joints(m) & (m.jnt_limited != 0)),
         "solref": both(_SOFT, _SOLREF, lambda m: m.jnt_limited != 0),
         "solimp": both(_SOFT, _SOLIMP, lambda m: m.jnt_limited != 0),
         "margin": both("limits act where they are", 0, lambda m: m.jnt_limited != 0),
@@ -104,12 +122,15 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "actgravcomp": both("compensation of gravity is a force of the body, beside its motors"),
     },
     "dof": {
+        "damping": Ignored(_LOSS, None, 0, _compound_but_balls),
+        "frictionloss": Ignored(_LOSS, None, 0, _compound_but_balls),
         "armature": Ignored(_ROTOR, None, 0, _compound),
         "dampingpoly": both(_POLYNOMIAL),
         "solref": both(_SOFT, _SOLREF, lambda m: m.dof_frictionloss > 0),
         "solimp": both(_SOFT, _SOLIMP, lambda m: m.dof_frictionloss > 0),
     },
     "geom": {
+        "solmix": both(_SOFT, 1, _touches),
         "solref": both(_SOFT, _SOLREF, _touches),
         "solimp": both(_SOFT, _SOLIMP, _touches),
         "margin": both("contacts act where the surfaces touch", 0, _touches),
@@ -153,7 +174,7 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         ),
         "actearly": Ignored("motors with a state need reduced coordinates", None),
         "armature": Ignored(_MOTOR_ROTOR, None),
-        "damping": Ignored("damping of a motor needs reduced coordinates", None),
+        "damping": both("damping of a motor is not simulated: give it to its joint"),
         "dampingpoly": both(_POLYNOMIAL),
         "delay": both("controls act at once"),
         "history": both("controls act at once"),

@@ -11,7 +11,7 @@ import numpy as np
 
 from perp.problems.validation import freeze
 from perp.scenes.attributes import import_report
-from perp.scenes.engine import engine
+from perp.scenes.engine import enabled, engine
 from perp.scenes.frames import from_matrix
 from perp.scenes.mjcf_joints import read_equalities, read_joints
 from perp.scenes.mjcf_motors import read_motors
@@ -89,7 +89,7 @@ def parse_scene(scene: Any) -> tuple[Any, Lines]:
     except ValueError as error:
         if isinstance(error, SceneError):
             raise
-        raise SceneError(f"{_called(scene)} cannot be read: {' '.join(str(error).split())}") from None
+        raise SceneError(f"{_called(scene)} cannot be compiled: {' '.join(str(error).split())}") from None
 
 
 def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
@@ -167,7 +167,7 @@ def load_scene(
     )
     if reduced:
         return replace(body, report=import_report(shapes, found, [], reduced=True))
-    joints, joint_index = read_joints(shapes, data, body, movable, index, ignored)
+    joints, joint_index = read_joints(shapes, data, body, movable, index)
     joints += read_equalities(shapes, data, body, index, ignored)
     motors = read_motors(shapes, joint_index, ignored)
     report = import_report(shapes, found, ignored, reduced=False)
@@ -193,10 +193,7 @@ def _file_frames(data: Any, movable: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _gravity(shapes: Any) -> np.ndarray:
-    mujoco = engine()
-
-    disabled = int(shapes.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
-    return np.zeros(3) if disabled else np.array(shapes.opt.gravity, dtype=np.float64)
+    return np.array(shapes.opt.gravity, dtype=np.float64) * enabled(shapes, "GRAVITY")
 
 
 def _restitution(value: float | Mapping[str, float], geom_names: tuple[str, ...]) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from perp.problems.validation import freeze
-from perp.scenes.engine import engine
+from perp.scenes.engine import enabled, engine
 from perp.scenes.frames import IDENTITY, conjugate, frame_along, into_body, multiply, relative_frame, rotate
 from perp.scenes.joints import Joint, JointKind
 from perp.scenes.model import Model, SceneError
@@ -17,9 +17,9 @@ Ignored = list[tuple[str, str]]
 
 
 def read_joints(
-    shapes: Any, data: Any, model: Model, movable: np.ndarray, index: np.ndarray, ignored: Ignored
+    shapes: Any, data: Any, model: Model, movable: np.ndarray, index: np.ndarray
 ) -> tuple[list[Joint], dict[int, int]]:
-    """Joints of the body tree, and which of them each mujoco joint became."""
+    """Joints of the body tree, and which of them each single hinge and slider of mujoco's became."""
     mujoco = engine()
 
     joints: list[Joint] = []
@@ -46,17 +46,9 @@ def read_joints(
             )
             continue
         kind, frame = _kind(data, list(ids), types, kinds, model.body_names[child])
-        for j in ids:
-            where[j] = len(joints)
-        # a cylindrical or universal joint carries the losses of its first mujoco joint
         first = ids[0]
-        if len(types) > 1 and _has_losses(shapes, ids[1]):
-            ignored.append(
-                (
-                    f"joint {shapes.joint(ids[1]).name!r}",
-                    "only the first coordinate of a compound joint has limits, springs, damping and friction",
-                )
-            )
+        if kind in (JointKind.HINGE, JointKind.SLIDER):
+            where[first] = len(joints)
         joints.append(
             _joint(
                 model, shapes.joint(first).name or f"joint{first}", kind, child, parent, data.xanchor[first],
@@ -88,30 +80,24 @@ def _kind(data: Any, ids: list[int], types: list[int], kinds: Any, body: str) ->
     )
 
 
-def _has_losses(shapes: Any, j: int) -> bool:
-    dof = shapes.jnt_dofadr[j]
-    return bool(
-        shapes.jnt_limited[j]
-        or shapes.dof_damping[dof] > 0
-        or shapes.dof_frictionloss[dof] > 0
-        or shapes.jnt_stiffness[j] > 0
-    )
-
-
 def _coordinate(shapes: Any, j: int, kind: JointKind) -> dict[str, float]:
-    """Limits, spring and losses of one mujoco joint."""
+    """Limits, spring and losses of one mujoco joint; compound ones have none of them here."""
+    if kind not in (JointKind.HINGE, JointKind.SLIDER, JointKind.BALL):
+        return {}
     dof, address = shapes.jnt_dofadr[j], shapes.jnt_qposadr[j]
-    losses = {"damping": float(shapes.dof_damping[dof]), "friction": float(shapes.dof_frictionloss[dof])}
-    if kind in (JointKind.BALL, JointKind.PLANAR):
+    losses = {
+        "damping": float(shapes.dof_damping[dof]) * enabled(shapes, "DAMPER"),
+        "friction": float(shapes.dof_frictionloss[dof]) * enabled(shapes, "FRICTIONLOSS", "CONSTRAINT"),
+    }
+    if kind is JointKind.BALL:
         return losses
-    limited = bool(shapes.jnt_limited[j])
-    single = kind in (JointKind.HINGE, JointKind.SLIDER)
+    limited = bool(shapes.jnt_limited[j]) and enabled(shapes, "LIMIT", "CONSTRAINT")
     return {
         **losses,
-        "armature": float(shapes.dof_armature[dof]) if single else 0.0,
+        "armature": float(shapes.dof_armature[dof]),
         "reference": float(shapes.qpos0[address]),
         "rest": float(shapes.qpos_spring[address]),
-        "stiffness": float(shapes.jnt_stiffness[j]),
+        "stiffness": float(shapes.jnt_stiffness[j]) * enabled(shapes, "SPRING"),
         "lower": float(shapes.jnt_range[j, 0]) if limited else -math.inf,
         "upper": float(shapes.jnt_range[j, 1]) if limited else math.inf,
     }
@@ -146,7 +132,7 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
     mujoco = engine()
 
     joints: list[Joint] = []
-    for e in range(shapes.neq):
+    for e in range(shapes.neq if enabled(shapes, "EQUALITY", "CONSTRAINT") else 0):
         name = shapes.eq(e).name or f"equality{e}"
         kind, by_body = int(shapes.eq_type[e]), int(shapes.eq_objtype[e]) == int(mujoco.mjtObj.mjOBJ_BODY)
         known = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))

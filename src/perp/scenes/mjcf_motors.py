@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from perp.scenes.engine import engine
+from perp.scenes.engine import enabled, engine
 from perp.scenes.motors import Motor, MotorKind
 
 
@@ -24,7 +24,12 @@ def read_motors(shapes: Any, joint_index: dict[int, int], ignored: list[tuple[st
             and int(shapes.actuator_dyntype[i]) == int(mujoco.mjtDyn.mjDYN_NONE)
         )
         if not on_joint or joint not in joint_index or not plain:
-            ignored.append((f"actuator {name!r}", "only stateless affine actuators on joints are simulated"))
+            ignored.append(
+                (
+                    f"actuator {name!r}",
+                    "motors but stateless affine ones on single hinges and sliders need reduced coordinates",
+                )
+            )
             continue
         motors.append(_motor(shapes, i, name, joint_index[joint], ignored))
     return motors
@@ -33,20 +38,36 @@ def read_motors(shapes: Any, joint_index: dict[int, int], ignored: list[tuple[st
 def _motor(shapes: Any, i: int, name: str, joint: int, ignored: list[tuple[str, str]]) -> Motor:
     """F = gain · control + b₀ + b₁ length + b₂ speed, with length = gear · coordinate."""
     gear, gain = float(shapes.actuator_gear[i, 0]), float(shapes.actuator_gainprm[i, 0])
-    b0, b1, b2 = (float(value) for value in shapes.actuator_biasprm[i, :3])
+    biased = int(shapes.actuator_biastype[i]) == int(engine().mjtBias.mjBIAS_AFFINE)
+    b0, b1, b2 = (float(value) if biased else 0.0 for value in shapes.actuator_biasprm[i, :3])
+    if b1 > 0 or b2 > 0:
+        ignored.append(
+            (f"actuator {name!r} biasprm", "forces that grow with motion need reduced coordinates")
+        )
     limit = math.inf
     if shapes.actuator_forcelimited[i]:
         low, high = (float(value) for value in shapes.actuator_forcerange[i])
         limit = max(-low, high)
         if low != -high:
             ignored.append((f"actuator {name!r} forcerange", "the larger of the two sides is used for both"))
-    limit *= abs(gear)
+    limit = limit * abs(gear) if enabled(shapes, "ACTUATION") else 0.0
+    clamped = bool(shapes.actuator_ctrllimited[i]) and enabled(shapes, "CLAMPCTRL")
+    least, most = (float(x) for x in shapes.actuator_ctrlrange[i]) if clamped else (-math.inf, math.inf)
+    more = {"control_low": least, "control_high": most}
     if b1 < 0:
         scale, offset = gain / -b1 / gear, b0 / -b1 / gear
         return Motor(
-            name, joint, MotorKind.POSITION, -b1 * gear**2, max(-b2, 0.0) * gear**2, limit, scale, offset
+            name,
+            joint,
+            MotorKind.POSITION,
+            -b1 * gear**2,
+            max(-b2, 0.0) * gear**2,
+            limit,
+            scale,
+            offset,
+            **more,
         )
     if b2 < 0:
         scale, offset = gain / -b2 / gear, b0 / -b2 / gear
-        return Motor(name, joint, MotorKind.VELOCITY, 0.0, -b2 * gear**2, limit, scale, offset)
-    return Motor(name, joint, MotorKind.FORCE, 0.0, 0.0, limit, gear * gain, gear * b0)
+        return Motor(name, joint, MotorKind.VELOCITY, 0.0, -b2 * gear**2, limit, scale, offset, **more)
+    return Motor(name, joint, MotorKind.FORCE, 0.0, 0.0, limit, gear * gain, gear * b0, **more)

@@ -20,9 +20,8 @@ class Motor:
     """Force on a joint coordinate: [N] and [m], or [N m] and [rad].
 
     FORCE: the control, clipped at ± force_limit. VELOCITY: −damping (q̇⁺ − control); an infinite damping
-        holds
-    the speed exactly while the limit allows. POSITION: −stiffness (q⁺ − control) − damping q̇⁺. The last two
-    are implicit: the force belongs to the end of the step.
+    holds the speed exactly while the limit allows. POSITION: −stiffness (q⁺ − control) − damping q̇⁺. The
+    last two are implicit: the force belongs to the end of the step.
 
     Attributes:
         name: For messages and lookups.
@@ -32,6 +31,7 @@ class Motor:
         force_limit: Largest force; infinite for none.
         scale, offset: The law above gets scale · control + offset.
         control: The value at the start.
+        control_low, control_high: What is given is clipped to these.
     """
 
     name: str
@@ -43,3 +43,10 @@ class Motor:
     scale: float = 1.0
     offset: float = 0.0
     control: float = 0.0
+    control_low: float = -math.inf
+    control_high: float = math.inf
+
+    def asked(self, control: float) -> float:
+        """What a control value means to the law: a force, a speed or a position."""
+        value = self.scale * min(max(control, self.control_low), self.control_high) + self.offset
+        return min(max(value, -self.force_limit), self.force_limit) if self.kind is MotorKind.FORCE else value

@@ -45,7 +45,7 @@ class Rows(NamedTuple):
 
 @njit(cache=True)
 def assemble(
-    m, law, parameters, value, h, links, joint_jacobian, body, point, frame, count, friction, x, inverse,
+    m, law, parameters, value, h, links, joint_jacobian, body, at, frame, count, friction, x, inverse,
     velocity, predicted,
 ):  # fmt: skip
     """The rows of a step from the joint rows and from the contacts (see `Contacts`; `count` are their rows).
@@ -59,7 +59,7 @@ def assemble(
         links: See `row_kernels`.
         joint_jacobian: Shape (joint rows or more, 12).
         body: Of the contacts, as the next four.
-        point: Where.
+        at: Where impulses act, see `contact_jacobian`.
         frame: Normal and tangents.
         count: 1, 3 or 5.
         friction: Coefficients.
@@ -100,7 +100,7 @@ def assemble(
         bodies[i, 0], bodies[i, 1] = links[i, 1], links[i, 2]
         jacobian[i] = joint_jacobian[i]
         compliance[i] = joint_compliance[i]
-    contact_jacobian(body, point, frame, count, first, x, bodies, jacobian)
+    contact_jacobian(body, at, frame, count, first, x, bodies, jacobian)
     weigh_rows(bodies, jacobian, inverse, weighed)
     row_velocity(bodies, jacobian, predicted, free)
     row_velocity(bodies, jacobian, velocity, before)

@@ -26,7 +26,7 @@ class Frame(NamedTuple):
         recovery, rest_speed: See `contact_terms`.
         position, quaternion, predicted: Of the bodies at the start, and ũ.
         links, geometry, law, parameters, value: The joint rows, and their values at the start.
-        body, point, normal, gap, roundness, restitution, accuracy: Of the contacts; `normal` has the frames.
+        body, carried, normal, gap, restitution, accuracy: Of the contacts; `normal` has the frames.
     """
 
     h: float
@@ -43,10 +43,9 @@ class Frame(NamedTuple):
     parameters: np.ndarray
     value: np.ndarray
     body: np.ndarray
-    point: np.ndarray
+    carried: np.ndarray
     normal: np.ndarray
     gap: np.ndarray
-    roundness: np.ndarray
     restitution: np.ndarray
     accuracy: np.ndarray
 
@@ -90,7 +89,7 @@ def bias_at(frame, rows, u, moving, bias):
             _joints_after(frame, u, value, jacobian)
             for i in range(m):
                 joint[i] = value[i] - h * moving[i]
-        gaps(frame.body, frame.point, frame.normal, frame.gap, frame.roundness, frame.position, u, h, gap)
+        gaps(frame.body, frame.carried, frame.normal, frame.gap, frame.position, u, h, gap)
         for c in range(contacts):
             gap[c] -= h * moving[rows.first[c]]
     if m:
@@ -132,10 +131,7 @@ def end_jacobian(frame, rows, u, left):
             if frame.law[i] != DRIVE:
                 left[i] = jacobian[i]
                 turn_rows(rows.bodies[i : i + 1], left[i : i + 1], u, frame.h)
-    normal_rows(
-        frame.body, frame.point, frame.normal, frame.gap, frame.roundness, rows.first, frame.position, u,
-        frame.h, left,
-    )  # fmt: skip
+    normal_rows(frame.body, frame.carried, frame.normal, rows.first, frame.position, u, frame.h, left)
     for c in range(rows.first.size):
         i = rows.first[c]
         turn_rows(rows.bodies[i : i + 1], left[i : i + 1], u, frame.h)
@@ -171,9 +167,13 @@ def block_residuals(rows, predicted, impulse, u, bias):
 
 @njit(cache=True)
 def end_of_step(
-    mass, inertia, gravity, bodies, jacobian, impulse, spin, x, quat, h, new_x, new_quat, u, numbers
-):
-    """Where the bodies are after moving with u, with the spin of their momentum in u; see `mechanics`."""
+    mass, inertia, gravity, bodies, jacobian, impulse, spin, x, quat, h, keeps_spin, new_x, new_quat, u,
+    numbers,
+):  # fmt: skip
+    """Where the bodies are after moving with u, with the spin of their momentum in u; see `mechanics`.
+
+    With `keeps_spin` bodies go on turning as they did in the step: less true, and never with more energy.
+    """
     move(x, quat, u, h, new_x, new_quat)
     R, pushed, momentum = np.empty((mass.size, 3, 3)), np.empty_like(u), np.empty((mass.size, 3))
     rotation_matrices(new_quat, R)
@@ -181,5 +181,6 @@ def end_of_step(
     for b in range(mass.size):
         for k in range(3):
             momentum[b, k] = spin[b, k] + pushed[b, 3 + k]
-    spin_velocity(inertia, R, momentum, u)
+    if not keeps_spin:
+        spin_velocity(inertia, R, momentum, u)
     numbers[:] = mechanics(mass, inertia, R, new_x, u, gravity)

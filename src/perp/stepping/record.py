@@ -33,7 +33,7 @@ class StepRecord:
     Attributes:
         time: At its end [s].
         step: Its length [s].
-        route: Which route produced the answer.
+        route: Which route produced the answer; "implicit" for forces of the end of the step.
         retries: What was tried before, in words; empty for a step that went well.
         substeps: Number of smaller steps it was divided into; 1 normally.
         met: Whether the tolerance was met; False only together with a `StepInaccurate` warning.
@@ -44,11 +44,13 @@ class StepRecord:
         friction_residual: Largest violation of the friction law, as a velocity [m/s].
         momentum_residual: Largest ‖M (u⁺ − ũ) − Jᵀλ‖, as a velocity [m/s].
         residual: The worst of those over its scale: the tolerance is met up to `settings.tolerance`.
-        penetration: Largest overlap at the end, as the carried points see it [m].
+        penetration: Largest overlap at the end, as the rows see it and, of bodies that moved, as the
+            collision detector does [m].
         joint_error: Largest bilateral joint error at the end [m or rad].
         kinetic_energy, potential_energy: At the end [J].
         linear_momentum, angular_momentum: At the end, shape (3,).
         contacts: The contacts of the step.
+        late_contacts: How many of them, the last ones, were found at its end only.
         contact_impulse: In the contact frames, shape (rows of contacts,) [N s].
         contact_first: First of those rows for each contact.
         sticking: −1 open, 0 slipping, 1 sticking, per contact.
@@ -77,6 +79,7 @@ class StepRecord:
     linear_momentum: np.ndarray = field(default_factory=lambda: np.zeros(3))
     angular_momentum: np.ndarray = field(default_factory=lambda: np.zeros(3))
     contacts: Contacts = field(default_factory=Contacts.none)
+    late_contacts: int = 0
     contact_impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))
     contact_first: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     sticking: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))

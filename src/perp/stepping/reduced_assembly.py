@@ -65,16 +65,47 @@ class ChainRows(NamedTuple):
     carried: np.ndarray
 
 
-def room_for(joints: int, contacts: int, rows: int, nv: int, width: int) -> ChainRows:
-    """Arrays for so many joint rows, contacts and rows in all; a contact row has `width` entries at most."""
-    constraints, room = joints + contacts, joints * nv + (rows - joints) * width
+@njit(cache=True)
+def chain_rows(joints, contacts, rows, nv, width, whole, real):
+    """Room for so many joint rows, contacts and rows in all, taken from two arrays; see `room_needed`.
+
+    Args:
+        joints: Number of joint rows.
+        contacts: Number of contacts.
+        rows: Number of rows in all.
+        nv: Number of degrees of freedom: entries of a joint row at most.
+        width: Entries of a contact row at most.
+        whole: Integers.
+        real: Numbers.
+    """
+    n, room, i, r = joints + contacts, joints * nv + (rows - joints) * width, 0, 0
+    kind, i = whole[i : i + n], i + n
+    start, i = whole[i : i + n + 1], i + n + 1
+    first, i = whole[i : i + contacts], i + contacts
+    begin, i = whole[i : i + rows + 1], i + rows + 1
+    column = whole[i : i + room]
+    a, r = real[r : r + n], r + n
+    b, r = real[r : r + n], r + n
+    scale, r = real[r : r + n], r + n
+    length, r = real[r : r + n], r + n
+    approach, r = real[r : r + contacts], r + contacts
+    compliance, r = real[r : r + rows], r + rows
+    free, r = real[r : r + rows], r + rows
+    square, r = real[r : r + rows], r + rows
+    value, r = real[r : r + room], r + room
+    weighed, r = real[r : r + room], r + room
+    local, r = real[r : r + 6 * contacts].reshape((contacts, 2, 3)), r + 6 * contacts
+    carried = real[r : r + 6 * contacts].reshape((contacts, 2, 3))
     return ChainRows(
-        np.empty(constraints, np.int64), np.empty(constraints + 1, np.int64), np.empty(constraints),
-        np.empty(constraints), np.empty(contacts, np.int64), np.empty(rows + 1, np.int64),
-        np.empty(room, np.int64), np.empty(room), np.empty(room), np.empty(rows), np.empty(rows),
-        np.empty(contacts), np.empty(rows), np.empty(constraints), np.empty(constraints),
-        np.empty((contacts, 2, 3)), np.empty((contacts, 2, 3)),
+        kind, start, a, b, first, begin, column, value, weighed, compliance, free, approach, square, scale,
+        length, local, carried,
     )  # fmt: skip
+
+
+def room_needed(joints: int, contacts: int, rows: int, nv: int, width: int) -> tuple[int, int]:
+    """How many integers and numbers `chain_rows` takes."""
+    n, room = joints + contacts, joints * nv + (rows - joints) * width
+    return 2 * n + contacts + rows + room + 2, 4 * n + 13 * contacts + 3 * rows + 2 * room
 
 
 @njit(cache=True)

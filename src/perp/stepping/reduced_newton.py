@@ -32,6 +32,9 @@ _HEAVIEST = 1.0
 _INNER = 0.1
 # Newton steps that a proximal problem may take.
 _PATIENCE = 12
+# … and those that it may take while it is worse than at its start: contacts that touch without force change
+# between open and closed for ever.
+_DETOUR = 5
 # The error of reused impulses adds up from step to step: they need a better residual than new ones.
 _REUSED = 0.01
 # Normal rows whose diagonal of W is this share of the largest do not move.
@@ -226,7 +229,7 @@ def _evaluate(step, rows, impulse, v, bias, y, end):
 def solve_tree(
     links, rows, tree_begin, tree_count, tree_column, M, extra, factor, predicted, joint_bias, frame, gap,
     accuracy, restitution, contact_body, q, x, quat, h, at_end, correction, recovery, rest_speed, length,
-    speed, first_weight, limit, impulse, v, bias, info,
+    speed, weight, limit, impulse, v, bias, info,
 ):  # fmt: skip
     """Solve a step, in place, from the impulses given.
 
@@ -256,7 +259,7 @@ def solve_tree(
         rest_speed: Below it nothing bounces.
         length: Allowed error of positions [m].
         speed: Allowed error of velocities [m/s].
-        first_weight: First proximal weight.
+        weight: First proximal weight: least, per residual over what is allowed, and largest.
         limit: Newton steps.
         impulse: λ, in and out.
         v: Velocities, out.
@@ -278,7 +281,8 @@ def solve_tree(
     K, f = np.empty((count, LARGEST, LARGEST)), np.empty(size)
     A, dv, left = np.empty((n, n)), np.empty(n), np.empty(rows.value.size)
     island, active = np.zeros(count, np.int64), np.ones(1, np.bool_)
-    sigma = np.full(1, first_weight)
+    # far from the answer contacts change their state, and a heavier weight keeps them together
+    sigma = np.full(1, min(max(weight[1] * largest, weight[0]), weight[2]))
     base, held, trial = impulse.copy(), np.empty(size), np.empty(size)
     best, best_merit, reference, wander = impulse.copy(), merit, merit, 0
     while info[0] < limit:
@@ -308,7 +312,7 @@ def solve_tree(
             sigma[0] = max(0.3 * sigma[0], _LEAST_WEIGHT)
             continue
         wander += 1
-        if wander >= _PATIENCE or inner == math.inf:
+        if wander >= (_PATIENCE if inner < reference else _DETOUR) or inner == math.inf:
             wander = 0
             sigma[0] = max(100.0 * sigma[0], 1e-2)
             if sigma[0] > _HEAVIEST:

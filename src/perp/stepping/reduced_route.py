@@ -11,10 +11,12 @@ from perp.stepping.reduced_newton import solve_tree
 from perp.stepping.settings import Level
 
 # Digits in hand: the error of reused impulses adds up from step to step.
-_POSITIONS, _VELOCITIES = 0.5, 0.1
-_FIRST_WEIGHT = 1e-8
+WITHIN = (0.5, 0.1)
+"""Shares of the tolerance to reach, for positions and velocities."""
+FIRST_WEIGHT = (1e-8, 1e-11, 1e-4)
+"""First proximal weight: least, per residual over what is allowed, and largest."""
 # A Newton step here costs about as much as a pass over the rows: more of them than of the other routes.
-_STEPS = 2
+STEPS = 2
 # Equalities, tendons and ball limits are linearised anew this often at most.
 _ROUNDS = 20
 # Their change that is left over, as a share of the tolerance.
@@ -39,8 +41,8 @@ def solve_by_trees(system: Any, start: np.ndarray, limit: int) -> Outcome:
             tree.links, system.arrays, *tree.rows, d.M, system.extra, system.factor, system.predicted,
             joint_bias, found.frame, found.gap, found.accuracy, found.restitution, found.body,
             system.state.qpos, d.xpos, d.xquat, h, at_end, 1.0 if at_end else settings.correction,
-            settings.recovery_speed, system.rest_speed, _POSITIONS * tolerance * system.length_scale,
-            _VELOCITIES * tolerance * system.speed_scale, _FIRST_WEIGHT, _STEPS * limit, impulse, v, bias,
+            settings.recovery_speed, system.rest_speed, WITHIN[0] * tolerance * system.length_scale,
+            WITHIN[1] * tolerance * system.speed_scale, FIRST_WEIGHT, STEPS * limit, impulse, v, bias,
             info,
         )  # fmt: skip
         steps += int(info[0])

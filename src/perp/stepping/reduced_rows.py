@@ -224,6 +224,7 @@ class TreeRows:
         self._dof_damping = m.dof_damping * dampers
         self._dof_stiffness = m.jnt_stiffness[m.dof_jntid] * springs if m.nv else np.zeros(0)
         self.curved = bool(m.neq or self._tendons.size or self._balls.size)
+        self._implicit = 0.0, self._dof_damping
         self._all_scalar = not (m.neq or m.ntendon or self._balls.size)
         self._number()
 
@@ -252,7 +253,9 @@ class TreeRows:
 
     def implicit_diagonal(self, h: float) -> np.ndarray:
         """h D + h² K of the joints' dampers and springs, shape (nv,)."""
-        return h * self._dof_damping + h * h * self._dof_stiffness
+        if self._implicit[0] != h:
+            self._implicit = h, h * self._dof_damping + h * h * self._dof_stiffness
+        return self._implicit[1].copy()
 
     def collect(self, h: float, v: np.ndarray, force: np.ndarray, extra: np.ndarray) -> RowSet:
         """The rows of a step that starts at the tree's `start`.

@@ -16,12 +16,14 @@ from perp.scenes.engine import engine
 from perp.stepping.joint_access import ReducedJoint
 from perp.stepping.outcome import Blocks, Outcome
 from perp.stepping.record import StepRecord
+from perp.stepping.reduced_assembly import room_needed
 from perp.stepping.reduced_end import end_of_tree
-from perp.stepping.reduced_route import LARGEST_NV, solve_by_trees
+from perp.stepping.reduced_quick import tree_step
+from perp.stepping.reduced_route import FIRST_WEIGHT, LARGEST_NV, STEPS, WITHIN, solve_by_trees
 from perp.stepping.reduced_rows import TreeRows, tendon_rows
-from perp.stepping.reduced_system import ReducedSystem
-from perp.stepping.settings import Route, StepSettings
-from perp.stepping.stepper import Stepper
+from perp.stepping.reduced_system import LIMIT_RECOVERY, QUARTER, ReducedSystem
+from perp.stepping.settings import Level, Route, StepSettings
+from perp.stepping.stepper import NO_SLIP, Stepper
 from perp.stepping.warm_start import Memory
 
 _TREE = "tree"
@@ -45,6 +47,7 @@ class ReducedStepper(Stepper):
         m = self.tree.mujoco_model
         self._redundant = bool(m.neq)
         self._tendon_rotors = bool(m.tendon_armature.any())
+        self._whole, self._real = np.empty(0, np.int64), np.empty(0)
         self._springs = bool(m.jnt_stiffness.any() or m.tendon_stiffness.any())
         self.forget()
 
@@ -159,6 +162,71 @@ class ReducedStepper(Stepper):
         m.opt.disableflags = flags
         return kinetic, float(d.energy[0])
 
+    def _fits_quick_step(self) -> bool:
+        """Whether the step may be taken by `tree_step`."""
+        return self._by_trees and not self.rows.curved and not self._memory.pause
+
+    def _quick_step(
+        self, state: Any, h: float, wrench: np.ndarray
+    ) -> tuple[GeneralisedState, StepRecord] | None:
+        """The step by `tree_step`; None where it misses the tolerance."""
+        began = perf_counter()
+        tree, settings, model, memory = self.tree, self.settings, self.model, self._memory
+        tree.evaluate_start(state, self.actuators.control)
+        force = tree.generalised_force(wrench)
+        system = ReducedSystem(tree, self.rows, state, h, force, settings, self.finder.bound)
+        built = perf_counter()
+        contacts = self.finder.find(system.position, system.rotation, system.reach)
+        found = perf_counter()
+        d, joint, at_end = tree.start, system.joint, settings.level is Level.POSITION
+        m, count = joint.law.size, contacts.count
+        rows = m + contacts.row_count
+        integers, numbers = room_needed(m, count, rows, tree.nv, tree.width)
+        if integers > self._whole.size or numbers > self._real.size:
+            self._whole, self._real = np.empty(2 * integers, np.int64), np.empty(2 * numbers)
+        impulse, v, first = np.empty(rows), np.empty(tree.nv), np.empty(count, np.int64)
+        slip, sticking = np.empty(count), np.empty(count, np.int64)
+        forces, local, world = np.zeros(self.rows.identities), np.empty((count, 3)), np.empty((count, 2, 3))
+        info, out = np.empty(3, np.int64), np.empty(8)
+        recovery, gained = settings.recovery_speed, system.gained
+        tree_step(
+            joint.identity, joint.law, joint.dof, joint.sign, joint.source, joint.dense, joint.value,
+            joint.force, joint.gain, joint.low, joint.high, contacts.geom, contacts.body, contacts.point,
+            contacts.frame, contacts.rows, contacts.friction, contacts.gap, contacts.roundness,
+            contacts.restitution, contacts.accuracy, tree.parent, tree.last_dof, tree.dof_root, *tree.rows,
+            system.factor, d.M, system.extra, system.predicted, system.body_predicted, system.position,
+            system.rotation, state.qpos, state.qvel, d.cdof, d.subtree_com, d.xpos, d.xmat, d.xquat,
+            tree.turning, tree.links, tree.width, *memory.last, h, at_end,
+            1.0 if at_end else settings.correction, recovery, LIMIT_RECOVERY * recovery, system.rest_speed,
+            model.size, settings.solvable_share, settings.tolerance, gained, WITHIN, NO_SLIP, FIRST_WEIGHT,
+            STEPS * settings.max_iterations, self._whole, self._real, impulse, v, first, slip, sticking,
+            forces, local, world, info, out,
+        )  # fmt: skip
+        solved = perf_counter()
+        speed, length, *parts, penetration, turned = out.tolist()
+        blocks = Blocks(*parts, length, speed)
+        if not (turned <= QUARTER and blocks.met(settings.tolerance)):
+            return None
+        memory.separated(done=True)
+        memory.keep(forces, contacts, local, world)
+        after, energies = self._state_and_numbers(
+            tree.moved(state.qpos, v, h), v, system.next_activation, state.time + h
+        )
+        kinetic, potential = self._stored_beside_rotors(v)
+        times = {
+            "collision": found - built, "assembly": built - began, "solve": solved - found,
+            "finish": perf_counter() - solved,
+        }  # fmt: skip
+        return after, StepRecord(
+            time=after.time, step=h, route=_TREE, iterations=int(info[0]), joint_residual=blocks.joint,
+            contact_residual=blocks.contact, friction_residual=blocks.friction,
+            momentum_residual=blocks.momentum, residual=blocks.worst, penetration=penetration,
+            kinetic_energy=float(energies[0]) + kinetic, potential_energy=float(energies[1]) + potential,
+            linear_momentum=energies[2:5], angular_momentum=energies[5:8], contacts=contacts,
+            contact_impulse=impulse[m:], contact_first=first, sticking=sticking, slip=slip,
+            joint_impulse=impulse[:m], times=times,
+        )  # fmt: skip
+
     def _prepare(self, state: Any, h: float, wrench: np.ndarray) -> tuple[Any, dict[str, float]]:
         began = perf_counter()
         tree = self.tree
@@ -196,13 +264,16 @@ class ReducedStepper(Stepper):
         times["finish"] = perf_counter() - began
         return after, record
 
+    @property
+    def _by_trees(self) -> bool:
+        """Whether Newton's method in the velocities is to be tried."""
+        settings = self.settings
+        return settings.solver == "auto" and settings.route is Route.AUTO and self.tree.nv <= LARGEST_NV
+
     def _routes(self, system: Any) -> list[tuple[str, int]]:
         """Newton's method in the velocities first, then the routes of maximal coordinates."""
         others = super()._routes(system)
-        full, settings = self.settings.max_iterations, self.settings
-        if settings.solver != "auto" or settings.route is not Route.AUTO or self.tree.nv > LARGEST_NV:
-            return others
-        return [(_TREE, full), *others] if system.rows else others
+        return [(_TREE, self.settings.max_iterations), *others] if self._by_trees and system.rows else others
 
     def _solve(self, system: Any, start: np.ndarray, route: str, limit: int) -> Outcome:
         if route == _TREE:

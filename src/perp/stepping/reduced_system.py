@@ -21,17 +21,17 @@ from perp.dynamics.rows import HOLD, LIMIT
 from perp.problems import ContactProblem, Sets
 from perp.problems.validation import freeze
 from perp.stepping.laws import contact_terms
-from perp.stepping.reduced_assembly import assemble, free_tree, room_for, tree_residuals
+from perp.stepping.reduced_assembly import assemble, chain_rows, free_tree, room_needed, tree_residuals
 from perp.stepping.reduced_newton import IMMOBILE
 from perp.stepping.reduced_rows import RowSet, TreeRows, joint_bias
 from perp.stepping.scales import scales
 from perp.stepping.settings import StepSettings
 
 # Limits are angles as a rule, and no body hops when they are restored: ten times the speed of contacts.
-_LIMIT_RECOVERY = 10.0
+LIMIT_RECOVERY = 10.0
 # Rows of one tree fill W: up to this many, dense algebra is the faster.
 _DENSE_ROWS = 300
-_QUARTER = 0.5 * np.pi
+QUARTER = 0.5 * np.pi
 
 
 class ReducedSystem:
@@ -44,6 +44,8 @@ class ReducedSystem:
         first: First row of each contact.
         start: Row offsets of the constraints.
         arrays: The rows.
+        joint: The joint rows.
+        gained: Speed of a fall of one step [m/s].
         reach: How far the surface of each body may travel in the step, shape (n,) [m].
     """
 
@@ -61,7 +63,7 @@ class ReducedSystem:
         self.model = tree.model
         d, nv = tree.start, tree.nv
         self.extra = table.implicit_diagonal(h)
-        self._joint: RowSet = table.collect(h, state.qvel, force, self.extra)
+        self.joint: RowSet = table.collect(h, state.qvel, force, self.extra)
         self.factor, self.predicted = np.empty(d.M.size), np.empty(nv)
         n = tree.movable.size
         self.body_predicted, self.reach = np.empty((n, 6)), np.empty(n)
@@ -72,11 +74,11 @@ class ReducedSystem:
             bound, self.factor, self.predicted, self.body_predicted, self.position, self.rotation, self.reach,
         )  # fmt: skip
         self.next_activation = table.actuators.next_activation(d, h) if state.act.size else state.act
-        self.joint_rows = self._joint.law.size
-        self.joint_identity = self._joint.identity
+        self.joint_rows = self.joint.law.size
+        self.joint_identity = self.joint.identity
         self.before = state.qvel
         # speed of a fall of one step
-        self._gained = h * math.sqrt(float(self.model.gravity @ self.model.gravity))
+        self.gained = h * math.sqrt(float(self.model.gravity @ self.model.gravity))
 
     def _solved(self, x: np.ndarray) -> np.ndarray:
         out = x.copy()
@@ -86,11 +88,11 @@ class ReducedSystem:
     def add_contacts(self, contacts: Contacts) -> None:
         """Complete the rows with the contacts of the step's start."""
         self.contacts = contacts
-        tree, joint, m, d = self.tree, self._joint, self.joint_rows, self.tree.start
+        tree, joint, m, d = self.tree, self.joint, self.joint_rows, self.tree.start
         self.rows = m + int(contacts.rows.sum())
-        # a contact row has at most the paths of its two bodies
-        width = min(tree.nv, 2 * tree.depth)
-        self.arrays = rows = room_for(m, contacts.count, self.rows, tree.nv, width)
+        size = m, contacts.count, self.rows, tree.nv, tree.width
+        integers, numbers = room_needed(*size)
+        self.arrays = rows = chain_rows.py_func(*size, np.empty(integers, np.int64), np.empty(numbers))
         assemble(
             joint.law, joint.dof, joint.sign, joint.source, joint.dense, joint.gain, joint.low, joint.high,
             contacts.body, contacts.point, contacts.frame, contacts.rows, contacts.friction, contacts.gap,
@@ -106,7 +108,7 @@ class ReducedSystem:
     @cached_property
     def overlaps(self) -> bool:
         """Whether any shapes or limits overlap at the start."""
-        joint = self._joint
+        joint = self.joint
         return bool((self.contacts.gap < 0.0).any() or (joint.value[joint.law == LIMIT] < 0.0).any())
 
     @property
@@ -117,7 +119,7 @@ class ReducedSystem:
 
     def _end_jacobian(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows in compressed form at `end`, with contact points there: where they begin, and their values."""
-        tree, found, joint, m, d = self.tree, self.contacts, self._joint, self.joint_rows, self.tree.end
+        tree, found, joint, m, d = self.tree, self.contacts, self.joint, self.joint_rows, self.tree.end
         dense = joint.dense
         if d.nefc:
             dense = dense.copy()
@@ -180,7 +182,7 @@ class ReducedSystem:
             return self.delassus
         # tangents keep the rows of the start: only gaps are taken at the end of the step
         kept = rows.value.copy()
-        turned = np.concatenate([np.flatnonzero(self._joint.law == HOLD), self.first])
+        turned = np.concatenate([np.flatnonzero(self.joint.law == HOLD), self.first])
         for i in turned:
             kept[begin[i] : begin[i + 1]] = value[begin[i] : begin[i + 1]]
         weighed = np.empty_like(kept)
@@ -210,7 +212,7 @@ class ReducedSystem:
 
     def joint_error(self, v: np.ndarray) -> float:
         """Largest error of an equality after the step [m or rad]."""
-        held = self._joint.law == HOLD
+        held = self.joint.law == HOLD
         if not held.any():
             return 0.0
         return float(np.abs(self._joint_values(v)[held]).max())
@@ -230,14 +232,14 @@ class ReducedSystem:
     @cached_property
     def _furthest_turn(self) -> float:
         moving = max(np.abs(self.predicted).max(initial=0.0), np.abs(self.before).max(initial=0.0))
-        return _QUARTER + self.h * float(moving)
+        return QUARTER + self.h * float(moving)
 
     def _joint_values(self, v: np.ndarray) -> np.ndarray:
         moved = self.row_velocity(v)[: self.joint_rows]
         if self.table.curved:
             self._go_to_end(v)
-            return self.table.values_after(self._joint, moved, self.h)
-        return self._joint.value + self.h * moved
+            return self.table.values_after(self.joint, moved, self.h)
+        return self.joint.value + self.h * moved
 
     def _go_to_end(self, v: np.ndarray) -> None:
         """Poses and constraint values after the step with velocities v, unless they are there already."""
@@ -256,7 +258,7 @@ class ReducedSystem:
 
     def joint_bias(self, v: np.ndarray | None) -> np.ndarray:
         """What the laws add to the velocities of the joint rows, linearised at v, shape (joint rows,)."""
-        rows, settings, out = self._joint, self.settings, np.empty(self.joint_rows)
+        rows, settings, out = self.joint, self.settings, np.empty(self.joint_rows)
         if not out.size:
             return out
         if v is None or not self.table.curved:
@@ -264,14 +266,14 @@ class ReducedSystem:
         else:
             linear = self._joint_values(v) - self.h * self.row_velocity(v)[: self.joint_rows]
         correction = settings.correction if v is None else 1.0
-        recovery = _LIMIT_RECOVERY * settings.recovery_speed
+        recovery = LIMIT_RECOVERY * settings.recovery_speed
         joint_bias(rows.law, rows.value, linear, rows.force, rows.gain, correction, recovery, self.h, out)
         return out
 
     @property
     def rest_speed(self) -> float:
         """Slower contacts do not bounce [m/s]."""
-        return 2.0 * self._gained
+        return 2.0 * self.gained
 
     def bias(self, v: np.ndarray | None) -> np.ndarray:
         """What the laws add to the row velocities, linearised at v (None: at the start of the step)."""

@@ -52,13 +52,24 @@ def reach(bound: np.ndarray, before: np.ndarray, predicted: np.ndarray, h: float
 
 
 @njit(cache=True)
+def relative_travel(bound, u, h):
+    """How far a body's surface moves in a step at most, over the body's radius."""
+    most = 0.0
+    for b in range(bound.size):
+        if bound[b] > 0.0:
+            most = max(most, h * _surface_speed(u, b, bound[b]) / bound[b])
+    return most
+
+
+@njit(cache=True)
 def _larger(x, y):
     """The larger one, or NaN."""
     return y if x <= y or y != y else x
 
 
 @njit(cache=True)
-def _scales(position, predicted, free, size, gained, driven, h, share, tolerance):
+def step_scales(position, predicted, free, size, gained, driven, h, share, tolerance):
+    """See `scales`; `share` is what a contact solver may leave of the free velocity, over the tolerance."""
     far = fast = turning = squares = 0.0
     for b in range(position.shape[0]):
         for k in range(3):
@@ -100,6 +111,6 @@ def scales(
         driven: What motors alone add to the velocities, where there is no gravity [m/s].
     """
     # the contact solver works relative to the free velocity: a fast scene may need more than one size
-    share = 2.0 * settings.solver_tolerance / settings.tolerance
+    share = settings.solvable_share
     gained = h * math.sqrt(float(model.gravity @ model.gravity))
-    return _scales(position, predicted, free, model.size, gained, driven, h, share, settings.tolerance)
+    return step_scales(position, predicted, free, model.size, gained, driven, h, share, settings.tolerance)

@@ -68,3 +68,8 @@ class StepSettings:
     largest_division: int = 4
     loosest_tolerance: float = 1e-6
     dense_rows: int = 96
+
+    @property
+    def solvable_share(self) -> float:
+        """What contact problems may leave of the free velocity, over the tolerance."""
+        return 2.0 * self.solver_tolerance / self.tolerance

@@ -9,6 +9,7 @@ levels and both routes work on this object: at velocity level the bias is evalua
 from __future__ import annotations
 
 import math
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +24,7 @@ from perp.problems import ContactProblem, Sets
 from perp.problems.validation import freeze
 from perp.scenes import Model
 from perp.stepping.assembly import assemble
-from perp.stepping.contact_rows import gaps, normal_rows
+from perp.stepping.contact_rows import carried_points, gaps, mean_points, normal_rows
 from perp.stepping.evaluation import Frame, bias_at
 from perp.stepping.laws import joint_terms
 from perp.stepping.rotors import RotorRates, with_rotors
@@ -35,11 +36,12 @@ from perp.stepping.row_products import (
     row_velocity,
     sparse_delassus,
     turn_rows,
+    weigh_rows,
 )
 from perp.stepping.scales import scales
 from perp.stepping.settings import Level, StepSettings
 
-_LARGEST_TURN = 1.5  # [rad]
+LARGEST_TURN = 1.5  # [rad]
 
 
 class StepSystem:
@@ -50,6 +52,10 @@ class StepSystem:
         spin: Angular momentum after the torques of the step, shape (n, 3).
         joint_rows: Number of joint rows; contact rows follow them.
         first: First row of each contact.
+        found: The contacts of the step's start.
+        off: How far the rows with turned normals were off in the last look, shape (found,) [m].
+        before_turning: Where the impulses act at the start, shape (contacts, 2, 3).
+        carried: The points of each contact that its bodies carry, at the start, shape (contacts, 2, 3).
         bodies, jacobian: Rows in the layout of `row_products`.
         start: Row offsets of the constraints, shape (constraints + 1,).
         speed_scale, length_scale: What velocities [m/s] and positions [m] of the step are held against.
@@ -94,12 +100,19 @@ class StepSystem:
 
     def add_contacts(self, contacts: Contacts) -> None:
         """Complete the rows with the contacts of the step's start."""
-        self.contacts = contacts
+        carried, at = np.empty((contacts.count, 2, 3)), np.empty((contacts.count, 2, 3))
+        carried_points(contacts.point, contacts.frame, contacts.gap, contacts.roundness, carried)
+        at[:] = contacts.point[:, None]
+        self._add(contacts, carried, at)
+        self.found, self.before_turning, self.off = contacts, at, np.zeros(contacts.count)
+
+    def _add(self, contacts: Contacts, carried: np.ndarray, at: np.ndarray) -> None:
+        self.contacts, self.carried, self.at = contacts, carried, at
         table = self.table
         self.arrays = rows = assemble(
             self.joint_rows, table.law, self.parameters, self.joint_value, self.h, table.links,
-            self._joint_jacobian, contacts.body, contacts.point, contacts.frame, contacts.rows,
-            contacts.friction, self.state.position, self.inverse, self.state.velocity, self.predicted,
+            self._joint_jacobian, contacts.body, at, contacts.frame, contacts.rows, contacts.friction,
+            self.state.position, self.inverse, self.state.velocity, self.predicted,
         )  # fmt: skip
         self.start, self.first = rows.start, rows.first
         self.bodies, self.jacobian, self.weighed = rows.bodies, rows.jacobian, rows.weighed
@@ -110,6 +123,36 @@ class StepSystem:
             0.0 if self._gravity else self._driven,
         )  # fmt: skip
         self._frame: Frame | None = None
+
+    def again(self, u: np.ndarray, contacts: Contacts, carried: np.ndarray, at: np.ndarray) -> StepSystem:
+        """The same step after velocities u came out of it.
+
+        Args:
+            u: Their turning tells where the impulses act on average.
+            contacts: Those it has and more, perhaps with other normals.
+            carried: Points of the contacts that their bodies carry, at the start.
+            at: Where impulses act at the start, shape (contacts, 2, 3).
+        """
+        other = copy(self)
+        for name in ("sets", "scale", "delassus", "_neighbours"):
+            other.__dict__.pop(name, None)
+        mean = np.empty_like(at)
+        mean_points(contacts.body, carried, at, self.state.position, u, self.h, mean)
+        other._add(contacts, carried, mean)
+        other.before_turning = at
+        return other
+
+    def directed(self, jacobian: np.ndarray) -> StepSystem:
+        """The same step with other directions of its impulses, shape (rows, 12)."""
+        other, rows = copy(self), self.arrays
+        for name in ("sets", "scale", "delassus", "_neighbours"):
+            other.__dict__.pop(name, None)
+        weighed, free = np.empty_like(jacobian), np.empty(self.rows)
+        weigh_rows(rows.bodies, jacobian, self.inverse, weighed)
+        row_velocity(rows.bodies, jacobian, self.predicted, free)
+        other.arrays = rows._replace(jacobian=jacobian, weighed=weighed, free_velocity=free)
+        other.jacobian, other.weighed, other.free_velocity = jacobian, weighed, free
+        return other
 
     @property
     def frame(self) -> Frame:
@@ -124,10 +167,16 @@ class StepSystem:
             self.h, settings.level is Level.POSITION, float(settings.correction),
             float(settings.recovery_speed), 2.0 * self.h * self._gravity, state.position, state.quaternion,
             self.predicted, table.links, table.geometry, table.law, self.parameters, self.joint_value,
-            contacts.body, contacts.point, contacts.frame, contacts.gap, contacts.roundness,
-            contacts.restitution,
+            contacts.body, self.carried, contacts.frame, contacts.gap, contacts.restitution,
             np.maximum(contacts.accuracy, settings.tolerance * self.length_scale),
         )  # fmt: skip
+
+    @property
+    def kinetic_energy(self) -> float:
+        """Of the velocities without constraints [J]."""
+        return 0.5 * float(
+            np.einsum("ni,nij,nj", self.predicted, self.mass.reshape(-1, 6, 6), self.predicted)
+        )
 
     @property
     def overlaps(self) -> bool:
@@ -205,10 +254,7 @@ class StepSystem:
         # drives on rates keep their row: only positions are taken at the end of the step
         held = self.table.law[:m] != DRIVE
         rows[:m][held] = self.table.evaluate(x, quat, R, self.joint_value)[1][:m][held]
-        normal_rows(
-            found.body, found.point, found.frame, found.gap, found.roundness, self.first, self.state.position,
-            u, self.h, rows,
-        )  # fmt: skip
+        normal_rows(found.body, self.carried, found.frame, self.first, self.state.position, u, self.h, rows)
         turned = np.concatenate([np.flatnonzero(held), self.first])
         part = rows[turned]
         turn_rows(self.bodies[turned], part, u, self.h)
@@ -263,7 +309,7 @@ class StepSystem:
         links, law = self.table.links[: self.joint_rows], self.table.law[: self.joint_rows]
         held = (law == HOLD) & ((links[:, 0] == PERPENDICULAR) | (links[:, 0] == ORIENTATION))
         turned = self.h * moving[: self.joint_rows][held]
-        return bool(np.abs(turned).max(initial=0.0) < _LARGEST_TURN)
+        return bool(np.abs(turned).max(initial=0.0) < LARGEST_TURN)
 
     @property
     def before(self) -> np.ndarray:
@@ -278,17 +324,7 @@ class StepSystem:
     def gaps_after(self, u: np.ndarray) -> np.ndarray:
         """Gaps of all contacts after the step with velocities u, shape (contacts,)."""
         found, out = self.contacts, np.empty(self.contacts.count)
-        gaps(
-            found.body,
-            found.point,
-            found.frame,
-            found.gap,
-            found.roundness,
-            self.state.position,
-            u,
-            self.h,
-            out,
-        )
+        gaps(found.body, self.carried, found.frame, found.gap, self.state.position, u, self.h, out)
         return out
 
     def bias(self, u: np.ndarray | None) -> np.ndarray:

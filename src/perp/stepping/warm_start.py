@@ -16,7 +16,7 @@ from perp.stepping.system import StepSystem
 
 
 @njit(cache=True)
-def _into_world(first, rows, frame, impulse, out):
+def into_world(first, rows, frame, impulse, out):
     """Force and rolling torque of each contact in the world frame, shape (contacts, 2, 3)."""
     out[:] = 0.0
     for c in range(rows.size):
@@ -27,7 +27,7 @@ def _into_world(first, rows, frame, impulse, out):
 
 
 @njit(cache=True)
-def _into_frames(first, rows, frame, partner, world, h, out):
+def into_frames(first, rows, frame, partner, world, h, out):
     """The impulses of matched contacts in the frames of this step."""
     for c in range(rows.size):
         if partner[c] < 0:
@@ -53,10 +53,11 @@ class Memory:
     Attributes:
         rotors: Rates of rotors after the last step; None before the first.
         pause: Steps to come that do not ask overlapping shapes to separate first.
+        stiff: Steps to come that begin with forces of their end.
     """
 
     def __init__(self, joint_rows: int) -> None:
-        self.pause = self._last_pause = 0
+        self.pause = self._last_pause = self.stiff = self._last_stiff = 0
         self._joint_force = np.zeros(joint_rows)
         self._contacts: Contacts | None = None
         self._local: np.ndarray | None = None
@@ -67,6 +68,7 @@ class Memory:
         """All of it as arrays; `of_arrays` makes the same memory of them."""
         out = {"joint_force": self._joint_force.copy(), "world": self._world.copy()}
         out["pause"] = np.array([self.pause, self._last_pause])
+        out["stiff"] = np.array([self.stiff, self._last_stiff])
         if self._contacts is not None and self._local is not None:
             out["local"] = self._local.copy()
             out |= {f"contact.{part.name}": getattr(self._contacts, part.name) for part in fields(Contacts)}
@@ -83,6 +85,8 @@ class Memory:
         out._joint_force, out._world = np.array(arrays["joint_force"]), np.array(arrays["world"])
         if "pause" in arrays:
             out.pause, out._last_pause = (int(k) for k in arrays["pause"])
+        if "stiff" in arrays:
+            out.stiff, out._last_stiff = (int(k) for k in arrays["stiff"])
         if "local" in arrays:
             out._local = np.array(arrays["local"])
             out._contacts = Contacts(*(np.array(arrays[f"contact.{p.name}"]) for p in fields(Contacts)))
@@ -99,6 +103,27 @@ class Memory:
         else:
             self.pause = self._last_pause = min(max(2 * self._last_pause, 1), _LONGEST_PAUSE)
 
+    def directed(self, *, at_end: bool) -> None:
+        """Note whether a step needed forces of its end: the next ones will, for 4, 8, 16, … steps."""
+        if self.stiff:
+            self.stiff -= 1
+        elif at_end:
+            self.stiff = self._last_stiff = min(max(2 * self._last_stiff, 4), _LONGEST_PAUSE)
+        else:
+            self._last_stiff //= 2
+
+    @property
+    def last(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Forces of the joint rows; shapes, points in body frames and forces of the contacts."""
+        contacts, local = self._contacts, self._local
+        if contacts is None or local is None:
+            contacts, local = Contacts.none(), np.zeros((0, 3))
+        return self._joint_force, contacts.geom, local, self._world
+
+    def keep(self, joint_force: np.ndarray, contacts: Contacts, local: np.ndarray, world: np.ndarray) -> None:
+        """Keep what `last` is to return after this step."""
+        self._joint_force, self._contacts, self._local, self._world = joint_force, contacts, local, world
+
     def recall(self, system: StepSystem) -> np.ndarray:
         """Impulses to begin a step with, shape (rows,)."""
         contacts, state = system.contacts, system.state
@@ -106,7 +131,7 @@ class Memory:
         start[: system.joint_rows] = system.h * self._joint_force[system.joint_identity]
         local = local_points(contacts, state.position, system.rotation)
         partner = carry_over(contacts, local, self._contacts, self._local)
-        _into_frames(system.first, contacts.rows, contacts.frame, partner, self._world, system.h, start)
+        into_frames(system.first, contacts.rows, contacts.frame, partner, self._world, system.h, start)
         return start
 
     def remember(self, system: StepSystem, impulse: np.ndarray) -> None:
@@ -117,4 +142,4 @@ class Memory:
         self._contacts = contacts
         self._local = local_points(contacts, state.position, system.rotation)
         self._world = np.empty((contacts.count, 2, 3))
-        _into_world(system.first, contacts.rows, contacts.frame, impulse / system.h, self._world)
+        into_world(system.first, contacts.rows, contacts.frame, impulse / system.h, self._world)

@@ -41,8 +41,10 @@ def plot_run(recording: Recording, path: str | Path, *, title: str = "") -> None
     }  # fmt: skip
     pairs = pair_rows(recording)
     with rc_context(style):
-        figure = Figure(figsize=(12, 13), layout="constrained", facecolor="white")
-        grid = figure.subplots(4, 2)
+        driven = bool(recording.joint_names or recording.motor_names)
+        rows = 5 if driven else 4
+        figure = Figure(figsize=(12, 3.25 * rows), layout="constrained", facecolor="white")
+        grid = figure.subplots(rows, 2)
         span = (recording.start_time, float(recording.time[-1]) if len(recording) else recording.start_time)
         for axes, draw in zip(grid.flat, (_energy, _momentum, _errors, _residual), strict=False):
             draw(axes, recording)
@@ -50,6 +52,11 @@ def plot_run(recording: Recording, path: str | Path, *, title: str = "") -> None
         _stick_and_slip(grid[2, 1], recording, pairs)
         _iterations(grid[3, 0], recording)
         _phases(grid[3, 1], recording)
+        if driven:
+            _several(
+                grid[4, 0], recording, recording.joint_positions, recording.joint_names, "Joints [rad or m]"
+            )
+            _several(grid[4, 1], recording, recording.control, recording.motor_names, "Control of the motors")
         for axes in grid.flat:
             if span[1] > span[0]:
                 axes.set_xlim(span)
@@ -166,6 +173,20 @@ def _iterations(axes: Axes, run: Recording) -> None:
         axes.set_yscale("symlog", linthresh=10)
     axes.set_ylim(bottom=0)
     _finish(axes, "Iterations and contacts")
+
+
+def _several(axes: Axes, run: Recording, values: np.ndarray, names: tuple[str, ...], title: str) -> None:
+    """Quantities by name, those that change most in colour and the others in grey."""
+    order = np.argsort(-np.ptp(values, axis=0), kind="stable") if len(run) else []
+    for rank, k in reversed(list(enumerate(order))):
+        named = rank < _FORCE_LINES
+        colour = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)[rank] if named else GREY
+        axes.plot(
+            run.time, values[:, k], color=colour, label=names[k] if named else None,
+            linewidth=1.3 if named else 0.7,
+        )  # fmt: skip
+    more = f" ({len(names) - _FORCE_LINES} of them in grey)" if len(names) > _FORCE_LINES else ""
+    _finish(axes, title + more, columns=3)
 
 
 def _phases(axes: Axes, run: Recording) -> None:

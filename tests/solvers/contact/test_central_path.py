@@ -67,7 +67,7 @@ def box_on_four_corners(pull: float, mu: float = 0.5) -> perp.ContactProblem:
 def along_path(problem: perp.ContactProblem, kappa: float = np.inf, cap: float = np.inf) -> np.ndarray:
     blocks = blocks_of(problem)
     x = np.zeros(problem.size)
-    follow_path(blocks, eliminate(blocks.first, blocks.column), x, 1e-11, kappa, cap, 80, 0.0)
+    follow_path(blocks, eliminate(blocks.first, blocks.column), x, 1e-11, kappa, cap, 80)
     return blocks.scale * x
 
 

@@ -14,6 +14,7 @@ mechanics using interior point algorithm (2022).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,8 +23,6 @@ from perp.solvers.contact.block_elimination import factorise, substitute
 from perp.solvers.contact.canonical import Blocks, velocity
 from perp.solvers.contact.cone_scaling import divide, inverse_square, room, scale, scaling, unscale
 from perp.solvers.contact.newton_system import largest_size
-from perp.solvers.contact.plain_newton import plain_newton
-from perp.solvers.contact.proximal import newton_scale
 from perp.solvers.contact.residual import norm, residual_at
 from perp.solvers.contact.sweep import WORKSPACE
 
@@ -35,8 +34,6 @@ LEAST_CENTRING = 1e-3
 PATIENCE = 12
 # Keeps pivots away from zero where W is singular and nothing presses.
 REGULARISATION = 1e-15
-# Newton steps off the path: their proximal weight, how many, and how far the residual falls before the next.
-POLISHING_WEIGHT, POLISHING_STEPS, POLISH_AGAIN = 1e-6, 5, 0.03
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -227,43 +224,32 @@ def _complementarity(cones, w, eta, z, tau, ds, dz, right, work):
         divide(work, 0, work, 5, m, right, head)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def follow_path(blocks, order, x, tol, kappa, cap, limit, polish):
-    """Follow the path from the middle of the cones; x receives the best impulses.
+class Path(NamedTuple):
+    """A point on the way, all arrays changed in place by `advance`.
 
-    The residual falls with √τ where contacts touch without pressing, but the path shows early which contacts
-    are open, stick and slide: plain Newton steps from there reach the end at once.
-
-    Args:
-        blocks: The problem.
-        order: What `elimination.eliminate` returned.
-        x: Where the path begins, and the answer: changed in place.
-        tol: The residual to reach.
-        kappa: The τ at which half of Γ is on, relative to data of size 1; infinite for all of it at once.
-        cap: Friction coefficients above it are taken as this: a contact that sticks with less friction
-            sticks.
-        limit: Iterations and Newton steps at most.
-        polish: Newton steps are tried below this residual, and again far below it; 0 for never.
-
-    Returns:
-        The residual of x in the problem as it is, and the number of iterations and Newton steps.
+    Attributes:
+        inner: The problem in units of its own size. back: Factor from its impulses to those of the problem.
+        cones: See `cones_of`. y, s, z: Impulses, slacks and multipliers. progress: The least error so far,
+        and the iterations since it halved.
     """
-    n, size = x.size, norm(blocks.q)
-    u, work = np.empty(n), np.zeros(max(WORKSPACE, 20))
-    best = residual_at(blocks, x, u, size, work)
-    if size == 0.0:
-        return best, 0
-    inner, back = scaled(blocks, size)
+
+    inner: Blocks
+    back: np.ndarray
+    cones: tuple
+    y: np.ndarray
+    s: np.ndarray
+    z: np.ndarray
+    progress: np.ndarray
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def begin(blocks, x, cap):
+    """The path's first point, in the middle of the cones, from impulses x; friction above `cap` is cut."""
+    size = norm(blocks.q)
+    inner, back = scaled(blocks, size if size > 0.0 else 1.0)
     cones = cones_of(inner, cap)
-    first, owner, row, coefficient, constant, _, fixed = cones
-    count, rows = inner.start.size - 1, row.size
-    largest = largest_size(inner.start)
-    B, C = np.empty((count, largest, largest)), np.empty((count, largest, largest))
-    closed, ones = np.ones(count, np.bool_), np.ones(count)
-    y, s, z = x / back, np.empty(rows), np.zeros(rows)
-    w, eta, right, gap = np.empty(rows), np.empty(owner.size), np.zeros(rows), np.empty(rows)
-    ds, dz, dx, H = np.zeros(rows), np.zeros(rows), np.zeros(n), np.empty(n)
-    impulse, F = np.empty(n), np.empty(n)
+    first, owner, row, coefficient, constant, _, _ = cones
+    y, s, z = x / back, np.empty(row.size), np.zeros(row.size)
     for b in range(owner.size):
         head = first[b]
         inside = 1.0
@@ -272,9 +258,41 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit, polish):
             inside += abs(s[k]) if k > head else 0.0
         s[head] = max(s[head], inside)
         z[head] = 1.0
-    rho, newton_steps = newton_scale(blocks), 0
-    least, since, done = math.inf, 0, 0
-    while done + newton_steps < limit and best > tol:
+    return Path(inner, back, cones, y, s, z, np.array([math.inf, 0.0]))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def advance(blocks, order, path, x, tol, kappa, limit):
+    """`limit` iterations along a path; x receives the impulses where they are better than x.
+
+    Args:
+        blocks: The problem.
+        order: What `elimination.eliminate` returned.
+        path: From `begin`; changed in place.
+        x: The best impulses so far: changed in place.
+        tol: The residual to reach.
+        kappa: The τ at which half of Γ is on, relative to data of size 1; infinite for all of it at once.
+        limit: Iterations at most.
+
+    Returns:
+        The residual of x in the problem as it is, and the number of iterations: fewer where the path ends.
+    """
+    n, size = x.size, norm(blocks.q)
+    u, work = np.empty(n), np.zeros(max(WORKSPACE, 20))
+    best = residual_at(blocks, x, u, size, work)
+    if size == 0.0:
+        return best, 0
+    inner, back, cones, y, s, z, since = path
+    first, owner, row, coefficient, constant, _, fixed = cones
+    count, rows = inner.start.size - 1, row.size
+    largest = largest_size(inner.start)
+    B, C = np.empty((count, largest, largest)), np.empty((count, largest, largest))
+    closed, ones = np.ones(count, np.bool_), np.ones(count)
+    w, eta, right, gap = np.empty(rows), np.empty(owner.size), np.zeros(rows), np.empty(rows)
+    ds, dz, dx, H = np.zeros(rows), np.zeros(rows), np.zeros(n), np.empty(n)
+    impulse, F = np.empty(n), np.empty(n)
+    done = 0
+    while done < limit and best > tol:
         velocity(inner, y, u)
         tau = 0.0
         for k in range(rows):
@@ -284,9 +302,9 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit, polish):
         theta = 0.0 if inner.relaxed else 1.0 / (1.0 + tau / kappa)
         error = max(_equations(inner, cones, theta, tau, y, u, z, H, C), np.max(np.abs(gap)) if rows else 0.0)
         progress = error + tau
-        since = 0 if progress < 0.5 * least else since + 1
-        least = min(least, progress)
-        if since > PATIENCE or not progress < 1e30:
+        since[1] = 0.0 if progress < 0.5 * since[0] else since[1] + 1.0
+        since[0] = min(since[0], progress)
+        if since[1] > PATIENCE or not progress < 1e30:
             break
         B[:] = 0.0
         healthy = True
@@ -335,13 +353,10 @@ def follow_path(blocks, order, x, tol, kappa, cap, limit, polish):
         if value < best:
             best = value
             x[:] = impulse
-        if tol < value <= polish and done + newton_steps + POLISHING_STEPS <= limit:
-            polish = POLISH_AGAIN * value
-            value, taken = plain_newton(
-                blocks, order, rho, POLISHING_WEIGHT, 0, impulse, tol, POLISHING_STEPS, math.inf, 0
-            )
-            newton_steps += taken
-            if value < best:
-                best = value
-                x[:] = impulse
-    return best, done + newton_steps
+    return best, done
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def follow_path(blocks, order, x, tol, kappa, cap, limit):
+    """A whole path from the middle of the cones; arguments and answer as in `begin` and `advance`."""
+    return advance(blocks, order, begin(blocks, x, cap), x, tol, kappa, limit)

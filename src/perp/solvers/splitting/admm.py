@@ -3,7 +3,8 @@
 The problem is split into x with the quadratic term and z in the sets, with x = z; De Saxcé's shift follows
 the velocities with damping, without which sliding contacts cycle. One factorisation serves all iterations;
 the penalty ρ is balanced from the primal and dual residuals a few times at most, since each change factorises
-anew. Linear convergence, insensitive to the rank of W.
+anew. Linear convergence, insensitive to the rank of W. Now and then a few Newton steps on the contacts that
+the iterate shows as open, sticking or slipping are tried, and kept where they solve the problem (polishing).
 
 Reference: Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning via the
 alternating direction method of multipliers (2011); Acary, Armand, Nguyen and Shpakovych, Second-order cone
@@ -14,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from perp.problems import LCP, BoxedLCP, ContactProblem, ProblemError
-from perp.problems.validation import Vector, is_sparse
+from perp.problems.validation import Vector, freeze, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.contact.as_contact import as_contact, refuses_friction_index
 from perp.solvers.registry import register
@@ -31,6 +33,11 @@ BALANCE_EVERY, BALANCE_RATIO, BALANCES = 20, 5.0, 12
 # The part of its change by which the shift follows in an iteration: halved at each multiple of so many
 # iterations, down to the least.
 FOLLOW, FOLLOW_LEAST, HALVE_EVERY = 0.5, 0.02, 500
+# Polishing is tried after so many iterations, then after twice as many, and so on: it costs about as much as
+# a few factorisations. So many Newton steps with each of these proximal weights.
+POLISH_FROM, POLISH_STEPS, POLISH_WEIGHTS = 500, 8, (1e-10, 1e-6)
+# Beyond this many constraints a Newton step costs more than it may save.
+LARGEST_POLISH = 3000
 
 
 @dataclass(frozen=True)
@@ -41,11 +48,13 @@ class AdmmOptions:
         penalty: ρ relative to the scale of each constraint.
         over_relaxation: Between 1 and 1.9; 1.6 is the usual choice.
         balance: Whether ρ follows the ratio of primal and dual residuals.
+        polish: Whether Newton steps try to end what converges slowly.
     """
 
     penalty: float = 0.1
     over_relaxation: float = 1.6
     balance: bool = True
+    polish: bool = True
 
     def __post_init__(self) -> None:
         if not self.penalty > 0.0:
@@ -66,20 +75,21 @@ def admm(problem: LCP | BoxedLCP | ContactProblem, control: Control, options: Ad
     contact = as_contact(problem)
     if contact.size == 0:
         return Attempt(np.zeros(0), 0)
-    splitting = _Splitting(contact, control.begin(contact.size), options)
+    splitting = _Splitting(contact, control.begin(contact.size), options, control.tol)
     # impulses may stand still on the boundary while the multipliers move: both are the state
     attempt = control.through(lambda state: state[: contact.size], None).iterate(
         splitting.advance, splitting.state(), default_limit=ITERATIONS, work=20.0 * splitting.nonzeros
     )
     attempt.z = attempt.z[: contact.size]
+    attempt.info["polished"] = splitting.polished
     return attempt
 
 
 class _Splitting:
     """The state of ADMM between chunks: x, z and the scaled multiplier y of x = z."""
 
-    def __init__(self, problem: ContactProblem, start: Vector, options: AdmmOptions) -> None:
-        self.problem, self.options = problem, options
+    def __init__(self, problem: ContactProblem, start: Vector, options: AdmmOptions, tol: float) -> None:
+        self.problem, self.options, self.tol = problem, options, tol
         scale = np.repeat(problem.column_scale, problem.sets.dimension)
         self.scale = scale / problem.row_scale**2
         self.nonzeros = problem.W.nnz if is_sparse(problem.W) else problem.size**2
@@ -91,6 +101,7 @@ class _Splitting:
         # at rest z tells nothing about the multiplier; from there zero lets the first iteration move
         self.y = -(u + self.shift) / (self.rho * self.scale) if start.any() else np.zeros(u.size)
         self.balances = self.iteration = 0
+        self.polish_at, self.polished = POLISH_FROM, False
 
     def _factorise(self) -> Callable[[Vector], Vector]:
         W: Any = self.problem.W
@@ -131,7 +142,38 @@ class _Splitting:
             self.shift += follow * (self._shift(self.problem.W @ self.z + self.problem.q) - self.shift)
             if self.options.balance and self.iteration % BALANCE_EVERY == 0 and self.balances < BALANCES:
                 self._balance(float(np.linalg.norm(self.scale * (x - self.z))), weight * (self.z - old))
+            if self.options.polish and self.iteration == self.polish_at:
+                self.polish_at *= 2
+                self._polish()
+                if self.polished:
+                    break
         state[:] = self.state()
+
+    @cached_property
+    def newton(self) -> tuple[Any, Any, Vector]:
+        """The problem in canonical form, its order of elimination and its scales."""
+        from perp.solvers.contact.canonical import blocks_of
+        from perp.solvers.contact.elimination import eliminate
+        from perp.solvers.contact.proximal import newton_scale
+
+        blocks = blocks_of(self.problem)
+        return blocks, eliminate(blocks.first, blocks.column), newton_scale(blocks)
+
+    def _polish(self) -> None:
+        """Newton steps from z, which is replaced only by an answer that meets the tolerance."""
+        from perp.solvers.contact.canonical import to_canonical
+        from perp.solvers.contact.plain_newton import plain_newton
+
+        if self.problem.contact_count > LARGEST_POLISH:
+            return
+        blocks, order, rho = self.newton
+        for weight in POLISH_WEIGHTS:
+            x = np.empty(self.z.size)
+            to_canonical(blocks.scale, freeze(self.z.copy()), x)
+            value, _ = plain_newton(blocks, order, rho, weight, 0, x, 0.5 * self.tol, POLISH_STEPS, np.inf, 0)
+            if value <= self.tol:
+                self.z, self.polished = blocks.scale * x, True
+                return
 
     def _project(self, x: Vector) -> Vector:
         """Projection in the metric of `scale`, which differs within a rolling constraint."""

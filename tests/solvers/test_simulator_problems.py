@@ -1,0 +1,78 @@
+"""Contact problems as the simulator makes them, in dynamics form: arches, cards, stacks and a pyramid."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import perp
+from perp.scenes.library import arch, box, card_house, plane, scene, stack
+
+STEP = 0.005
+GRAVITY = 9.81
+
+
+def first_step(xml: str) -> perp.ContactProblem:
+    """The contact problem of a scene's first step."""
+    simulation = perp.Simulation(xml, step=STEP)
+    wrench = np.zeros((simulation.model.body_count, 6))
+    system, _ = simulation.stepper._prepare(simulation.state, STEP, wrench)
+    return system.dynamics_problem(system.bias(None))
+
+
+def pyramid(layers: int, half: float = 0.05) -> str:
+    """Cubes in triangular courses, each on two below."""
+    cubes = "".join(
+        box(f"box{k}_{i}", (half, half, half), (half * (2.2 * i + 1.1 * k), 0.0, half * (2 * k + 1)))
+        for k in range(layers)
+        for i in range(layers - k)
+    )
+    return scene(plane(0.5) + cubes)
+
+
+def check(problem: perp.ContactProblem, solution: perp.Solution) -> None:
+    """The residual, and that bodies at rest stay there.
+
+    The corners of meshes are single precision: wedges close gaps of 1e-8 m within the step.
+    """
+    assert solution.residual <= 1e-8
+    velocity = problem.dynamics.body_velocity(solution.z)
+    assert np.abs(velocity).max() < 1e-3 * GRAVITY * STEP
+
+
+@pytest.mark.parametrize("thickness", [0.15, 0.3])
+@pytest.mark.parametrize("stones", [9, 13, 17, 21])
+def test_auto_holds_an_arch_of_wedges(stones, thickness):
+    problem = first_step(arch(stones, thickness))
+    assert problem.dynamics is not None
+    check(problem, perp.solve(problem))
+
+
+def test_auto_holds_a_house_of_cards():
+    problem = first_step(card_house())
+    assert perp.solve(problem).residual <= 1e-8
+
+
+@pytest.mark.parametrize(("count", "ratio"), [(2, 512.0), (10, 2.0)])
+def test_auto_carries_a_load_512_times_as_heavy(count, ratio):
+    problem = first_step(stack(count, ratio=ratio))
+    solution = perp.solve(problem)
+    check(problem, solution)
+    weight = GRAVITY * STEP * sum(ratio**i for i in range(count))
+    assert solution.z[::3].reshape(count, -1).sum(axis=1).max() == pytest.approx(weight, rel=1e-6)
+
+
+@pytest.mark.parametrize("layers", [5, 10])
+def test_auto_holds_a_pyramid_of_cubes(layers):
+    problem = first_step(pyramid(layers))
+    check(problem, perp.solve(problem))
+
+
+def test_admm_polishes_an_arch_that_it_would_not_reach():
+    problem = first_step(arch(9, 0.3))
+    plain = perp.solve(problem, "admm", throw=False, max_iterations=3000, options={"polish": False})
+    assert not plain.solved
+    assert not plain.info["polished"]
+    solution = perp.solve(problem, "admm", max_iterations=3000)
+    assert solution.info["polished"]
+    check(problem, solution)
