@@ -6,11 +6,11 @@ import pytest
 
 from perp.bench.false_solved import TOLERANCE, Verdict, problems, verdicts
 
-FORMS = ("contact", "contact dynamics", "boxed friction")
+FORMS = ("contact dynamics", "boxed friction")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("seed", [3, 4, 9])
+@pytest.mark.parametrize("seed", [3, 9])
 def test_what_any_solver_calls_solved_is_solved_in_long_double(seed):
     found = list(verdicts(seed, forms=FORMS))
     assert sum(verdict.status == "SOLVED" for verdict in found) > 20
