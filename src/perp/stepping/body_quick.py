@@ -173,8 +173,8 @@ def finish_step(
     numbers[TURNED] = numbers[JOINT_ERROR] = numbers[PENETRATION] = numbers[GAINED] = 0.0
     new_u[:] = u
     end_of_step(
-        mass, inertia, gravity, rows.bodies, rows.jacobian, impulse, spin, x, quat, h, new_x, new_quat, new_u,
-        energies,
+        mass, inertia, gravity, rows.bodies, rows.jacobian, impulse, spin, x, quat, h, False, new_x, new_quat,
+        new_u, energies,
     )  # fmt: skip
     if m:
         after = np.empty((x.shape[0], 3, 3))
