@@ -8,7 +8,7 @@ import pytest
 import perp
 from perp.scenes import library
 from perp.stepping.body_convex import convex_stage
-from perp.stepping.body_newton import _members, find_islands
+from perp.stepping.body_newton import find_islands, members
 from perp.stepping.body_route import solve_by_bodies
 from perp.stepping.body_system import elimination_order
 from perp.stepping.evaluation import block_residuals, evaluate
@@ -104,7 +104,7 @@ def test_the_convex_stage_minimises_whatever_it_starts_from() -> None:
         impulse = np.zeros(system.rows)
         u = system.predicted + np.random.default_rng(seed).normal(size=system.predicted.shape)
         convex_stage(
-            rows, system.mass, system.predicted, elimination_order(rows, n), *_members(rows, n), of_body,
+            rows, system.mass, system.predicted, elimination_order(rows, n), *members(rows, n), of_body,
             island, np.ones(islands, dtype=bool), np.full(islands, 1e-3), system.bias(system.predicted), y,
             1e-13, 200, impulse, u,
         )  # fmt: skip

@@ -93,7 +93,7 @@ def distance_to_ground(wheel: np.ndarray, step_at: float, step_length: float, he
     return min(wheel[2], float(np.linalg.norm(aside))) - 0.15
 
 
-@pytest.mark.parametrize(("height", "spin"), [(0.03, 1.5), (0.05, 3.0)])
+@pytest.mark.parametrize(("height", "spin"), [(0.03, 1.5), (0.03, 6.0), (0.05, 3.0), (0.05, 6.0)])
 def test_a_rover_drives_over_a_step_with_h_of_200_ms(height: float, spin: float) -> None:
     """At 0.9 m/s it goes 0.18 m in a step, further than a wheel's radius; up, along the top and down again."""
     at, length = 0.6, 1.0
@@ -114,8 +114,7 @@ def test_a_rover_drives_over_a_step_with_h_of_200_ms(height: float, spin: float)
     assert sim.body("chassis").position[0] > at + length + 0.3
     assert sim.body("chassis").position[2] == pytest.approx(0.15, abs=1e-6)
     assert min(gaps) > -1e-6
-    assert max(gaps) < 1e-3
-    assert np.mean(np.array(gaps) < 1e-6) > 0.95
+    assert max(gaps) < 1e-6
     assert max(np.diff(energy)) < 1e-8
 
 

@@ -126,7 +126,7 @@ def test_a_step_that_only_meets_the_loosest_tolerance_warns() -> None:
         "max_iterations": 1,
         "largest_division": 1,
     }
-    sim = perp.Simulation(library.stack(2), step=0.01, loosest_tolerance=10.0, **options)
+    sim = perp.Simulation(library.stack(6), step=0.01, loosest_tolerance=10.0, **options)
     with pytest.warns(StepInaccurate, match="accurate to"):
         record = sim.step()
     assert not record.met

@@ -64,6 +64,11 @@ class Contacts:
     def count(self) -> int:
         return self.gap.size
 
+    @property
+    def row_count(self) -> int:
+        """Rows of all contacts together."""
+        return int(self.rows.sum())
+
 
 class ContactFinder(Protocol):
     """Finds every pair of surface points that are nearer than the shapes can move in a step."""

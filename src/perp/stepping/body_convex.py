@@ -33,7 +33,7 @@ _REDUCTION = 1e-3
 
 
 @njit(cache=True)
-def _respond(rows, c, sigma, gamma, centre, y, wants_slope, p, K, x, v, g, F, B, point):
+def respond(rows, c, sigma, gamma, centre, y, wants_slope, p, K, x, v, g, F, B, point):
     """Impulses p of constraint c at row velocities y (without Σ λ), their slope −dp/dy into K; returns ψ."""
     i, kind, d = rows.start[c], rows.kind[c], rows.scale[c]
     size = rows.start[c + 1] - i
@@ -121,7 +121,7 @@ def convex_stage(rows, mass, predicted, factors, touching, member, of_body, isla
             if running[k]:
                 for i in range(rows.start[c], rows.start[c + 1]):
                     at[i] = moving[i] + bias[i]
-                value[k] += _respond(rows, c, sigma[k], gamma[c], impulse, at, True, p, K[c], x, v, g, F, B,
+                value[k] += respond(rows, c, sigma[k], gamma[c], impulse, at, True, p, K[c], x, v, g, F, B,
                                      point)  # fmt: skip
         diagonal, right = mass.copy(), np.zeros((n, 6))
         for b in range(n):
@@ -157,7 +157,7 @@ def convex_stage(rows, mass, predicted, factors, touching, member, of_body, isla
                 if running[k]:
                     for i in range(rows.start[c], rows.start[c + 1]):
                         at[i] = moving[i] + share[k] * rate[i] + bias[i]
-                    new[k] += _respond(rows, c, sigma[k], gamma[c], impulse, at, False, p, K[c], x, v, g, F,
+                    new[k] += respond(rows, c, sigma[k], gamma[c], impulse, at, False, p, K[c], x, v, g, F,
                                        B, point)  # fmt: skip
             fine = True
             for k in range(islands):

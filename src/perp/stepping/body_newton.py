@@ -121,7 +121,7 @@ def solve_step(frame, rows, mass, length, speed, first_sigma, limit, impulse, u,
         return
     factors = elimination_order(rows, n)
     order, upper, upper_index, lower, lower_index = factors
-    touching, member = _members(rows, n)
+    touching, member = members(rows, n)
     K, f = np.empty((count, LARGEST, LARGEST)), np.empty(size)
     pair, left = np.empty((count, 72)), np.empty((size, 12))
     du, busy = np.zeros((n, 6)), np.zeros(n, np.bool_)
@@ -247,7 +247,7 @@ def _pulled(rows, island, sigma, impulse, centre, y, out):
 
 
 @njit(cache=True)
-def _members(rows, n):
+def members(rows, n):
     """Constraints between two movable bodies, by body."""
     touching = np.zeros(n + 1, np.int64)
     for c in range(rows.kind.size):

@@ -1,18 +1,22 @@
-"""The route of `body_newton` for the stepper."""
+"""The routes of `body_newton` and `body_implicit` for the stepper."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from perp.stepping.body_implicit import solve_implicit
 from perp.stepping.body_newton import solve_step
 from perp.stepping.outcome import Outcome
 from perp.stepping.system import StepSystem
 
 # Digits in hand: the error of reused impulses adds up from step to step.
-_POSITIONS, _VELOCITIES = 0.5, 0.1
-_FIRST_WEIGHT = 1e-6
+WITHIN = (0.5, 0.1)
+"""Shares of the tolerance to reach, for positions and velocities."""
+FIRST_WEIGHT = 1e-6
 # A Newton step here costs about as much as a pass over the rows: more of them than of the other routes.
-_STEPS = 2
+STEPS = 2
+# The minimisation only has to find the directions; Newton's method goes on from there.
+_DIRECTIONS = 1e-6
 
 
 def solve_by_bodies(system: StepSystem, start: np.ndarray, limit: int) -> Outcome:
@@ -21,9 +25,25 @@ def solve_by_bodies(system: StepSystem, start: np.ndarray, limit: int) -> Outcom
     bias, y, info = np.empty(system.rows), np.empty(system.rows), np.empty(4, dtype=np.int64)
     tolerance = system.settings.tolerance
     solve_step(
-        system.frame, system.arrays, system.mass, _POSITIONS * tolerance * system.length_scale,
-        _VELOCITIES * tolerance * system.speed_scale, _FIRST_WEIGHT, _STEPS * limit, impulse,
+        system.frame, system.arrays, system.mass, WITHIN[0] * tolerance * system.length_scale,
+        WITHIN[1] * tolerance * system.speed_scale, FIRST_WEIGHT, STEPS * limit, impulse,
         u, bias, y, info,
     )  # fmt: skip
     message = f"{info[3]} of {info[2]} islands unsolved after {info[0]} Newton steps" if info[3] else ""
     return Outcome(impulse, u, int(info[0]), int(info[1]), bias, message)
+
+
+def solve_with_forces_of_the_end(
+    system: StepSystem, start: np.ndarray, limit: int
+) -> tuple[StepSystem, Outcome]:
+    """The step with forces that act where it ends, and the system with these directions."""
+    impulse, u, info = start.copy(), system.predicted.copy(), np.empty(2, dtype=np.int64)
+    jacobian = solve_implicit(
+        system.frame, system.arrays, system.mass, system.inverse, _DIRECTIONS * system.length_scale,
+        _DIRECTIONS * system.speed_scale, limit, impulse, u, info,
+    )  # fmt: skip
+    aimed = system.directed(jacobian)
+    outcome = solve_by_bodies(aimed, impulse, limit)
+    outcome.iterations += int(info[0])
+    outcome.solver_iterations += int(info[1])
+    return aimed, outcome

@@ -167,9 +167,13 @@ def block_residuals(rows, predicted, impulse, u, bias):
 
 @njit(cache=True)
 def end_of_step(
-    mass, inertia, gravity, bodies, jacobian, impulse, spin, x, quat, h, new_x, new_quat, u, numbers
-):
-    """Where the bodies are after moving with u, with the spin of their momentum in u; see `mechanics`."""
+    mass, inertia, gravity, bodies, jacobian, impulse, spin, x, quat, h, keeps_spin, new_x, new_quat, u,
+    numbers,
+):  # fmt: skip
+    """Where the bodies are after moving with u, with the spin of their momentum in u; see `mechanics`.
+
+    With `keeps_spin` bodies go on turning as they did in the step: less true, and never with more energy.
+    """
     move(x, quat, u, h, new_x, new_quat)
     R, pushed, momentum = np.empty((mass.size, 3, 3)), np.empty_like(u), np.empty((mass.size, 3))
     rotation_matrices(new_quat, R)
@@ -177,5 +181,6 @@ def end_of_step(
     for b in range(mass.size):
         for k in range(3):
             momentum[b, k] = spin[b, k] + pushed[b, 3 + k]
-    spin_velocity(inertia, R, momentum, u)
+    if not keeps_spin:
+        spin_velocity(inertia, R, momentum, u)
     numbers[:] = mechanics(mass, inertia, R, new_x, u, gravity)

@@ -95,7 +95,7 @@ def late_contacts(
 
 
 @njit(cache=True)
-def _work(rows, count, gap, accuracy, restitution, predicted, u, impulse):
+def contact_work(rows, count, gap, accuracy, restitution, predicted, u, impulse):
     """Largest work of the contacts of an island that neither bounce nor undo overlap [J].
 
     An impulse does its work on the mean of the velocities before and after it.
@@ -121,7 +121,7 @@ def gained(system: StepSystem, impulse: np.ndarray, u: np.ndarray) -> bool:
     found = system.contacts
     if not found.count:
         return False
-    work = _work(
+    work = contact_work(
         system.arrays, found.rows, found.gap, system.frame.accuracy, found.restitution, system.predicted, u,
         impulse,
     )  # fmt: skip

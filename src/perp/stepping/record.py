@@ -33,7 +33,7 @@ class StepRecord:
     Attributes:
         time: At its end [s].
         step: Its length [s].
-        route: Which route produced the answer.
+        route: Which route produced the answer; "implicit" for forces of the end of the step.
         retries: What was tried before, in words; empty for a step that went well.
         substeps: Number of smaller steps it was divided into; 1 normally.
         met: Whether the tolerance was met; False only together with a `StepInaccurate` warning.

@@ -162,15 +162,9 @@ class ReducedStepper(Stepper):
         m.opt.disableflags = flags
         return kinetic, float(d.energy[0])
 
-    def _step(
-        self, state: Any, h: float, wrench: np.ndarray, division: int
-    ) -> tuple[GeneralisedState, StepRecord]:
-        """A step as in `Stepper`, after an attempt without objects in between."""
-        if self._by_trees and not self.rows.curved and not self._memory.pause:
-            quick = self._quick_step(state, h, wrench)
-            if quick is not None:
-                return quick
-        return super()._step(state, h, wrench, division)
+    def _fits_quick_step(self) -> bool:
+        """Whether the step may be taken by `tree_step`."""
+        return self._by_trees and not self.rows.curved and not self._memory.pause
 
     def _quick_step(
         self, state: Any, h: float, wrench: np.ndarray
@@ -186,7 +180,7 @@ class ReducedStepper(Stepper):
         found = perf_counter()
         d, joint, at_end = tree.start, system.joint, settings.level is Level.POSITION
         m, count = joint.law.size, contacts.count
-        rows = m + int(contacts.rows.sum())
+        rows = m + contacts.row_count
         integers, numbers = room_needed(m, count, rows, tree.nv, tree.width)
         if integers > self._whole.size or numbers > self._real.size:
             self._whole, self._real = np.empty(2 * integers, np.int64), np.empty(2 * numbers)

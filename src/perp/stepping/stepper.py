@@ -11,23 +11,31 @@ from warnings import warn
 import numpy as np
 
 from perp.collision import ContactFinder
-from perp.dynamics.rows import JointRows
+from perp.dynamics.rows import DRIVE, FORCE_LIMIT, LIMIT, JointRows
 from perp.dynamics.state import State
 from perp.scenes import Model
 from perp.scenes.frames import conjugate, multiply, rotate
-from perp.stepping.body_route import solve_by_bodies
+from perp.stepping.body_quick import begin_step, finish_step
+from perp.stepping.body_route import (
+    FIRST_WEIGHT,
+    STEPS,
+    WITHIN,
+    solve_by_bodies,
+    solve_with_forces_of_the_end,
+)
 from perp.stepping.contact_rows import sliding
+from perp.stepping.energy_guard import fed_by_joints
 from perp.stepping.evaluation import end_of_step
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
-from perp.stepping.late_contacts import gained, late_contacts
+from perp.stepping.late_contacts import GAIN, OVERLAP, gained, late_contacts
 from perp.stepping.outcome import Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
 from perp.stepping.rotors import RotorRates, rotor_rates, stored_energy
 from perp.stepping.scales import reach
 from perp.stepping.settings import Level, Route, StepSettings
-from perp.stepping.system import StepSystem
+from perp.stepping.system import LARGEST_TURN, StepSystem
 from perp.stepping.turning_normals import turned_normals
 from perp.stepping.velocity_level import solve_velocity_level
 from perp.stepping.warm_start import Memory
@@ -38,7 +46,9 @@ NO_SLIP = 1e-6
 _FIRST_NEWTON_STEPS = 12
 # A step is solved so often at most, for contacts that appear at its end and for what its bodies turn.
 _LOOKS = 12
+_NOTHING = np.zeros(0)
 _NEWTON, _SEQUENCE, _BODY = Route.NEWTON.value, Route.SEQUENCE.value, Route.BODY.value
+_IMPLICIT = "implicit"
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,7 @@ class _Attempt:
     route: str
     outcome: Outcome
     blocks: Blocks
+    fed: bool = False
 
     @property
     def message(self) -> str:
@@ -72,6 +83,9 @@ class Stepper:
         self._redundant = self.table.redundant(jacobian, model.body_count)
         self._weight = np.zeros((model.body_count, 6))
         self._weight[:, :3] = model.mass[:, None] * model.gravity
+        self._fall = float(np.linalg.norm(model.gravity))
+        limited = (self.table.law == DRIVE) & (self.table.parameters[:, FORCE_LIMIT] < np.inf)
+        self._bounded = bool(((self.table.law == LIMIT) | limited).any())
         self.forget()
 
     @property
@@ -140,19 +154,16 @@ class Stepper:
         return self._step(state, h, wrench, self.settings.largest_division)
 
     def _step(self, state: State, h: float, wrench: np.ndarray, division: int) -> tuple[State, StepRecord]:
-        system, times = self._prepare(state, h, wrench)
-        answer, attempts = self._by_routes(system, self._memory.recall(system), times)
-        if answer is not None:
-            self._memory.separated(done=system.settings is self.settings)
-            found = system.contacts.count
-            answer, attempts, overlap = self._second_look(answer, attempts, times)
-            tried = tuple(attempt.message for attempt in attempts)
-            after, record = self._finish(
-                answer.system, answer.outcome, answer.blocks, answer.route, tried, times
-            )
-            record.late_contacts = record.contacts.count - found
-            record.penetration = max(record.penetration, overlap)
-            return after, record
+        quick = self._quick_step(state, h, wrench) if self._fits_quick_step() else None
+        if isinstance(quick, tuple):
+            return quick
+        if quick is None:
+            system, times = self._prepare(state, h, wrench)
+            answer, attempts = self._by_routes(system, self._memory.recall(system), times)
+        else:
+            answer, attempts, system, times = quick, [], quick.system, {"collision": 0.0}
+        if answer is not None and not (answer.fed and division >= 2):
+            return self._accept(answer, attempts, times)
         tried = tuple(attempt.message for attempt in attempts)
         reasons = "; ".join(tried)
         best = min(attempts, key=lambda attempt: attempt.blocks.worst)
@@ -161,6 +172,8 @@ class Stepper:
                 return self._halves(state, h, wrench, division // 2, tried)
         except StepFailed:
             pass
+        if answer is not None:
+            return self._accept(answer, attempts, times)
         met = np.isfinite(best.outcome.impulse).all() and best.blocks.met(self.settings.loosest_tolerance)
         if met and division == self.settings.largest_division:
             warn(
@@ -168,30 +181,137 @@ class Stepper:
                 StepInaccurate,
                 stacklevel=3,
             )
-            after, record = self._finish(system, best.outcome, best.blocks, best.route, tried, times)
+            after, record = self._finish(best.system, best.outcome, best.blocks, best.route, tried, times)
             record.met = False
             return after, record
-        record = self._record(system, best.outcome, best.blocks, best.route, tried, times)
+        record = self._record(best.system, best.outcome, best.blocks, best.route, tried, times)
         raise StepFailed(f"the step at t = {state.time:g} s did not meet its tolerance: {reasons}", record)
+
+    def _accept(
+        self, answer: _Attempt, attempts: list[_Attempt], times: dict[str, float]
+    ) -> tuple[State, StepRecord]:
+        """The state and the record that an answer leads to, after a second look at it."""
+        self._memory.separated(done=answer.system.settings is self.settings)
+        found = answer.system.contacts.count
+        answer, attempts, overlap = self._second_look(answer, attempts, times)
+        self._memory.directed(at_end=answer.route == _IMPLICIT)
+        tried = tuple(attempt.message for attempt in attempts)
+        after, record = self._finish(answer.system, answer.outcome, answer.blocks, answer.route, tried, times)
+        record.late_contacts = record.contacts.count - found
+        record.penetration = max(record.penetration, overlap)
+        return after, record
+
+    def _fits_quick_step(self) -> bool:
+        """Whether the step may be taken by `body_quick`."""
+        settings, table = self.settings, self.table
+        chosen = settings.solver == "auto" and settings.route in (Route.AUTO, Route.BODY)
+        plain = table.constraint_count == table.law.size and not table.rotors.size
+        weighs = bool(self._fall) or not table.law.size
+        memory = self._memory
+        free = not (self._redundant or memory.pause or memory.stiff)
+        return chosen and plain and weighs and free
+
+    def _quick_step(
+        self, state: State, h: float, wrench: np.ndarray
+    ) -> tuple[State, StepRecord] | _Attempt | None:
+        """The step by `body_quick`; what to look at again; or None where it misses the tolerance."""
+        began = perf_counter()
+        model, table, settings, memory, bound = (
+            self.model, self.table, self.settings, self._memory, self.finder.bound,
+        )  # fmt: skip
+        n, m = model.body_count, table.law.size
+        R, spin, predicted = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 6))
+        inverse, mass, near = np.empty((n, 6, 6)), np.empty((n, 36)), np.empty(n)
+        value, jacobian = np.empty(m), np.empty((m, 12))
+        begin_step(
+            model.mass, model.inertia, state.position, state.quaternion, state.velocity, wrench, self._weight,
+            h, table.links, table.geometry, state.coordinate, bound, R, spin, predicted, inverse, mass, value,
+            jacobian, near,
+        )  # fmt: skip
+        built = perf_counter()
+        contacts = self.finder.find(state.position, R, near)
+        found = perf_counter()
+        count = contacts.count
+        if m and not count and not self._bounded:
+            return None
+        rows, at_end = m + contacts.row_count, settings.level is Level.POSITION
+        impulse, u, bias = np.empty(rows), np.empty((n, 6)), np.empty(rows)
+        x, quat, velocity = np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 6))
+        coordinate, force = np.empty(m), np.empty(m)
+        first, sticking, slip = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count)
+        local, world = np.empty((count, 3)), np.empty((count, 2, 3))
+        info, out, energies = np.empty(5, np.int64), np.empty(11), np.empty(8)
+        fall = h * self._fall
+        finish_step(
+            table.links, table.geometry, table.law, table.parameters, value, jacobian, contacts.geom,
+            contacts.body, contacts.point, contacts.frame, contacts.gap, contacts.rows, contacts.friction,
+            contacts.restitution, contacts.roundness, contacts.accuracy, model.mass, model.inertia,
+            model.gravity, bound, state.position, state.quaternion, state.velocity, R, spin, predicted,
+            inverse, mass, *memory.last, h, at_end, float(settings.correction),
+            float(settings.recovery_speed), 2.0 * fall, model.size, settings.solvable_share,
+            settings.tolerance, fall, WITHIN, NO_SLIP, FIRST_WEIGHT, STEPS * settings.max_iterations, impulse,
+            u, bias, x, quat, velocity, coordinate, first, slip, sticking, force, local, world, info, out,
+            energies,
+        )  # fmt: skip
+        solved = perf_counter()
+        speed, length, *parts, penetration, joint_error, turned, far, work = out.tolist()
+        blocks = Blocks(*parts, length, speed)
+        if not (turned < LARGEST_TURN and blocks.met(settings.tolerance)):
+            return None
+        steps, inner, _, _, passes = info.tolist()
+        if at_end and (passes or far > OVERLAP or work > GAIN):
+            system = StepSystem(model, table, state, h, wrench + self._weight, settings)
+            system.add_contacts(contacts)
+            if fed_by_joints(system, impulse, u):
+                return None
+            return _Attempt(system, _BODY, Outcome(impulse, u, steps, inner, bias), blocks)
+        memory.separated(done=True)
+        memory.keep(force, contacts, local, world)
+        kinetic, potential = stored_energy(table, coordinate, _NOTHING)
+        times = {
+            "collision": found - built, "assembly": built - began, "solve": solved - found,
+            "finish": perf_counter() - solved,
+        }  # fmt: skip
+        record = StepRecord(
+            time=state.time + h, step=h, route=_BODY, iterations=steps, solver_iterations=inner,
+            joint_residual=blocks.joint, contact_residual=blocks.contact,
+            friction_residual=blocks.friction, momentum_residual=blocks.momentum, residual=blocks.worst,
+            penetration=penetration, joint_error=joint_error, kinetic_energy=float(energies[0]) + kinetic,
+            potential_energy=float(energies[1]) + potential, linear_momentum=energies[2:5],
+            angular_momentum=energies[5:8], contacts=contacts, contact_impulse=impulse[m:],
+            contact_first=first, sticking=sticking, slip=slip, joint_impulse=impulse[:m], times=times,
+        )  # fmt: skip
+        return State(record.time, x, quat, velocity, coordinate), record
 
     def _by_routes(
         self, system: StepSystem, start: np.ndarray, times: dict[str, float]
     ) -> tuple[_Attempt | None, list[_Attempt]]:
         """The first route's answer that meets the tolerance, from the impulses `start`, and those before."""
         attempts: list[_Attempt] = []
+        kept: _Attempt | None = None
         paused = self._memory.pause
         for route, limit in self._all_routes(system):
-            began = perf_counter()
             # impulses that pushed shapes apart mislead a step that does not
             cold = system.settings is not self.settings and not paused
-            outcome = self._solve(system, np.zeros_like(start) if cold else start, route, limit)
-            times["solve"] = times.get("solve", 0.0) + perf_counter() - began
-            blocks = measure(system, outcome)
-            attempt = _Attempt(system, route, outcome, blocks)
-            if np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance):
-                return attempt, attempts
-            attempts.append(attempt)
-        return None, attempts
+            firsts = [np.zeros_like(start)] if cold or not start.any() else [start, np.zeros_like(start)]
+            for first in firsts:
+                began = perf_counter()
+                solved, outcome = self._answer(system, first, route, limit)
+                times["solve"] = times.get("solve", 0.0) + perf_counter() - began
+                blocks = measure(solved, outcome)
+                met = np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance)
+                fed = bool(met) and fed_by_joints(solved, outcome.impulse, outcome.velocity)
+                attempt = _Attempt(solved, route, outcome, blocks, fed)
+                if met and not fed:
+                    return attempt, attempts
+                if fed:
+                    outcome.message = "its joints would feed it"
+                    kept = attempt
+                attempts.append(attempt)
+                # impulses after a blow may lead to a root with a turn too many
+                if blocks.joint < np.inf:
+                    break
+        return kept, attempts
 
     def _second_look(
         self, answer: _Attempt, attempts: list[_Attempt], times: dict[str, float]
@@ -255,12 +375,17 @@ class Stepper:
         Shapes that overlap in a way that their joints do not let them leave have no other answer, so that
         after such a step the next ones begin there.
         """
+        implicit = self.settings.level is Level.POSITION and isinstance(system, StepSystem)
+        if implicit and self._memory.stiff:
+            yield _IMPLICIT, self.settings.max_iterations
         choices = (True,)
         if system.overlaps and self.settings.recovery_speed > 0:
             choices = (False, True) if self._memory.pause else (True, False)
         for asking in choices:
             system.settings = self.settings if asking else replace(self.settings, recovery_speed=0.0)
             yield from self._routes(system)
+        if implicit and not self._memory.stiff:
+            yield _IMPLICIT, self.settings.max_iterations
 
     def _routes(self, system: StepSystem) -> list[tuple[str, int]]:
         """Routes in the order to try, with their limits of outer iterations."""
@@ -298,6 +423,14 @@ class Stepper:
         system.add_contacts(contacts)
         return system, {"collision": found - built, "assembly": built - began + perf_counter() - found}
 
+    def _answer(
+        self, system: StepSystem, start: np.ndarray, route: str, limit: int
+    ) -> tuple[StepSystem, Outcome]:
+        """The answer of a route, and the system that it answers."""
+        if route == _IMPLICIT:
+            return solve_with_forces_of_the_end(system, start, limit)
+        return system, self._solve(system, start, route, limit)
+
     def _solve(self, system: StepSystem, start: np.ndarray, route: str, limit: int) -> Outcome:
         if route == "velocity":
             return solve_velocity_level(system, start)
@@ -322,7 +455,7 @@ class Stepper:
         x, quat, numbers = np.empty_like(state.position), np.empty_like(state.quaternion), np.empty(8)
         end_of_step(
             model.mass, model.inertia, model.gravity, system.bodies, system.jacobian, outcome.impulse,
-            system.spin, state.position, state.quaternion, system.h, x, quat, u, numbers,
+            system.spin, state.position, state.quaternion, system.h, route == _IMPLICIT, x, quat, u, numbers,
         )  # fmt: skip
         after = State(state.time + system.h, x, quat, u, system.joint_values_after(outcome.velocity).copy())
         record = self._record(system, outcome, blocks, route, tried, times)

@@ -36,11 +36,12 @@ from perp.stepping.row_products import (
     row_velocity,
     sparse_delassus,
     turn_rows,
+    weigh_rows,
 )
 from perp.stepping.scales import scales
 from perp.stepping.settings import Level, StepSettings
 
-_LARGEST_TURN = 1.5  # [rad]
+LARGEST_TURN = 1.5  # [rad]
 
 
 class StepSystem:
@@ -52,6 +53,7 @@ class StepSystem:
         joint_rows: Number of joint rows; contact rows follow them.
         first: First row of each contact.
         found: The contacts of the step's start.
+        off: How far the rows with turned normals were off in the last look, shape (found,) [m].
         before_turning: Where the impulses act at the start, shape (contacts, 2, 3).
         carried: The points of each contact that its bodies carry, at the start, shape (contacts, 2, 3).
         bodies, jacobian: Rows in the layout of `row_products`.
@@ -102,7 +104,7 @@ class StepSystem:
         carried_points(contacts.point, contacts.frame, contacts.gap, contacts.roundness, carried)
         at[:] = contacts.point[:, None]
         self._add(contacts, carried, at)
-        self.found, self.before_turning = contacts, at
+        self.found, self.before_turning, self.off = contacts, at, np.zeros(contacts.count)
 
     def _add(self, contacts: Contacts, carried: np.ndarray, at: np.ndarray) -> None:
         self.contacts, self.carried, self.at = contacts, carried, at
@@ -138,6 +140,18 @@ class StepSystem:
         mean_points(contacts.body, carried, at, self.state.position, u, self.h, mean)
         other._add(contacts, carried, mean)
         other.before_turning = at
+        return other
+
+    def directed(self, jacobian: np.ndarray) -> StepSystem:
+        """The same step with other directions of its impulses, shape (rows, 12)."""
+        other, rows = copy(self), self.arrays
+        for name in ("sets", "scale", "delassus", "_neighbours"):
+            other.__dict__.pop(name, None)
+        weighed, free = np.empty_like(jacobian), np.empty(self.rows)
+        weigh_rows(rows.bodies, jacobian, self.inverse, weighed)
+        row_velocity(rows.bodies, jacobian, self.predicted, free)
+        other.arrays = rows._replace(jacobian=jacobian, weighed=weighed, free_velocity=free)
+        other.jacobian, other.weighed, other.free_velocity = jacobian, weighed, free
         return other
 
     @property
@@ -295,7 +309,7 @@ class StepSystem:
         links, law = self.table.links[: self.joint_rows], self.table.law[: self.joint_rows]
         held = (law == HOLD) & ((links[:, 0] == PERPENDICULAR) | (links[:, 0] == ORIENTATION))
         turned = self.h * moving[: self.joint_rows][held]
-        return bool(np.abs(turned).max(initial=0.0) < _LARGEST_TURN)
+        return bool(np.abs(turned).max(initial=0.0) < LARGEST_TURN)
 
     @property
     def before(self) -> np.ndarray:

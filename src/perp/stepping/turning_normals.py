@@ -30,6 +30,7 @@ _OPEN = 1e-3
 # … and a row that has been turned is turned on down to this share.
 _CLOSED = 1e-6
 _SHORTEST = 1e-2
+_LEAST_SHARE = 0.3
 
 
 @njit(cache=True)
@@ -49,7 +50,7 @@ def _way(body, carried, x, u, h, out):
 
 
 @njit(cache=True)
-def _passing(body, carried, frame, roundness, first, x, u, h, impulse):
+def passing(body, carried, frame, roundness, first, x, u, h, impulse):
     """Whether a round surface is pushed while it passes by so far that its normal may turn."""
     way = np.empty(3)
     for c in range(body.shape[0]):
@@ -69,8 +70,11 @@ def _passing(body, carried, frame, roundness, first, x, u, h, impulse):
 
 @njit(cache=True)
 def _turn(key, order, end_key, end_order, body, carried, frame, gap, roundness, end_frame, end_gap, first, x,
-          u, h, impulse, new_frame, new_gap):  # fmt: skip
-    """New frames and gaps of single contacts of round surfaces; returns how far the worst row was off [m]."""
+          u, h, impulse, new_frame, new_gap, last):  # fmt: skip
+    """New frames and gaps of single contacts of round surfaces; returns how far the worst row was off [m].
+
+    Normals that swing from look to look are damped by how far rows were off in the `last` one (Aitken).
+    """
     way, n, t = np.empty(3), np.empty(3), np.empty(3)
     worst, low = 0.0, 0
     for at in range(order.size):
@@ -93,10 +97,11 @@ def _turn(key, order, end_key, end_order, body, carried, frame, gap, roundness, 
             along += n[k] * way[k]
             square += way[k] * way[k]
             seen += new_frame[c, 0, k] * way[k]
-        off = abs(new_gap[c] + seen - end_gap[e])
-        allowed = (_CLOSED if new_frame[c, 0, 0] != frame[c, 0, 0] else _OPEN) * radius
+        off = new_gap[c] + seen - end_gap[e]
+        turned = new_frame[c, 0, 0] != frame[c, 0, 0]
+        allowed = (_CLOSED if turned else _OPEN) * radius
         pushed = impulse[first[c]] > 0.0
-        if not (pushed or end_gap[e] < 0.0) or off <= allowed:
+        if not (pushed or end_gap[e] < 0.0) or abs(off) <= allowed:
             continue
         length = 0.0
         for k in range(3):
@@ -105,11 +110,21 @@ def _turn(key, order, end_key, end_order, body, carried, frame, gap, roundness, 
         length = math.sqrt(length)
         if length < _SHORTEST:
             continue
-        worst = max(worst, off)
+        worst = max(worst, abs(off))
+        share = 1.0
+        if turned and last[c] != 0.0 and off / last[c] < 0.0:
+            share = max(1.0 / (1.0 - off / last[c]), _LEAST_SHARE)
+        last[c] = off if turned else 0.0
+        new_gap[c] += share * (gap[c] / length - new_gap[c])
+        size = 0.0
+        for k in range(3):
+            n[k] = new_frame[c, 0, k] + share * (n[k] / length - new_frame[c, 0, k])
+            size += n[k] * n[k]
+        size = math.sqrt(size)
         # tangents stay as near to those of the start as they can
         lean = 0.0
         for k in range(3):
-            new_frame[c, 0, k] = n[k] / length
+            new_frame[c, 0, k] = n[k] / size
             lean += new_frame[c, 0, k] * frame[c, 1, k]
         size = 0.0
         for k in range(3):
@@ -130,7 +145,6 @@ def _turn(key, order, end_key, end_order, body, carried, frame, gap, roundness, 
         new_frame[c, 2, 0] = a[1] * b[2] - a[2] * b[1]
         new_frame[c, 2, 1] = a[2] * b[0] - a[0] * b[2]
         new_frame[c, 2, 2] = a[0] * b[1] - a[1] * b[0]
-        new_gap[c] = gap[c] / length
     return worst
 
 
@@ -144,7 +158,7 @@ def turned_normals(
     start, h, x = system.found, system.h, system.state.position
     count, n = start.count, system.model.body_count
     carried = system.carried[:count]
-    if not count or not _passing(
+    if not count or not passing(
         start.body, carried, start.frame, start.roundness, system.first, x, u, h, impulse
     ):
         return None
@@ -157,6 +171,7 @@ def turned_normals(
     worst = _turn(
         *sorted_pairs(start.geom), *sorted_pairs(end.geom), start.body, carried, start.frame, start.gap,
         start.roundness, end.frame, end.gap, system.first, x, u, h, impulse, contacts.frame, contacts.gap,
+        system.off,
     )  # fmt: skip
     if not worst:
         return None

@@ -53,10 +53,11 @@ class Memory:
     Attributes:
         rotors: Rates of rotors after the last step; None before the first.
         pause: Steps to come that do not ask overlapping shapes to separate first.
+        stiff: Steps to come that begin with forces of their end.
     """
 
     def __init__(self, joint_rows: int) -> None:
-        self.pause = self._last_pause = 0
+        self.pause = self._last_pause = self.stiff = self._last_stiff = 0
         self._joint_force = np.zeros(joint_rows)
         self._contacts: Contacts | None = None
         self._local: np.ndarray | None = None
@@ -67,6 +68,7 @@ class Memory:
         """All of it as arrays; `of_arrays` makes the same memory of them."""
         out = {"joint_force": self._joint_force.copy(), "world": self._world.copy()}
         out["pause"] = np.array([self.pause, self._last_pause])
+        out["stiff"] = np.array([self.stiff, self._last_stiff])
         if self._contacts is not None and self._local is not None:
             out["local"] = self._local.copy()
             out |= {f"contact.{part.name}": getattr(self._contacts, part.name) for part in fields(Contacts)}
@@ -83,6 +85,8 @@ class Memory:
         out._joint_force, out._world = np.array(arrays["joint_force"]), np.array(arrays["world"])
         if "pause" in arrays:
             out.pause, out._last_pause = (int(k) for k in arrays["pause"])
+        if "stiff" in arrays:
+            out.stiff, out._last_stiff = (int(k) for k in arrays["stiff"])
         if "local" in arrays:
             out._local = np.array(arrays["local"])
             out._contacts = Contacts(*(np.array(arrays[f"contact.{p.name}"]) for p in fields(Contacts)))
@@ -98,6 +102,15 @@ class Memory:
             self.pause -= 1
         else:
             self.pause = self._last_pause = min(max(2 * self._last_pause, 1), _LONGEST_PAUSE)
+
+    def directed(self, *, at_end: bool) -> None:
+        """Note whether a step needed forces of its end: the next ones will, for 4, 8, 16, … steps."""
+        if self.stiff:
+            self.stiff -= 1
+        elif at_end:
+            self.stiff = self._last_stiff = min(max(2 * self._last_stiff, 4), _LONGEST_PAUSE)
+        else:
+            self._last_stiff //= 2
 
     @property
     def last(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -34,6 +34,9 @@ REFINEMENTS = 6
 STALL_AFTER, STALL_FACTOR = 6, 0.3
 # Scales by which the last refinement tells open, stick and slip apart: near-ties fall differently with each.
 REFINEMENT_SCALES, REFINEMENT_WEIGHTS = (1.0, 10.0, 0.1, 100.0, 0.01), (1e-12, 1e-6)
+# Other starts may take so many floating-point operations, about three seconds, and so many Newton steps at
+# least: thousands for a hundred contacts, a few dozen for thousands, where none has been seen to help.
+RESTART_WORK, RESTART_STEPS = 5e9, 60
 # A refinement whose residual is so many times larger is kept from the shared test, which would end the solve.
 DIVERGED = 1e6
 
@@ -81,7 +84,7 @@ class Stages:
         self.problem, self.control = problem, control
         self.blocks: Blocks = blocks_of(problem)
         self.tol = MARGIN * control.tol
-        self.limit = control.limit(10**9)
+        self.limit = self.restart_limit = control.limit(10**9)
         self.chunk = 1 if not control.plain or problem.size > ONE_CALL else STALL_AFTER
         self.sweeps = self.steps = self.starts = 0
         self.swept = self.best = np.zeros(problem.size)
@@ -129,11 +132,19 @@ class Stages:
         return self.sweeps + self.steps
 
     def exhausted(self) -> bool:
-        return self.iterations >= self.limit
+        return self.iterations >= self.restart_limit
+
+    def limit_restarts(self) -> None:
+        """Let the stages that follow take what `RESTART_WORK` allows."""
+        rows = self.problem.size / self.problem.contact_count
+        step = 2.0 * rows**3 * (self.updates + self.blocks.column.size)
+        allowed = int(max(RESTART_STEPS, RESTART_WORK / max(step, 1.0)))
+        self.restart_limit = min(self.limit, self.iterations + allowed)
 
     def finish(self, stop: bool) -> Attempt:
         if not stop:
-            self.control.reason = Status.ITERATION_LIMIT if self.exhausted() else Status.STALLED
+            limited = self.iterations >= self.limit
+            self.control.reason = Status.ITERATION_LIMIT if limited else Status.STALLED
         return self.control.attempt(
             self.blocks.scale * self.best, self.iterations,
             sweeps=self.sweeps, newton_steps=self.steps, starts=self.starts,
@@ -197,6 +208,7 @@ class Stages:
 
         if self.exhausted() or self.control.out_of_time():
             return False
+        self.limit_restarts()
         return search(self) or self._restart() or (self.problem.relaxed and self._descend())
 
     def _restart(self) -> bool:
@@ -274,9 +286,12 @@ class Stages:
     @cached_property
     def affordable_sweeps(self) -> int:
         """How many sweeps cost about a fifth of a Newton step, at most thirty."""
-        upper = self.order[1]
-        updates = float(np.sum(np.diff(upper).astype(np.float64) ** 2))
-        return int(min(30.0, 0.6 * updates / self.blocks.column.size))
+        return int(min(30.0, 0.6 * self.updates / self.blocks.column.size))
+
+    @cached_property
+    def updates(self) -> float:
+        """How many blocks an elimination updates."""
+        return float(np.sum(np.diff(self.order[1]).astype(np.float64) ** 2))
 
     @cached_property
     def rho(self) -> Vector:
