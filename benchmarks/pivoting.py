@@ -23,8 +23,8 @@ import argparse
 import statistics
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 
@@ -35,7 +35,7 @@ import perp
 from perp.bench.job import Job, run_job
 from perp.bench.peers import load_peers
 from perp.bench.sets import families
-from perp.bench.timing import best_of
+from perp.bench.timing import best_of, timed
 from perp.problems.validation import freeze
 from perp.solvers import registry
 from perp.solvers.pivoting import complementary_path, incremental, principal, rows
@@ -187,16 +187,14 @@ def friction_family(sizes: list[int], seeds: int) -> None:
         solved, ours, sweeps = 0, [], []
         for seed in range(seeds):
             problem = families.contacts(count, seed)
-            began = perf_counter()
-            solution = perp.solve(problem, "dantzig", tol=1e-10, throw=False)
-            ours.append(perf_counter() - began)
+            spent, solution = timed(partial(perp.solve, problem, "dantzig", tol=1e-10, throw=False))
+            ours.append(spent.wall)
             lo, hi = problem.bounds(solution.z)
             error = solution.z - np.clip(solution.z - (problem.M @ solution.z + problem.q), lo, hi)
             solved += bool(np.linalg.norm(error) <= 1e-9)
             if seed < 10:
-                began = perf_counter()
-                perp.solve(problem, "pgs", tol=1e-6, throw=False)
-                sweeps.append(perf_counter() - began)
+                spent, _ = timed(partial(perp.solve, problem, "pgs", tol=1e-6, throw=False))
+                sweeps.append(spent.wall)
         a, b = statistics.median(ours), statistics.median(sweeps)
         print(f"| {count} | {solved} of {seeds} | {in_words(a)} | {in_words(b)} | {a / b:.2f} |", flush=True)
 

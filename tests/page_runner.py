@@ -18,6 +18,9 @@ import numpy as np
 import perp
 from perp.cli import main
 
+# A command on a line of its own, as in the gallery. Its scenes run for a moment here: others test what they do.
+LONE_COMMAND = re.compile(r"^`(perp [^`]+)`$", re.MULTILINE)
+MOMENT = "0.1"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SCENE = """
 <mujoco>
@@ -41,6 +44,12 @@ def command_lines(block: str) -> list[str]:
     """The commands of a shell block, without comments."""
     lines = (line.split("#")[0].strip() for line in block.splitlines())
     return [line for line in lines if line]
+
+
+def lone_commands(page: Path) -> list[str]:
+    """Commands on lines of their own, with a short `--time`."""
+    found = LONE_COMMAND.findall(page.read_text(encoding="utf-8"))
+    return [re.sub(r"--time \S+", f"--time {MOMENT}", line) for line in found]
 
 
 def prepare_folder() -> None:
@@ -72,6 +81,8 @@ def run_page(page: Path, languages: tuple[str, ...]) -> None:
         else:
             for line in command_lines(text):
                 run_command(line)
+    for line in lone_commands(page):
+        run_command(line)
 
 
 if __name__ == "__main__":

@@ -44,8 +44,8 @@ def section() -> str:
     behind = [s.name for s in summaries if s.solvers[0].solver in record.peers]
     about = (
         f"Solvers on {len(summary.problems)} contact problems of Siconos's own collection, to a residual of "
-        f"{record.settings['tol']:g}, one thread each, from [the report](docs/benchmarks/README.md) that "
-        f"`make published-report` made at a load of {load:.1f} on {cores} cores. Solvers in *italics* are "
+        f"{record.settings['tol']:g}, one thread each, from [the report](docs/benchmarks/README.md) of "
+        f"`perp bench`, made at a load of {load:.1f} on {cores} cores. Solvers in *italics* are "
         "others'; Clarabel and SCS go through our exact formulation. The report has all solvers and "
         f"{len(summaries)} sets; others come first on {' and '.join(behind) or 'none of them'}."
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from page_runner import blocks, command_lines
+from page_runner import blocks, command_lines, lone_commands
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -25,7 +25,11 @@ COMMANDS = [
 ]
 
 
-CODE_PAGES = [page for page in PAGES if any(language in ("python", "sh") for language, _ in blocks(page))]
+CODE_PAGES = [
+    page
+    for page in PAGES
+    if lone_commands(page) or any(language in ("python", "sh") for language, _ in blocks(page))
+]
 
 
 @pytest.mark.parametrize("page", CODE_PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -62,7 +62,7 @@ def four_bar() -> Model:
     return hinge(model, "rocker", None, d)
 
 
-@pytest.mark.parametrize("h", [1e-3, 1e-2, 5e-2])
+@pytest.mark.parametrize("h", [1e-4, 1e-3, 1e-2, 5e-2])
 def test_slider_crank_position(h: float) -> None:
     crank, rod = 0.2, 0.5
     sim = perp.Simulation(slider_crank(crank, rod), step=h)
@@ -75,20 +75,21 @@ def test_slider_crank_position(h: float) -> None:
     assert recording.of("joint_error").max() < 1e-9
 
 
-@pytest.mark.parametrize("h", [1e-3, 1e-2])
+@pytest.mark.parametrize("h", [1e-4, 1e-3, 1e-2, 5e-2])
 def test_a_redundant_four_bar_closes_its_loop(h: float) -> None:
     sim = perp.Simulation(four_bar(), step=h)
-    recording = sim.run(300 * h)
+    recording = sim.run(min(300 * h, 3.0))
     assert recording.of("joint_error").max() < 1e-9
     # the crank turns clockwise about y; its end is twice as far from the pivot as its centre
     for state in recording.states[::20]:
         crank, rocker = state.position[0], state.position[2]
         pin = coupler_pin(math.atan2(crank[2], crank[0]))
         assert 2 * rocker[[0, 2]] - [GROUND, 0] == pytest.approx(pin, abs=1e-8)
-    assert np.ptp([state.position[0, 2] for state in recording.states]) > 0.01
+    # the crank starts upright and tips over slowly
+    assert np.ptp([state.position[0, 2] for state in recording.states]) > (0.01 if h > 2e-4 else 1e-7)
 
 
-@pytest.mark.parametrize("h", [1e-3, 1e-2])
+@pytest.mark.parametrize("h", [1e-3, 1e-2, 5e-2])
 def test_pendulum_period_elliptic_integral(h: float) -> None:
     length, start = 1.0, 1.0
     sim = perp.Simulation(library.chain(1, length=length, angle=start, joint="hinge"), step=h)
@@ -102,7 +103,7 @@ def test_pendulum_period_elliptic_integral(h: float) -> None:
     crossings = np.flatnonzero(np.diff(np.sign(centre[:, 0])))
     fine = crossings + centre[crossings, 0] / (centre[crossings, 0] - centre[crossings + 1, 0])
     half = h * (fine[1] - fine[0])
-    assert 2 * half == pytest.approx(period, rel=3 * h)
+    assert 2 * half == pytest.approx(period, rel=3 * h if h < 0.02 else 0.5 * h)
     assert recording.of("joint_error").max() < 1e-10
 
 

@@ -23,12 +23,12 @@ def test_a_pushed_sphere_rolls(h: float) -> None:
     assert np.abs(recording.position("sphere")[:, 2] - 0.1).max() < 1e-10
 
 
-@pytest.mark.parametrize("h", [1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("h", [1e-4, 1e-3, 1e-2, 5e-2])
 def test_sliding_turns_into_rolling_after_2v_over_7_mu_g(h: float) -> None:
     speed, mu = 2.0, 0.2
     sim = perp.Simulation(library.sphere_on_plane(friction=mu), step=h)
     sim.body("sphere").set_velocity((speed, 0, 0))
-    recording = sim.run(0.35)
+    recording = sim.run(0.35 + 2 * h)
     v = recording.velocity("sphere")
     rolling = recording.time[np.argmax(np.abs(v[:, 0] - 0.1 * v[:, 4]) < 1e-9)]
     exact = 2 * speed / (7 * mu * G)
@@ -36,13 +36,13 @@ def test_sliding_turns_into_rolling_after_2v_over_7_mu_g(h: float) -> None:
     assert v[-1, 0] == pytest.approx(5 / 7 * speed, rel=1e-9)
 
 
-@pytest.mark.parametrize("h", [1e-3, 1e-2])
+@pytest.mark.parametrize("h", [1e-4, 1e-3, 1e-2, 5e-2])
 @pytest.mark.parametrize("level", ["position", "velocity"])
 def test_a_ball_bounces_with_e_times_its_speed(h: float, level: str) -> None:
-    e = 0.7
-    sim = perp.Simulation(library.sphere_on_plane(height=0.5), step=h, restitution=e, level=level)
+    e, height = 0.7, 0.5 if h > 2e-4 else 0.02
+    sim = perp.Simulation(library.sphere_on_plane(height=height), step=h, restitution=e, level=level)
     bounces, energy = 0, np.inf
-    for _ in range(int(1.5 / h)):
+    for _ in range(int(1.5 * (height / 0.5) ** 0.5 / h)):
         before = sim.state.velocity[0, 2]
         record = sim.step()
         after = sim.state.velocity[0, 2]
@@ -51,7 +51,7 @@ def test_a_ball_bounces_with_e_times_its_speed(h: float, level: str) -> None:
             bounces += 1
         assert record.energy <= energy + 0.5 * (G * h) ** 2 + 1e-12
         energy = record.energy
-    assert bounces >= 3
+    assert bounces >= (3 if h < 0.02 else 1)
 
 
 def test_a_resting_stack_with_restitution_gains_no_energy() -> None:
@@ -109,24 +109,26 @@ def test_gaps_that_close_in_the_step_of_the_impact_close_without_bounce() -> Non
     assert sorted(speeds) == pytest.approx(sorted(after), abs=1e-9)
 
 
-@pytest.mark.parametrize("h", [1e-3, 1e-2])
+@pytest.mark.parametrize("h", [1e-4, 1e-3, 1e-2, 5e-2])
 def test_rolling_friction_stops_a_sphere_when_it_should(h: float) -> None:
     """Rolling(μ, μ_r): the torque μ_r N slows the rolling sphere by a = μ_r N / (7/5 m r)."""
-    length, speed, radius = 0.002, 0.3, 0.1
+    length, radius = 0.002, 0.1
+    slowing = length * G / (1.4 * radius)
+    speed = 0.3 if h > 2e-4 else 0.02
+    half = h * round(0.5 * speed / slowing / h)
     sim = perp.Simulation(library.sphere_on_plane(rolling=length, radius=radius), step=h)
     sim.body("sphere").set_velocity((speed, 0, 0), (0, speed / radius, 0))
-    sim.run(0.5)
-    slowing = length * G / (1.4 * radius)
-    assert sim.body("sphere").velocity[0] == pytest.approx(speed - 0.5 * slowing, rel=1e-6)
-    sim.run(speed / slowing - 0.5 + 2 * h)
+    sim.run(half)
+    assert sim.body("sphere").velocity[0] == pytest.approx(speed - half * slowing, rel=1e-6)
+    sim.run(half + 3 * h)
     assert np.abs(sim.state.velocity).max() < 1e-9
     assert sim.last.contacts.rows[0] == 5
 
 
-@pytest.mark.parametrize("h", [1e-3, 1e-2])
+@pytest.mark.parametrize("h", [1e-4, 1e-3, 1e-2, 5e-2])
 def test_rolling_friction_stops_a_disc_when_it_should(h: float) -> None:
     """A disc on its rim has I = m r² / 2: it slows by a = μ_r g / (3/2 r) and stops at v / a, v² / 2a away."""
-    length, speed, radius = 0.002, 0.3, 0.1
+    length, speed, radius = 0.002, 0.3 if h > 2e-4 else 0.02, 0.1
     friction = f'friction="0.5 0 {length!r}" condim="6"'
     sim = perp.Simulation(
         library.scene(

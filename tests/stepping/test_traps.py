@@ -131,3 +131,31 @@ def test_a_step_that_only_meets_the_loosest_tolerance_warns() -> None:
         record = sim.step()
     assert not record.met
     assert record.retries
+
+
+def test_trap_10_there_is_no_adjoint_and_differences_of_steps_are_those_of_the_active_set() -> None:
+    """Nothing here differentiates a step, so no friction mode can be frozen by a sigmoid.
+
+    What a user can do, differences of whole steps, gives the derivative of the mode that is active: a pushed
+    box that sticks does not move with the force, one that slides moves by h / m, exactly, up to the edge.
+    """
+    assert not [name for name in dir(perp) if "grad" in name or "adjoint" in name]
+    h, mass, mu = 0.01, 1.0, 0.5
+    limit = mu * mass * G
+
+    def speed(force: float) -> float:
+        sim = perp.Simulation(library.box_on_plane(friction=mu, mass=mass), step=h)
+        # at the height of the plane, so that it does not tip
+        sim.body("box").apply(force=(force, 0, 0), torque=(0, -0.05 * force, 0))
+        sim.step()
+        return float(sim.body("box").velocity[0])
+
+    for force, slope in (
+        (0.9 * limit, 0.0),
+        (0.9999 * limit, 0.0),
+        (1.0001 * limit, h / mass),
+        (2 * limit, h / mass),
+    ):
+        step = 1e-5 * limit
+        difference = (speed(force + step) - speed(force - step)) / (2 * step)
+        assert difference == pytest.approx(slope, abs=1e-6 * h / mass)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from perp.bench.figures import file_name
@@ -145,32 +146,27 @@ def _false_claims(rows: list[Row]) -> list[str]:
     found = [row for row in rows if row.outcome is Outcome.FALSE_CLAIM]
     if not found:
         return ["None: every answer that was called solved is one."]
-    lines = ["| set | problem | solver | residual | literature |", "|---|---|---|---|---|"]
-    lines += [
-        f"| {row.set} | {row.problem} | {row.solver} | {row.residual:.1e} | {row.literature:.1e} |"
-        for row in found[:LONGEST_LIST]
-    ]
-    return lines + _rest(len(found))
+    return _listed(
+        found, {"residual": lambda r: f"{r.residual:.1e}", "literature": lambda r: f"{r.literature:.1e}"}
+    )
 
 
 def _breakdowns(rows: list[Row]) -> list[str]:
     found = [row for row in rows if row.outcome in (Outcome.CRASHED, Outcome.HUNG, Outcome.ERROR)]
     if not found:
         return ["None."]
-    lines = ["| set | problem | solver | what | why |", "|---|---|---|---|---|"]
-    lines += [
-        f"| {row.set} | {row.problem} | {row.solver} | {row.outcome} | {_cell(row.message)} |"
-        for row in found[:LONGEST_LIST]
-    ]
-    return lines + _rest(len(found))
+    return _listed(found, {"what": lambda r: r.outcome, "why": lambda r: r.message.replace("|", "/")[:160]})
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "/")[:160]
-
-
-def _rest(count: int) -> list[str]:
-    return [f"\nand {count - LONGEST_LIST} more in `rows.csv`"] if count > LONGEST_LIST else []
+def _listed(rows: list[Row], columns: dict[str, Callable[[Row], str]]) -> list[str]:
+    """A table of single rows, cut where it gets long: set, problem, solver and these columns."""
+    named: dict[str, Callable[[Row], str]] = {
+        "set": lambda r: r.set, "problem": lambda r: r.problem, "solver": lambda r: r.solver, **columns,
+    }  # fmt: skip
+    lines = [f"| {' | '.join(named)} |", "|---" * len(named) + "|"]
+    lines += [f"| {' | '.join(cell(row) for cell in named.values())} |" for row in rows[:LONGEST_LIST]]
+    left = len(rows) - LONGEST_LIST
+    return lines + ([f"\nand {left} more in `rows.csv`"] if left > 0 else [])
 
 
 def _missing(record: RunRecord) -> list[str]:

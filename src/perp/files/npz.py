@@ -67,26 +67,16 @@ def _read_lcp(archive: ArrayArchive) -> LCP:
 
 def _read_boxed(archive: ArrayArchive) -> BoxedLCP:
     index = archive.read("friction_index") if "friction_index" in archive else None
-    return BoxedLCP(
-        _matrix(archive, "M"),
-        archive.read("q"),
-        archive.read("lo"),
-        archive.read("hi"),
-        friction_index=index,
-        copy=False,
-    )
+    return BoxedLCP(*_affine_in_a_box(archive), friction_index=index, copy=False)
 
 
 def _read_mcp(archive: ArrayArchive) -> MCP:
     start = archive.read("start") if "start" in archive else None
-    return MCP.affine(
-        _matrix(archive, "M"),
-        archive.read("q"),
-        archive.read("lo"),
-        archive.read("hi"),
-        start=start,
-        copy=False,
-    )
+    return MCP.affine(*_affine_in_a_box(archive), start=start, copy=False)
+
+
+def _affine_in_a_box(archive: ArrayArchive) -> tuple[Any, ...]:
+    return _matrix(archive, "M"), *(archive.read(name) for name in ("q", "lo", "hi"))
 
 
 def _read_contact(archive: ArrayArchive) -> ContactProblem:

@@ -32,11 +32,6 @@ class JointKind(StrEnum):
     DISTANCE = "distance"
 
 
-# Whether the coordinate that limits, springs and motors act on is an angle or a displacement.
-ANGULAR = {JointKind.HINGE, JointKind.UNIVERSAL}
-HAS_COORDINATE = {JointKind.HINGE, JointKind.SLIDER, JointKind.CYLINDRICAL, JointKind.UNIVERSAL}
-
-
 @dataclass(frozen=True, eq=False)
 class Joint:
     """A joint between two bodies; quantities of its coordinate are in [m, N] or [rad, N m].

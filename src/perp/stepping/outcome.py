@@ -66,6 +66,29 @@ class Blocks:
         return bool(positions and self.friction <= speed and self.momentum <= speed)
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """What a route made of a step.
+
+    Attributes:
+        system: The step that it answers.
+        route: Its name.
+        outcome: The answer.
+        blocks: How well it answers.
+        fed: Whether it is solved, but its joints do work.
+    """
+
+    system: StepSystem
+    route: str
+    outcome: Outcome
+    blocks: Blocks
+    fed: bool = False
+
+    @property
+    def message(self) -> str:
+        return f"{self.route}: {self.outcome.message or 'it misses the tolerance'}"
+
+
 def measure(system: StepSystem, outcome: Outcome) -> Blocks:
     """Residuals by block: the natural map of the step's sets at the nonlinear row velocities."""
     h = system.h

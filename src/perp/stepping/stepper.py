@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, replace
 from time import perf_counter
 from warnings import warn
 
@@ -28,42 +27,24 @@ from perp.stepping.energy_guard import fed_by_joints
 from perp.stepping.evaluation import end_of_step
 from perp.stepping.fischer_burmeister import solve_newton
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
-from perp.stepping.late_contacts import GAIN, OVERLAP, gained, late_contacts
-from perp.stepping.outcome import Blocks, Outcome, measure
+from perp.stepping.late_contacts import GAIN, OVERLAP
+from perp.stepping.outcome import Attempt, Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
 from perp.stepping.rotors import RotorRates, rotor_rates, stored_energy
+from perp.stepping.routes import BODY, IMPLICIT, NEWTON, all_routes, routes
 from perp.stepping.scales import reach
+from perp.stepping.second_look import look_again
 from perp.stepping.settings import Level, Route, StepSettings
 from perp.stepping.system import LARGEST_TURN, StepSystem
-from perp.stepping.turning_normals import turned_normals
 from perp.stepping.velocity_level import solve_velocity_level
 from perp.stepping.warm_start import Memory
 
 # A contact that slides slower than this share of the step's speeds counts as sticking in the record.
 NO_SLIP = 1e-6
-# In generalised coordinates and closed loops: the last step's impulses need a Newton step or two, or wander.
-_FIRST_NEWTON_STEPS = 12
 # A step is solved so often at most, for contacts that appear at its end and for what its bodies turn.
 _LOOKS = 12
 _NOTHING = np.zeros(0)
-_NEWTON, _SEQUENCE, _BODY = Route.NEWTON.value, Route.SEQUENCE.value, Route.BODY.value
-_IMPLICIT = "implicit"
-
-
-@dataclass(frozen=True)
-class _Attempt:
-    """What a route made of a step."""
-
-    system: StepSystem
-    route: str
-    outcome: Outcome
-    blocks: Blocks
-    fed: bool = False
-
-    @property
-    def message(self) -> str:
-        return f"{self.route}: {self.outcome.message or 'it misses the tolerance'}"
 
 
 class Stepper:
@@ -188,13 +169,13 @@ class Stepper:
         raise StepFailed(f"the step at t = {state.time:g} s did not meet its tolerance: {reasons}", record)
 
     def _accept(
-        self, answer: _Attempt, attempts: list[_Attempt], times: dict[str, float]
+        self, answer: Attempt, attempts: list[Attempt], times: dict[str, float]
     ) -> tuple[State, StepRecord]:
         """The state and the record that an answer leads to, after a second look at it."""
         self._memory.separated(done=answer.system.settings is self.settings)
         found = answer.system.contacts.count
         answer, attempts, overlap = self._second_look(answer, attempts, times)
-        self._memory.directed(at_end=answer.route == _IMPLICIT)
+        self._memory.directed(at_end=answer.route == IMPLICIT)
         tried = tuple(attempt.message for attempt in attempts)
         after, record = self._finish(answer.system, answer.outcome, answer.blocks, answer.route, tried, times)
         record.late_contacts = record.contacts.count - found
@@ -213,7 +194,7 @@ class Stepper:
 
     def _quick_step(
         self, state: State, h: float, wrench: np.ndarray
-    ) -> tuple[State, StepRecord] | _Attempt | None:
+    ) -> tuple[State, StepRecord] | Attempt | None:
         """The step by `body_quick`; what to look at again; or None where it misses the tolerance."""
         began = perf_counter()
         model, table, settings, memory, bound = (
@@ -264,7 +245,7 @@ class Stepper:
             system.add_contacts(contacts)
             if fed_by_joints(system, impulse, u):
                 return None
-            return _Attempt(system, _BODY, Outcome(impulse, u, steps, inner, bias), blocks)
+            return Attempt(system, BODY, Outcome(impulse, u, steps, inner, bias), blocks)
         memory.separated(done=True)
         memory.keep(force, contacts, local, world)
         kinetic, potential = stored_energy(table, coordinate, _NOTHING)
@@ -273,7 +254,7 @@ class Stepper:
             "finish": perf_counter() - solved,
         }  # fmt: skip
         record = StepRecord(
-            time=state.time + h, step=h, route=_BODY, iterations=steps, solver_iterations=inner,
+            time=state.time + h, step=h, route=BODY, iterations=steps, solver_iterations=inner,
             joint_residual=blocks.joint, contact_residual=blocks.contact,
             friction_residual=blocks.friction, momentum_residual=blocks.momentum, residual=blocks.worst,
             penetration=penetration, joint_error=joint_error, kinetic_energy=float(energies[0]) + kinetic,
@@ -285,12 +266,12 @@ class Stepper:
 
     def _by_routes(
         self, system: StepSystem, start: np.ndarray, times: dict[str, float]
-    ) -> tuple[_Attempt | None, list[_Attempt]]:
+    ) -> tuple[Attempt | None, list[Attempt]]:
         """The first route's answer that meets the tolerance, from the impulses `start`, and those before."""
-        attempts: list[_Attempt] = []
-        kept: _Attempt | None = None
+        attempts: list[Attempt] = []
+        kept: Attempt | None = None
         paused = self._memory.pause
-        for route, limit in self._all_routes(system):
+        for route, limit in all_routes(system, self.settings, self._memory, self._routes):
             # impulses that pushed shapes apart mislead a step that does not
             cold = system.settings is not self.settings and not paused
             firsts = [np.zeros_like(start)] if cold or not start.any() else [start, np.zeros_like(start)]
@@ -301,7 +282,7 @@ class Stepper:
                 blocks = measure(solved, outcome)
                 met = np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance)
                 fed = bool(met) and fed_by_joints(solved, outcome.impulse, outcome.velocity)
-                attempt = _Attempt(solved, route, outcome, blocks, fed)
+                attempt = Attempt(solved, route, outcome, blocks, fed)
                 if met and not fed:
                     return attempt, attempts
                 if fed:
@@ -314,8 +295,8 @@ class Stepper:
         return kept, attempts
 
     def _second_look(
-        self, answer: _Attempt, attempts: list[_Attempt], times: dict[str, float]
-    ) -> tuple[_Attempt, list[_Attempt], float]:
+        self, answer: Attempt, attempts: list[Attempt], times: dict[str, float]
+    ) -> tuple[Attempt, list[Attempt], float]:
         """The answer solved again where contacts appear at its end, or feed what turns far.
 
         Returns:
@@ -327,23 +308,13 @@ class Stepper:
         for k in range(_LOOKS):
             system, impulse, u = answer.system, answer.outcome.impulse, answer.outcome.velocity
             began = perf_counter()
-            contacts, carried, at = system.contacts, system.carried, system.before_turning
-            turned = turned_normals(self.finder, system, impulse, u)
-            overlap, late = late_contacts(self.finder, system, u)
+            overlap, other = look_again(self.finder, system, impulse, u)
             times["collision"] += perf_counter() - began
-            if turned is not None:
-                contacts, at = turned
-            elif late is not None:
-                contacts = contacts.joined(late[0])
-                carried, at = np.concatenate([carried, late[1]]), np.concatenate([at, late[2]])
-            elif not gained(system, impulse, u):
+            if other is None or k + 1 == _LOOKS:
                 break
-            if k + 1 == _LOOKS:
-                break
-            system = system.again(u, contacts, carried, at)
-            start = np.zeros(system.rows)
+            start = np.zeros(other.rows)
             start[: impulse.size] = impulse
-            better, failed = self._by_routes(system, start, times)
+            better, failed = self._by_routes(other, start, times)
             attempts += failed
             if better is None:
                 break
@@ -369,47 +340,9 @@ class Stepper:
         second.solver_iterations += first.solver_iterations
         return end, second
 
-    def _all_routes(self, system: StepSystem) -> Iterator[tuple[str, int]]:
-        """The routes; where shapes overlap, those without asking for their separation as well.
-
-        Shapes that overlap in a way that their joints do not let them leave have no other answer, so that
-        after such a step the next ones begin there.
-        """
-        implicit = self.settings.level is Level.POSITION and isinstance(system, StepSystem)
-        if implicit and self._memory.stiff:
-            yield _IMPLICIT, self.settings.max_iterations
-        choices = (True,)
-        if system.overlaps and self.settings.recovery_speed > 0:
-            choices = (False, True) if self._memory.pause else (True, False)
-        for asking in choices:
-            system.settings = self.settings if asking else replace(self.settings, recovery_speed=0.0)
-            yield from self._routes(system)
-        if implicit and not self._memory.stiff:
-            yield _IMPLICIT, self.settings.max_iterations
-
     def _routes(self, system: StepSystem) -> list[tuple[str, int]]:
         """Routes in the order to try, with their limits of outer iterations."""
-        full = self.settings.max_iterations
-        if self.settings.level is Level.VELOCITY:
-            # positions of the start make the same system with a constant bias
-            general = ("velocity", 1)
-            fits = isinstance(system, StepSystem) and self.settings.solver == "auto" and not self._redundant
-            return [(_BODY, full), general] if fits else [general]
-        newton, sequence = (_NEWTON, full), (_SEQUENCE, full)
-        # without inequalities the system is smooth, and Newton's method the direct way
-        if self.settings.route is Route.NEWTON or not system.has_inequalities:
-            return [newton, sequence]
-        if self.settings.route is Route.SEQUENCE:
-            return [sequence, newton]
-        if not isinstance(system, StepSystem):
-            return [(_NEWTON, min(full, _FIRST_NEWTON_STEPS)), sequence, newton]
-        body = (_BODY, full)
-        if self.settings.route is Route.AUTO and self.settings.solver != "auto":
-            return [sequence, body, newton]
-        if self._redundant:
-            # closed loops have other roots a full turn away, which Newton's shortened steps do not reach
-            return [(_NEWTON, min(full, _FIRST_NEWTON_STEPS)), body, sequence, newton]
-        return [body, sequence, newton]
+        return routes(system, self.settings, redundant=self._redundant)
 
     def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
         began = perf_counter()
@@ -427,16 +360,16 @@ class Stepper:
         self, system: StepSystem, start: np.ndarray, route: str, limit: int
     ) -> tuple[StepSystem, Outcome]:
         """The answer of a route, and the system that it answers."""
-        if route == _IMPLICIT:
+        if route == IMPLICIT:
             return solve_with_forces_of_the_end(system, start, limit)
         return system, self._solve(system, start, route, limit)
 
     def _solve(self, system: StepSystem, start: np.ndarray, route: str, limit: int) -> Outcome:
         if route == "velocity":
             return solve_velocity_level(system, start)
-        if route == _BODY:
+        if route == BODY:
             return solve_by_bodies(system, start, limit)
-        if route == _NEWTON:
+        if route == NEWTON:
             return solve_newton(system, start, limit=limit, redundant=self._redundant)
         return solve_sequence(system, start, system.before)
 
@@ -455,7 +388,7 @@ class Stepper:
         x, quat, numbers = np.empty_like(state.position), np.empty_like(state.quaternion), np.empty(8)
         end_of_step(
             model.mass, model.inertia, model.gravity, system.bodies, system.jacobian, outcome.impulse,
-            system.spin, state.position, state.quaternion, system.h, route == _IMPLICIT, x, quat, u, numbers,
+            system.spin, state.position, state.quaternion, system.h, route == IMPLICIT, x, quat, u, numbers,
         )  # fmt: skip
         after = State(state.time + system.h, x, quat, u, system.joint_values_after(outcome.velocity).copy())
         record = self._record(system, outcome, blocks, route, tried, times)

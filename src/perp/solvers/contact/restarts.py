@@ -1,10 +1,11 @@
 """Other starts for contact problems on which the first stages stall.
 
-In order: the central path of the relaxation, which ends in the middle of the solutions of bodies at rest; the
-central path of the exact problem, with Γ turned on early or late, and with huge friction coefficients taken
-as moderate ones, since a contact that sticks with less friction sticks; Lemke's answer for friction pyramids
-of eight sides; and points at random, the same ones every time. From each, plain Newton steps are taken in
-several variants, then proximal ones. All of it is compiled and costs milliseconds for tens of contacts.
+In order: the central path of the relaxation, which ends in the middle of the solutions of bodies at rest; a
+sequence of such paths, each with the shift Γ of the last answer; the central path of the exact problem, with
+Γ turned on early or late, and with huge friction coefficients taken as moderate ones, since a contact that
+sticks with less friction sticks; Lemke's answer for friction pyramids of eight sides; and points at random,
+the same ones every time. From each, plain Newton steps are taken in several variants, then proximal ones. All
+of it is compiled and costs milliseconds for tens of contacts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from perp.problems import ContactProblem
 from perp.problems.residual import judge
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Control
+from perp.solvers.contact.shift_iteration import shift_iterates
 
 if TYPE_CHECKING:
     from perp.solvers.contact.stages import Stages
@@ -33,6 +35,9 @@ SMALL, FEW = 400, 200
 FACETS, PIVOTS = 8, 2
 RANDOM_STARTS = 12
 NEWTON_STEPS = 40
+# Growth of shifts that lag behind, Newton steps every so many shifts, and how the last ones are refined.
+GROWTHS, NEWTON_EVERY = (1.0, 2.0), 5
+SHIFT_SCALES, SHIFT_WEIGHTS = (1.0, 10.0, 0.1, 1e-3, 1e-6), (1e-12,)
 
 
 class Variant(NamedTuple):
@@ -55,24 +60,51 @@ VARIANTS = (
 
 def search(stages: Stages) -> bool:
     """Newton steps from one start after the other until the problem is solved. Returns whether to stop."""
+    for number, start in enumerate(starts(stages)):
+        stages.starts += 1
+        if _newton_from(stages, start, VARIANTS) or stages.approach(start):
+            return True
+        if stages.exhausted():
+            return False
+        if number == 0 and not stages.problem.relaxed and stages.problem.size <= SMALL and _shift(stages):
+            return True
+    return False
+
+
+def _newton_from(stages: Stages, start: Vector, variants: tuple[Variant, ...]) -> bool:
+    """Plain Newton steps from one start in several variants. Returns whether to stop."""
     from perp.solvers.contact.plain_newton import plain_newton
 
-    for start in starts(stages):
-        stages.starts += 1
-        if stages.offer(start):
+    if stages.offer(start):
+        return True
+    for variant in variants:
+        if stages.exhausted():
+            return False
+        x = start.copy()
+        _, taken = plain_newton(
+            stages.blocks, stages.order, variant.scale * stages.rho, variant.weight, variant.sweeps, x,
+            stages.tol, NEWTON_STEPS, np.inf,
+        )  # fmt: skip
+        stages.steps += taken
+        if stages.offer(x):
             return True
-        for variant in VARIANTS:
+    return False
+
+
+def _shift(stages: Stages) -> bool:
+    """The fixed point of De Saxcé's shift, with Newton steps now and then. Returns whether to stop."""
+    for growth in GROWTHS:
+        stages.starts += 1
+        least = np.inf
+        for k, x in enumerate(shift_iterates(stages, growth), 1):
+            value = stages.control.measure(stages.blocks.scale * x)
+            if stages.offer(x) or (k % NEWTON_EVERY == 0 and _newton_from(stages, x, VARIANTS[:1])):
+                return True
+            if value < least:
+                least, nearest = value, x
             if stages.exhausted():
                 return False
-            x = start.copy()
-            _, taken = plain_newton(
-                stages.blocks, stages.order, variant.scale * stages.rho, variant.weight, variant.sweeps, x,
-                stages.tol, NEWTON_STEPS, np.inf,
-            )  # fmt: skip
-            stages.steps += taken
-            if stages.offer(x):
-                return True
-        if stages.approach(start):
+        if _newton_from(stages, nearest, VARIANTS) or stages.refine(SHIFT_SCALES, SHIFT_WEIGHTS):
             return True
     return False
 

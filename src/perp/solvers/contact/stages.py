@@ -204,8 +204,11 @@ class Stages:
         self.starts += 1
         if self._proximal(STARTS[0], self.swept.copy()) or self.refine():
             return True
+        from perp.solvers.contact.mode_enumeration import mode_points
         from perp.solvers.contact.restarts import search
 
+        if any(self.offer(z / self.blocks.scale) for z in mode_points(self.problem)):
+            return True
         if self.exhausted() or self.control.out_of_time():
             return False
         self.limit_restarts()
@@ -325,7 +328,14 @@ class Stages:
                     return True
                 if not self.control.best < before:
                     self.best = kept
-        return False
+        return self._rest()
+
+    def _rest(self) -> bool:
+        """The best point with contacts of huge friction exactly at rest. Returns whether to stop."""
+        from perp.solvers.contact.huge_friction import rest
+
+        scale = self.blocks.scale
+        return any(self.offer(z / scale) for z in rest(self.problem, scale * self.best))
 
     def _relaxation(self) -> Vector:
         """The answer of the convex relaxation, or how near the proximal Newton stage comes to it."""

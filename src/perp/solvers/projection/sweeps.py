@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,6 @@ from perp.solvers.projection.sweep_kernels import (
 
 # The kept slack (or velocity) collects one rounding error a sweep: it is computed afresh after this many.
 SWEEPS_BETWEEN_REFRESHES = 32
-
-Orders = Callable[[], np.ndarray]
 
 
 class Sweeper:
