@@ -69,7 +69,9 @@ def line(path: Path, seconds: float, step: float) -> str:
             missed += bool(record.retries)
             inaccurate += not record.met
     taken = (time.process_time() - began) / max(k + 1, 1)
-    creep = np.nan if reference is None or problem else np.abs(sim.state.position - reference).max()
+    creep = (
+        np.nan if reference is None or problem else np.abs(sim.state.position - reference).max(initial=0.0)
+    )
     d = mujoco.MjData(m)
     if m.nkey:  # of a staged scene the first keyframe is its start
         mujoco.mj_resetDataKeyframe(m, d, 0)

@@ -16,7 +16,7 @@ import numpy as np
 from perp.collision import MujocoFinder
 from perp.handles import Body, Contact, JointView, contacts_of
 from perp.problems import ProblemError
-from perp.problems.validation import vector
+from perp.problems.validation import check_finite, to_float, vector
 from perp.scenes import ImportReport, SceneError
 from perp.scenes.model import find
 from perp.scenes.staging import START, Staging, stage
@@ -177,7 +177,11 @@ class Simulation:
 
     @wrench.setter
     def wrench(self, value: Any) -> None:
-        self._wrench[:] = value
+        given = to_float("wrench", value)
+        if given.shape != self._wrench.shape:
+            raise ProblemError(f"wrench has shape {given.shape}: {self._wrench.shape} is needed")
+        check_finite("wrench", given)
+        self._wrench[:] = given
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """The whole state, with what the stepper remembers: a run from it gives the same bits."""

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ellipk
 
 import perp
-from perp.dynamics.motion import free_motion, move, rotation_matrices, spin_velocity
+from perp.dynamics.motion import free_motion, move, rotation_matrices, spin_velocity, turn, turn_coefficients
 from perp.scenes.library import scene
 
 MOMENTS = np.array([1.0, 2.0, 3.0])
@@ -104,3 +104,17 @@ def test_a_simulated_body_keeps_its_angular_momentum(level: str) -> None:
     sim.body("t").set_velocity((0.1, 0, 0), (1.0, 4.0, 0.5))
     momentum = sim.run(0.5).of("angular_momentum")
     assert np.abs(momentum - momentum[0]).max() <= 1e-12 * np.linalg.norm(momentum[0])
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-4, 3.1622e-2, 3.1624e-2, 0.3, 3.0])
+def test_the_jacobian_of_a_rotation_is_the_mean_of_the_rotations_on_the_way(angle: float) -> None:
+    """1 + first [w]× + second [w]×² = ∫₀¹ e^{s [w]×} ds, by Gauss's quadrature."""
+    w = angle * np.array([2.0, -1.0, 2.0]) / 3.0
+    p = np.array([0.3, 0.7, -0.2])
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    mean = sum(
+        0.5 * a * np.array(turn(*(0.5 * (1 + s) * w), *p)) for s, a in zip(nodes, weights, strict=True)
+    )
+    first, second = turn_coefficients(*w)
+    once = np.cross(w, p)
+    np.testing.assert_allclose(p + first * once + second * np.cross(w, once), mean, rtol=0, atol=1e-15)

@@ -100,3 +100,17 @@ def test_scenes_that_cannot_be_simulated() -> None:
 def test_model_is_returned_as_it_is() -> None:
     model = load_scene(library.box_on_plane())
     assert load_scene(model) is model
+
+
+def test_a_distance_is_held_by_an_equality_of_a_spatial_tendon() -> None:
+    text = """<mujoco><worldbody><site name="hook" pos="0 0 1"/><body name="bob" pos="0.3 0 0.6"><freejoint/>
+     <geom size="0.05" mass="1"/><site name="eye" pos="0 0 0.05"/></body></worldbody>
+     <tendon><spatial name="rod"><site site="hook"/><site site="eye"/></spatial></tendon>
+     <equality><tendon tendon1="rod"/></equality></mujoco>"""
+    sim = perp.Simulation(text, step=0.005, strict=True)
+    bob, length = sim.body("bob"), np.hypot(0.3, 0.35)
+    for _ in range(200):
+        sim.step()
+        eye = bob.position + sim.state.rotation[0] @ [0, 0, 0.05]
+        assert np.linalg.norm(eye - [0, 0, 1]) == pytest.approx(length, abs=1e-9)
+    assert bob.position[0] < 0.2  # it swings

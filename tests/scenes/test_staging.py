@@ -161,6 +161,16 @@ def test_wrong_options_are_named(options: dict, error: type[Exception], message:
         perp.Simulation(quadruped(), step=0.01, **options)
 
 
+def test_ground_that_nothing_can_touch_is_reported() -> None:
+    ghost = (
+        '<robot name="g"><link name="a"><inertial><mass value="1"/>'
+        + INERTIA.format(0.1)
+        + "</inertial></link></robot>"
+    )
+    sim = perp.Simulation(ghost, step=0.01, free_base=True, ground=True)
+    assert "ground: nothing that moves has a collision shape" in str(sim.report)
+
+
 def test_what_cannot_be_freed_or_edited_says_so() -> None:
     free = "<mujoco><worldbody><body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>"
     with pytest.raises(SceneError, match="no root that is fixed to the world"):

@@ -81,3 +81,19 @@ def test_links_that_overlap_at_the_reference_position_do_not_collide_and_the_rep
     )
     model = load_scene(f"<robot name='r'>{links}{joints}</robot>", reduced=True)
     assert ("contact of a and c", "they overlap at the reference position") in model.report.ignored
+
+
+def test_a_link_without_inertial_has_no_mass_whatever_its_shapes() -> None:
+    inertial = '<inertial><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>'
+    shape = '<collision><geometry><sphere radius="0.2"/></geometry></collision>'
+    robot = (
+        f'<robot name="r"><link name="a"/><link name="b">{inertial}</link><link name="hull">{shape}</link>'
+        f'<link name="c">{shape}</link>'
+        '<joint name="ab" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/></joint>'
+        '<joint name="bh" type="fixed"><parent link="b"/><child link="hull"/><origin xyz="1 0 0"/></joint>'
+        '<joint name="bc" type="continuous"><parent link="b"/><child link="c"/><origin xyz="2 0 0"/></joint></robot>'
+    )
+    model = load_scene(robot, reduced=True)
+    assert model.shapes.body_mass.sum() == pytest.approx(1.001)
+    assert "inertial of link c: without mass or inertia: it gets a gram" in str(model.report)
+    assert "hull" not in "".join(line for line, _ in model.report.ignored if line.startswith("inertial"))

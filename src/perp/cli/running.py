@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from perp.stepping import StepRecord
     from perp.view.live import LivePage
 
+_BEFORE = "first step; the first run compiles for about a minute, once"
+
 
 @dataclass
 class Run:
@@ -168,7 +170,7 @@ def _bar(run: Run) -> Iterator[Any]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
-        task = display.add_task("", total=run.steps, clock="", facts="")
+        task = display.add_task("", total=run.steps, clock=_BEFORE, facts="")
         began, start, worst = perf_counter(), run.simulation.time, 0.0
 
         def show(record: StepRecord) -> None:

@@ -38,6 +38,22 @@ def rotation_matrices(quat, R):
 
 
 @njit(cache=True)
+def turn_coefficients(wx, wy, wz):
+    """(1 − cos α)/α² and (α − sin α)/α³ of a turn w by the angle α = |w|.
+
+    The Jacobian of the rotation e^[w]× is 1 + first [w]× + second [w]×² from the left, and with −first from
+    the right. Small angles take the series: the differences would lose half of their digits.
+    """
+    square = wx * wx + wy * wy + wz * wz
+    if square < 1e-3:
+        first = 0.5 - square * (1.0 / 24.0 - square * (1.0 / 720.0 - square / 40320.0))
+        second = 1.0 / 6.0 - square * (1.0 / 120.0 - square * (1.0 / 5040.0 - square / 362880.0))
+        return first, second
+    angle = math.sqrt(square)
+    return (1.0 - math.cos(angle)) / square, (angle - math.sin(angle)) / (square * angle)
+
+
+@njit(cache=True)
 def turn(wx, wy, wz, px, py, pz):
     """The vector p turned by the rotation vector w (Rodrigues)."""
     angle = math.sqrt(wx * wx + wy * wy + wz * wz)

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from perp.dynamics.motion import turn_coefficients
+
 FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3
 
 
@@ -220,12 +222,7 @@ def turn_entries(triple, v, h, column, row):
         if not triple[d]:
             continue
         wx, wy, wz = h * v[d], h * v[d + 1], h * v[d + 2]
-        angle = math.sqrt(wx * wx + wy * wy + wz * wz)
-        if angle < 1e-4:
-            first, second = 0.5, 1.0 / 6.0
-        else:
-            first = (1.0 - math.cos(angle)) / (angle * angle)
-            second = (angle - math.sin(angle)) / (angle * angle * angle)
+        first, second = turn_coefficients(wx, wy, wz)
         rx, ry, rz = row[t], row[t + 1], row[t + 2]
         # rᵀ (1 − first [w]× + second [w]×²), and rᵀ [w]× = (r × w)ᵀ
         cx, cy, cz = ry * wz - rz * wy, rz * wx - rx * wz, rx * wy - ry * wx

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from perp.problems.accurate_slack import UNIT, largest_length, product_error, sum_error
-from perp.problems.validation import Vector, freeze, is_sparse
+from perp.problems.validation import Vector, freeze
 
 if TYPE_CHECKING:
     from perp.problems.contact import ContactProblem
@@ -48,7 +48,7 @@ class ExactRows:
 
         J: Any = csr_array(dynamics.jacobian)
         self.jacobian, self.transposed = _arrays(J), _arrays(J.T.tocsr())
-        self.mass = _arrays(_as_rows(dynamics.mass))
+        self.mass = _arrays(dynamics.mass_rows)
 
 
 def error_length(dynamics: Dynamics) -> float:
@@ -61,17 +61,8 @@ def error_length(dynamics: Dynamics) -> float:
     J: Any = csr_array(dynamics.jacobian)
     row, column = int(np.diff(J.indptr).max(initial=0)), int(np.bincount(J.indices).max(initial=0))
     ones = np.ones(dynamics.momentum.size)
-    off = np.abs(dynamics.mass_solver.solve(_as_rows(dynamics.mass) @ ones) - ones).max(initial=0.0)
+    off = np.abs(dynamics.mass_solver.solve(dynamics.mass_rows @ ones) - ones).max(initial=0.0)
     return max(row * column / 3.0, float(off) / UNIT)
-
-
-def _as_rows(mass: Any) -> Any:
-    from scipy.sparse import bsr_array, csr_array
-
-    if not is_sparse(mass) and mass.ndim == 3:
-        count, k, _ = mass.shape
-        return bsr_array((mass, np.arange(count), np.arange(count + 1)), shape=(count * k, count * k)).tocsr()
-    return csr_array(mass)
 
 
 def _arrays(rows: Any) -> tuple[Vector, Vector, Vector]:

@@ -79,6 +79,17 @@ class Dynamics:
         """M⁻¹ as something that can be applied; factorised on first use."""
         return mass_solver(self.mass)
 
+    @property
+    def mass_rows(self) -> Any:
+        """M in compressed rows, whatever form it was given in."""
+        from scipy.sparse import bsr_array, csr_array
+
+        if self.mass.ndim != 3:
+            return csr_array(self.mass)
+        count, k, _ = self.mass.shape
+        shape, offsets = (count * k, count * k), np.arange(count + 1)
+        return bsr_array((self.mass, offsets[:-1], offsets), shape=shape).tocsr()
+
     @cached_property
     def exact_rows(self) -> ExactRows:
         """The data in rows, for evaluations with twice the digits."""

@@ -9,8 +9,8 @@ import numpy as np
 from perp.scenes.engine import engine
 
 
-def lowest_point(m: Any, qpos: np.ndarray) -> float:
-    """Height of the lowest point of what moves and can touch [m]; 0 where nothing does.
+def lowest_point(m: Any, qpos: np.ndarray) -> float | None:
+    """Height of the lowest point of what moves and can touch [m]; None where nothing does.
 
     Args:
         m: A compiled scene.
@@ -22,7 +22,7 @@ def lowest_point(m: Any, qpos: np.ndarray) -> float:
     mujoco.mj_kinematics(m, data)
     moves = m.body_weldid[m.geom_bodyid] > 0
     touches = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
-    return min((_bottom(m, data, int(g)) for g in np.flatnonzero(moves & touches)), default=0.0)
+    return min((_bottom(m, data, int(g)) for g in np.flatnonzero(moves & touches)), default=None)
 
 
 def _bottom(m: Any, data: Any, g: int) -> float:

@@ -89,7 +89,7 @@ def stage(scene: Any, wanted: Staging, keyframe: str | int | None) -> tuple[Any,
     after = compile_spec(spec.copy())
     places = [_positions(after, pose, clamp=wanted.hold is not None) for pose in poses]
     if wanted.ground:
-        _add_ground(spec, after, places, freed)
+        lines = [*lines, *_add_ground(spec, after, places, freed)]
     for pose, qpos in zip(poses, places, strict=True):
         qvel = np.zeros(after.nv)
         for name, values in pose.qvel.items():
@@ -241,10 +241,14 @@ def _positions(m: Any, pose: _Pose, *, clamp: bool) -> np.ndarray:
     return qpos
 
 
-def _add_ground(spec: Any, m: Any, places: list[np.ndarray], freed: list[str]) -> None:
-    """A plane at z = 0 onto which freed robots are put, or through the lowest point of the start."""
+def _add_ground(spec: Any, m: Any, places: list[np.ndarray], freed: list[str]) -> Lines:
+    """A plane at z = 0 onto which freed robots are put, or through the lowest point of the start.
+
+    Returns lines for the report.
+    """
     mujoco = engine()
-    heights = [lowest_point(m, qpos) for qpos in places]
+    found = [lowest_point(m, qpos) for qpos in places]
+    heights = [0.0 if height is None else height for height in found]
     for name in freed:
         at = int(m.joint(name).qposadr[0]) + 2
         for qpos, height in zip(places, heights, strict=True):
@@ -258,3 +262,5 @@ def _add_ground(spec: Any, m: Any, places: list[np.ndarray], freed: list[str]) -
     )
     every = int(np.bitwise_or.reduce(m.geom_contype | m.geom_conaffinity, initial=1))
     ground.contype = ground.conaffinity = every
+    alone = found[0] is None
+    return [("ground", "nothing that moves has a collision shape that could touch it")] if alone else []

@@ -72,6 +72,11 @@ def read_urdf(text: str, path: Path | None) -> tuple[Any, Lines]:
         spec = engine().MjSpec.from_string(ET.tostring(robot, encoding="unicode"), assets=assets)
     except ValueError as error:
         raise SceneError(f"{where}: {error}") from None
+    # a link without an inertial has no mass; mujoco would make one up from its shapes
+    for name in [link.get("name") for link in robot.findall("link") if link.find("inertial") is None]:
+        body = spec.body(name)
+        for geom in [] if body is None else body.geoms:
+            geom.mass = 0.0
     # the hull of a flat mesh has no volume; links as a rule bring their own inertia
     for mesh in spec.meshes:
         mesh.inertia = engine().mjtMeshInertia.mjMESH_INERTIA_SHELL
@@ -96,10 +101,9 @@ def _repair_inertias(robot: ET.Element) -> Lines:
     for link in robot.findall("link"):
         inertial = link.find("inertial")
         if inertial is None:
-            if link.get("name") in moving and link.find("collision") is None:
-                inertial = ET.SubElement(link, "inertial")
-            else:
+            if link.get("name") not in moving:
                 continue
+            inertial = ET.SubElement(link, "inertial")
         mass, inertia = inertial.find("mass"), inertial.find("inertia")
         mass = ET.SubElement(inertial, "mass", value="0") if mass is None else mass
         inertia = ET.SubElement(inertial, "inertia") if inertia is None else inertia

@@ -15,7 +15,7 @@ import math
 
 from numba import njit
 
-from perp.dynamics.motion import turn
+from perp.dynamics.motion import turn, turn_coefficients
 
 
 @njit(cache=True)
@@ -93,12 +93,7 @@ def mean_points(body, carried, point, x, u, h, out):
                 out[c, side] = p
                 continue
             wx, wy, wz = h * u[b, 3], h * u[b, 4], h * u[b, 5]
-            angle = math.sqrt(wx * wx + wy * wy + wz * wz)
-            if angle < 1e-4:
-                first, second = 0.5, 1.0 / 6.0
-            else:
-                first = (1.0 - math.cos(angle)) / (angle * angle)
-                second = (angle - math.sin(angle)) / (angle * angle * angle)
+            first, second = turn_coefficients(wx, wy, wz)
             sx, sy, sz = s[0] - x[b, 0], s[1] - x[b, 1], s[2] - x[b, 2]
             # (1 + first [w]× + second [w]×²) s − s
             cx, cy, cz = wy * sz - wz * sy, wz * sx - wx * sz, wx * sy - wy * sx

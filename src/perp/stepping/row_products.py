@@ -11,6 +11,8 @@ import math
 import numpy as np
 from numba import njit
 
+from perp.dynamics.motion import turn_coefficients
+
 
 @njit(cache=True)
 def row_velocity(bodies, jacobian, u, out):
@@ -192,12 +194,7 @@ def turn_rows(bodies, jacobian, u, h):
             if b < 0:
                 continue
             wx, wy, wz = h * u[b, 3], h * u[b, 4], h * u[b, 5]
-            angle = math.sqrt(wx * wx + wy * wy + wz * wz)
-            if angle < 1e-4:
-                first, second = 0.5, 1.0 / 6.0
-            else:
-                first = (1.0 - math.cos(angle)) / (angle * angle)
-                second = (angle - math.sin(angle)) / (angle * angle * angle)
+            first, second = turn_coefficients(wx, wy, wz)
             at = 6 * side + 3
             rx, ry, rz = jacobian[i, at], jacobian[i, at + 1], jacobian[i, at + 2]
             # rᵀ (1 + first [w]× + second [w]×²), and rᵀ [w]× = (r × w)ᵀ

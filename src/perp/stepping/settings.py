@@ -49,6 +49,9 @@ class StepSettings:
         loosest_tolerance: What a step must meet at least when everything else failed; it is then taken with a
             warning. Set it to `tolerance` to have an error instead.
         dense_rows: Up to this many rows W is a dense matrix.
+        bias_rounds: In reduced coordinates a step is solved again up to so often, until its Coriolis and
+            centrifugal forces are those of its mean velocity; a scene at rest needs none. 0 takes those of
+            the start, as MuJoCo's Euler does: faster in motion, and energy drifts.
     """
 
     level: Level = Level.POSITION
@@ -68,6 +71,7 @@ class StepSettings:
     largest_division: int = 4
     loosest_tolerance: float = 1e-6
     dense_rows: int = 96
+    bias_rounds: int = 8
 
     @property
     def solvable_share(self) -> float:

@@ -113,6 +113,15 @@ class Memory:
             self._last_stiff //= 2
 
     @property
+    def pauses(self) -> tuple[int, int]:
+        """Steps to come without asking for separation, and how many there were last."""
+        return self.pause, self._last_pause
+
+    @pauses.setter
+    def pauses(self, value: tuple[int, int]) -> None:
+        self.pause, self._last_pause = value
+
+    @property
     def last(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Forces of the joint rows; shapes, points in body frames and forces of the contacts."""
         contacts, local = self._contacts, self._local

@@ -199,8 +199,8 @@ def factorise(blocks, order, rho, sigma, closed, B, C):
 
 
 @njit(cache=True, nogil=True)
-def substitute(blocks, order, factors, closed, C, F, dx):
-    """The solution of the system into dx, which holds that of the open constraints already."""
+def substitute(blocks, order, factors, closed, B, C, F, dx):
+    """The solution of the system into dx, which holds that of the open constraints already; B is not used."""
     start, first, column, at, data = blocks.start, blocks.first, blocks.column, blocks.at, blocks.data
     sequence, upper, _, lower, lower_index = order
     values, reached, filled, multipliers, inverse, _ = factors

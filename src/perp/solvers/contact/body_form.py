@@ -64,7 +64,7 @@ def body_form_of(problem: ContactProblem) -> BodyForm:
     """The body form of a problem that has one."""
     dynamics: Any = problem.dynamics
     inverse: Any = dynamics.mass_solver.inverse
-    group, place, unknown = _groups(dynamics.mass, inverse)
+    group, place, unknown = group_unknowns(dynamics.mass, inverse)
     J: Any = dynamics.jacobian
     B: Any = (J @ inverse).tocsr()
     sets = problem.sets
@@ -75,7 +75,7 @@ def body_form_of(problem: ContactProblem) -> BodyForm:
     )  # fmt: skip
 
 
-def _groups(mass: Any, inverse: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def group_unknowns(mass: Any, inverse: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Which body each unknown belongs to, where it stands in v, and the bodies' offsets."""
     n = inverse.shape[0]
     if not is_sparse(mass):

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from perp.solvers.contact.block_elimination import factorise, substitute
 from perp.solvers.contact.canonical import Blocks, velocity
 from perp.solvers.contact.cone_scaling import divide, inverse_square, room, scale, scaling, unscale
+from perp.solvers.contact.linear_system import factors_of, rescaled, solve_factors
 from perp.solvers.contact.newton_system import largest_size
 from perp.solvers.contact.residual import norm, residual_at
 from perp.solvers.contact.sweep import WORKSPACE
@@ -163,7 +163,7 @@ def _equations(blocks, cones, theta, tau, x, u, z, H, C):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _direction(blocks, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, work):
+def _direction(blocks, order, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, work):
     """The step (dx, ds, dz) whose scaled change of s and z is `right`; returns the largest step length."""
     first, owner, row, coefficient, _, _, fixed = cones
     F, a, b_ = H.copy(), work[:5], work[5:10]
@@ -180,7 +180,7 @@ def _direction(blocks, order, factors, closed, C, cones, w, eta, right, gap, H, 
     for i in range(F.size):
         if fixed[i]:
             F[i] = H[i]
-    substitute(blocks, order, factors, closed, C, F, dx)
+    solve_factors(blocks, order, factors, closed, B, C, F, dx)
     step = 1e30
     for b in range(owner.size):
         head, end = first[b], first[b + 1]
@@ -268,7 +268,7 @@ def advance(blocks, order, path, x, tol, kappa, limit):
 
     Args:
         blocks: The problem.
-        order: What `elimination.eliminate` returned.
+        order: From `linear_system.choose_order`.
         path: From `begin`; changed in place.
         x: The best impulses so far: changed in place.
         tol: The residual to reach.
@@ -291,7 +291,7 @@ def advance(blocks, order, path, x, tol, kappa, limit):
     closed, ones = np.ones(count, np.bool_), np.ones(count)
     w, eta, right, gap = np.empty(rows), np.empty(owner.size), np.zeros(rows), np.empty(rows)
     ds, dz, dx, H = np.zeros(rows), np.zeros(rows), np.zeros(n), np.empty(n)
-    impulse = np.empty(n)
+    impulse, system = np.empty(n), rescaled(order, 1.0 / np.sqrt(blocks.d))
     done = 0
     while done < limit and best > tol:
         velocity(inner, y, u)
@@ -332,14 +332,14 @@ def advance(blocks, order, path, x, tol, kappa, limit):
                     C[c, r] = 0.0
                     C[c, 0, r] = 0.0
                     B[c, r, r] = 1.0
-        factors = factorise(inner, order, ones, 0.0, closed, B, C)
+        factors = factors_of(inner, system, ones, 0.0, closed, B, C)
         ds[:] = 0.0
         dz[:] = 0.0
         _complementarity(cones, w, eta, z, 0.0, ds, dz, right, work)
-        _direction(inner, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, work)
+        _direction(inner, system, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, work)
         centring = max(LEAST_CENTRING, (1.0 - _longest(cones, s, ds, z, dz)) ** 3)
         _complementarity(cones, w, eta, z, centring * tau, ds, dz, right, work)
-        _direction(inner, order, factors, closed, C, cones, w, eta, right, gap, H, dx, ds, dz, work)
+        _direction(inner, system, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, work)
         step = _longest(cones, s, ds, z, dz)
         done += 1
         if not np.isfinite(np.sum(dx)) or step < 1e-10:

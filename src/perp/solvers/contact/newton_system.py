@@ -2,7 +2,7 @@
 
 The derivative of constraint c is B_c dx_c + C_c Σ_c' W_cc' dx_c', with B and C from `linearise` and σ d added
 to the diagonal of W so that a singular W is no obstacle. Open constraints know their dx at once and drop out;
-`block_elimination` solves for the others.
+`linear_system` solves for the others.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from perp.solvers.contact.block_elimination import factorise, substitute
+from perp.solvers.contact.linear_system import factors_of, solve_factors
 from perp.solvers.contact.linearise import CLOSED, linearise, linearise_row
 from perp.solvers.contact.linearise_relaxed import linearise_relaxed
 from perp.solvers.contact.sweep import TINY
@@ -32,9 +32,9 @@ def solve_linearised(blocks, order, rho, sigma, F, B, C, closed, dx):
     Returns:
         How many diagonal blocks were singular and had to be perturbed.
     """
-    factors = factorise(blocks, order, rho, sigma, closed, B, C)
-    substitute(blocks, order, factors, closed, C, F, dx)
-    return factors[5]
+    factors = factors_of(blocks, order, rho, sigma, closed, B, C)
+    solve_factors(blocks, order, factors, closed, B, C, F, dx)
+    return factors[-1]
 
 
 @njit(cache=True, nogil=True)
@@ -43,7 +43,7 @@ def newton_step(blocks, order, rho, sigma, x, u, dx):
 
     Args:
         blocks: The problem.
-        order: What `elimination.eliminate` returned.
+        order: From `linear_system.choose_order`.
         rho: Scale of each constraint for choosing between open, stick and slip.
         sigma: Weight of the proximal term, relative to rho.
         x: Impulses.

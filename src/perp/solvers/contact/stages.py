@@ -139,9 +139,7 @@ class Stages:
         """Let the stages that follow take what `RESTART_WORK` allows."""
         if self.problem.size <= ONE_CALL:
             return
-        rows = self.problem.size / self.problem.contact_count
-        step = 2.0 * rows**3 * (self.updates + self.blocks.column.size)
-        allowed = int(max(RESTART_STEPS, RESTART_WORK / max(step, 1.0)))
+        allowed = int(max(RESTART_STEPS, RESTART_WORK / self._system[1]))
         self.restart_limit = min(self.limit, self.iterations + allowed)
 
     def finish(self, stop: bool) -> Attempt:
@@ -285,19 +283,20 @@ class Stages:
     @cached_property
     def order(self) -> Any:
         """The order of elimination."""
-        from perp.solvers.contact.elimination import eliminate
+        return self._system[0]
 
-        return eliminate(self.blocks.first, self.blocks.column)
+    @cached_property
+    def _system(self) -> tuple[Any, float]:
+        from perp.solvers.contact.linear_system import choose_order
+
+        return choose_order(self.problem, self.blocks)
 
     @cached_property
     def affordable_sweeps(self) -> int:
         """How many sweeps cost about a fifth of a Newton step, at most thirty."""
-        return int(min(30.0, 0.6 * self.updates / self.blocks.column.size))
-
-    @cached_property
-    def updates(self) -> float:
-        """How many blocks an elimination updates."""
-        return float(np.sum(np.diff(self.order[1]).astype(np.float64) ** 2))
+        rows = self.problem.size / self.problem.contact_count
+        sweep = 2.0 * rows**3 * self.blocks.column.size
+        return int(min(30.0, 0.6 * self._system[1] / sweep))
 
     @cached_property
     def rho(self) -> Vector:

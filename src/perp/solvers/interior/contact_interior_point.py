@@ -4,7 +4,7 @@ The impulses of the relaxation minimise ½ λᵀ W λ + qᵀ λ over the frictio
 there, and a few Newton steps sharpen the end. Exact friction adds the shift μ ‖u_T‖ of the last answer to the
 normal velocities and follows the path again, with Anderson acceleration, until it stands still; where that
 does not meet the tolerance, Newton steps on the exact equations end it. 10 to 30 iterations a path, each one
-block elimination of W in its sparse form, of any rank, symmetric or not.
+block elimination, by constraints or by bodies; W of any rank, symmetric or not.
 
 Reference: Acary, Cadoux, Lemaréchal and Malick, A formulation of the linear discrete Coulomb friction problem
 via convex optimization, ZAMM 91 (2011); Acary, Armand, Nguyen and Shpakovych (2022).
@@ -32,6 +32,8 @@ PATH_STEPS, NEWTON_STEPS = 80, 8
 MARGIN = 0.1
 # Small enough that redundant contacts do not feel it, large enough for a singular W.
 WEIGHT = 1e-10
+# Up to this many constraints W is eliminated where the bodies' system has too few digits.
+LARGEST_BY_W = 3000
 # Up to this many rows a path takes milliseconds: nothing is gained by looking in between.
 ONE_CALL = 400
 
@@ -53,13 +55,15 @@ def interior_point(problem: ContactProblem, control: Control, options: object) -
     state = FixedPoint()
     while True:
         impulse = paths.follow(shift)
+        if paths.falls_short():
+            continue
         if paths.stopped or problem.relaxed:
             break
         following = state.advance(shift, _shifts(problem, impulse))
         if following is None:
             break
         shift, state = following
-    if not paths.stopped and not (problem.relaxed or paths.sharpen()):
+    if not paths.stopped and (problem.relaxed or not paths.sharpen()):
         control.reason = Status.STALLED
     attempt = control.attempt(impulse, paths.iterations)
     if not problem.relaxed:
@@ -72,16 +76,16 @@ class _Paths:
 
     def __init__(self, problem: ContactProblem, control: Control) -> None:
         from perp.solvers.contact.canonical import blocks_of
-        from perp.solvers.contact.elimination import eliminate
+        from perp.solvers.contact.linear_system import choose_order
         from perp.solvers.contact.proximal import newton_scale
 
         self.control = control
         self.blocks = blocks_of(problem.as_relaxed())
-        self.order = eliminate(self.blocks.first, self.blocks.column)
+        self.order, _ = choose_order(problem, self.blocks)
         self.rho = newton_scale(self.blocks)
         self.chunk = PATH_STEPS if control.plain and problem.size <= ONE_CALL else 1
         self.limit = control.limit(ITERATIONS)
-        self.iterations, self.stopped = 0, False
+        self.iterations, self.stopped, self.value = 0, False, np.inf
         self.best = np.zeros(problem.size)
 
     def follow(self, shift: Vector) -> Vector:
@@ -91,28 +95,41 @@ class _Paths:
         blocks = self.blocks._replace(q=self.blocks.q + self.blocks.scale * shift)
         tol = MARGIN * self.control.tol
         x = np.zeros(shift.size)
-        path, done, value = begin(blocks, x, np.inf), 0, np.inf
+        path, done = begin(blocks, x, np.inf), 0
         while done < PATH_STEPS and not self.stopped:
             if self.iterations >= self.limit:
                 self.stopped, self.control.reason = True, Status.ITERATION_LIMIT
                 break
             count = min(self.chunk, PATH_STEPS - done, self.limit - self.iterations)
-            value, taken = advance(blocks, self.order, path, x, tol, np.inf, count)
+            self.value, taken = advance(blocks, self.order, path, x, tol, np.inf, count)
             done, self.iterations = done + taken, self.iterations + taken
             self.stopped = self.control.check(self.iterations, blocks.scale * x)
-            if taken < count or value <= tol:
+            if taken < count or self.value <= tol:
                 break
-        if not self.stopped and value > tol:
+        if not self.stopped and self.value > tol:
             self._newton(blocks, x)
         self.best = x
         return blocks.scale * x
+
+    def falls_short(self) -> bool:
+        """Whether the last path, by bodies, missed the tolerance; W, which has more digits, takes over."""
+        from perp.solvers.contact.body_elimination import BodyOrder
+        from perp.solvers.contact.elimination import eliminate
+
+        short = not self.stopped and self.value > MARGIN * self.control.tol
+        if not short or not isinstance(self.order, BodyOrder) or self.blocks.d.size > LARGEST_BY_W:
+            return False
+        self.order = eliminate(self.blocks.first, self.blocks.column)
+        return True
 
     def _newton(self, blocks: Blocks, x: Vector) -> None:
         """Newton steps from x in place, and the shared test."""
         from perp.solvers.contact.plain_newton import plain_newton
 
         tol = MARGIN * self.control.tol
-        _, taken = plain_newton(blocks, self.order, self.rho, WEIGHT, 0, x, tol, NEWTON_STEPS, np.inf)
+        self.value, taken = plain_newton(
+            blocks, self.order, self.rho, WEIGHT, 0, x, tol, NEWTON_STEPS, np.inf
+        )
         self.iterations += taken
         self.stopped = self.control.check(self.iterations, blocks.scale * x)
 

@@ -45,7 +45,7 @@ class ProximalOptions:
 def proximal(problem: ContactProblem, control: Control, options: ProximalOptions) -> Attempt:
     """Solve a contact problem by proximal point iterations; iterations count Newton steps."""
     from perp.solvers.contact.canonical import blocks_of, to_canonical
-    from perp.solvers.contact.elimination import eliminate
+    from perp.solvers.contact.linear_system import choose_order
     from perp.solvers.contact.proximal import newton_scale, proximal_point
     from perp.solvers.contact.sweep import sweeps
 
@@ -59,7 +59,7 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
         sweeps(blocks, x, options.sweeps)
         stop = control.check(0, blocks.scale * x)
     best = x.copy()
-    factors, rho = eliminate(blocks.first, blocks.column), newton_scale(blocks)
+    (factors, _), rho = choose_order(problem, blocks), newton_scale(blocks)
     sigma, steps, limit = options.weight, 0, control.limit(STEPS)
     while not stop:
         if steps >= limit:

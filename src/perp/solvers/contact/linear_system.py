@@ -1,0 +1,105 @@
+"""The Newton system of contacts by constraints or by bodies, as the order that is given says.
+
+Compiled code calls `factors_of` and `solve_factors` with what `eliminate` returned for the constraints, or
+with a `BodyOrder`: the choice is made by type when a kernel is compiled. Both cost the sum of the squares of
+the rows of U, in blocks of a constraint or of a body.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from perp.problems import ContactProblem
+from perp.solvers.contact.block_elimination import factorise, substitute
+from perp.solvers.contact.body_elimination import (
+    BodyOrder,
+    body_order_of,
+    factorise_bodies,
+    substitute_bodies,
+)
+from perp.solvers.contact.canonical import Blocks
+from perp.solvers.contact.elimination import eliminate
+
+# Up to this many constraints an elimination of W takes about a millisecond.
+BODIES_FROM = 300
+# The body system pays when it is so much cheaper: it loses digits and solves twice to get them back.
+PAYS = 0.5
+
+
+def choose_order(problem: ContactProblem, blocks: Blocks) -> tuple[Any, float]:
+    """The cheaper order, by bodies where the problem has them, and the operations of one elimination."""
+    bodies = body_order_of(problem) if problem.contact_count >= BODIES_FROM else None
+    rows = problem.size / problem.contact_count
+    if bodies is not None:
+        by_bodies = _operations(bodies.order, float(np.diff(bodies.mass.start).mean()))
+        # W of a constraint has at least the blocks that it has before fill
+        degree = np.diff(blocks.first).astype(np.float64)
+        if by_bodies < PAYS * 2.0 * rows**3 * float((degree**2).sum()) / 2.0:
+            return bodies, by_bodies
+    order = eliminate(blocks.first, blocks.column)
+    by_constraints = _operations(order, rows)
+    if bodies is not None and by_bodies < PAYS * by_constraints:
+        return bodies, by_bodies
+    return order, by_constraints
+
+
+def _operations(order: Any, size: float) -> float:
+    """Floating-point operations of an elimination with blocks of this size."""
+    return 2.0 * size**3 * float(np.sum((np.diff(order[1]) + 1.0) ** 2))
+
+
+def factors_of(blocks, order, rho, sigma, closed, B, C):
+    """Factors of the system; see `block_elimination.factorise`. For compiled code."""
+    raise NotImplementedError
+
+
+def solve_factors(blocks, order, factors, closed, B, C, F, dx):
+    """The solution into dx; see `block_elimination.substitute`. For compiled code."""
+    raise NotImplementedError
+
+
+def rescaled(order, factor):
+    """The order for constraints whose rows are multiplied by `factor`. For compiled code."""
+    raise NotImplementedError
+
+
+def _by_bodies(order: Any) -> bool:
+    return isinstance(order, types.NamedTuple) and order.instance_class is BodyOrder
+
+
+@overload(factors_of)
+def _factors_of(blocks, order, rho, sigma, closed, B, C):
+    chosen = factorise_bodies if _by_bodies(order) else factorise
+
+    def call(blocks, order, rho, sigma, closed, B, C):
+        return chosen(blocks, order, rho, sigma, closed, B, C)
+
+    return call
+
+
+@overload(solve_factors)
+def _solve_factors(blocks, order, factors, closed, B, C, F, dx):
+    chosen = substitute_bodies if _by_bodies(order) else substitute
+
+    def call(blocks, order, factors, closed, B, C, F, dx):
+        chosen(blocks, order, factors, closed, B, C, F, dx)
+
+    return call
+
+
+@overload(rescaled)
+def _rescaled(order, factor):
+    def by_bodies(order, factor):
+        return BodyOrder(
+            order.order, order.mass, order.first, order.body, order.at, order.J, order.own, order.own_at,
+            order.pair, order.pair_first, factor,
+        )  # fmt: skip
+
+    def by_constraints(order, factor):
+        return order
+
+    return by_bodies if _by_bodies(order) else by_constraints
