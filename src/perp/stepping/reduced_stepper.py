@@ -11,11 +11,13 @@ import numpy as np
 from perp.collision import ContactFinder
 from perp.dynamics.actuators import Actuators
 from perp.dynamics.generalised import GeneralisedState, Tree
+from perp.problems import ProblemError
 from perp.scenes import Model, SceneError
 from perp.scenes.engine import engine
 from perp.stepping.joint_access import ReducedJoint
 from perp.stepping.outcome import Blocks, Outcome
 from perp.stepping.record import StepFailed, StepRecord
+from perp.stepping.record_of_step import NO_SLIP, record_of
 from perp.stepping.reduced_assembly import room_needed
 from perp.stepping.reduced_end import end_of_tree
 from perp.stepping.reduced_quick import tree_step
@@ -23,7 +25,7 @@ from perp.stepping.reduced_route import FIRST_WEIGHT, LARGEST_NV, STEPS, WITHIN,
 from perp.stepping.reduced_rows import TreeRows, tendon_rows
 from perp.stepping.reduced_system import LIMIT_RECOVERY, QUARTER, ReducedSystem
 from perp.stepping.settings import Level, Route, StepSettings
-from perp.stepping.stepper import NO_SLIP, Stepper
+from perp.stepping.stepper import Stepper
 from perp.stepping.warm_start import Memory
 
 _TREE = "tree"
@@ -41,6 +43,8 @@ class ReducedStepper(Stepper):
     """
 
     def __init__(self, model: Model, finder: ContactFinder, settings: StepSettings) -> None:
+        if settings.sleep:
+            raise ProblemError("sleep: bodies fall asleep in maximal coordinates only")
         self.model, self.finder, self.settings = model, finder, settings
         self.tree = Tree(model)
         self.actuators = Actuators(self.tree.mujoco_model)
@@ -284,7 +288,7 @@ class ReducedStepper(Stepper):
         )
         # the record asks for the same positions
         tree.visitor = v
-        record = self._record(system, outcome, blocks, route, tried, times)
+        record = record_of(system, outcome, blocks, route, tried, times)
         kinetic, potential = self._stored_beside_rotors(v)
         record.kinetic_energy = float(numbers[0]) + kinetic
         record.potential_energy = float(numbers[1]) + potential

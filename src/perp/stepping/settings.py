@@ -46,6 +46,8 @@ class StepSettings:
         linear_solver: "factorisation" or "conjugate-residual", for the Newton route.
         preconditioner: "block" or "jacobi", for conjugate residual.
         largest_division: A step that fails is divided into up to this many smaller ones.
+        sleep: Islands that rest for so many seconds are frozen until something touches them, in maximal
+            coordinates; 0 for never, so that the forces of all contacts are known at any time.
         loosest_tolerance: What a step must meet at least when everything else failed; it is then taken with a
             warning. Set it to `tolerance` to have an error instead.
         dense_rows: Up to this many rows W is a dense matrix.
@@ -69,6 +71,7 @@ class StepSettings:
     linear_solver: str = "factorisation"
     preconditioner: str = "block"
     largest_division: int = 4
+    sleep: float = 0.0
     loosest_tolerance: float = 1e-6
     dense_rows: int = 96
     bias_rounds: int = 8
