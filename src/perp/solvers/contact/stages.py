@@ -37,8 +37,9 @@ REFINEMENTS = 6
 STALL_AFTER, STALL_FACTOR = 6, 0.3
 # Scales by which the last refinement tells open, stick and slip apart: near-ties fall differently with each.
 REFINEMENT_SCALES, REFINEMENT_WEIGHTS = (1.0, 10.0, 0.1, 100.0, 0.01), (1e-12, 1e-6)
-# Other starts may take so many floating-point operations, about three seconds, and so many Newton steps at
-# least: thousands for a hundred contacts, a few dozen for thousands, where none has been seen to help.
+# Beyond ONE_CALL rows other starts may take so many floating-point operations, about three seconds, and so
+# many Newton steps at least: a few dozen for thousands of contacts, where none has been seen to help. Up to
+# ONE_CALL rows the number of starts bounds them, to some ten seconds.
 RESTART_WORK, RESTART_STEPS = 5e9, 60
 # A refinement whose residual is so many times larger is kept from the shared test, which would end the solve.
 DIVERGED = 1e6
@@ -140,6 +141,8 @@ class Stages:
 
     def limit_restarts(self) -> None:
         """Let the stages that follow take what `RESTART_WORK` allows."""
+        if self.problem.size <= ONE_CALL:
+            return
         allowed = int(max(RESTART_STEPS, RESTART_WORK / self._system[1]))
         self.restart_limit = min(self.limit, self.iterations + allowed)
 
