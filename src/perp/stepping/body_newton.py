@@ -1,9 +1,10 @@
-"""The whole step by Newton's method in the velocities of the bodies, with sweeps where it does not help.
+"""The whole step by Newton's method in the velocities of the bodies, under a proximal weight that adapts.
 
 Unknowns (u, λ) with M (u − ũ) = Jᵀ λ kept exactly and joints and gaps at the new positions. Newton steps of
 `body_system` are taken from the last step's impulses; an independent group of bodies (an island) keeps its
-step when that lowers its residual, else Gauss–Seidel sweeps repair what the step got wrong, and the proximal
-weight grows. Islands are judged apart, so that a hard one does not hold up the others. One compiled call.
+centre while they lower its residual, else it goes back and the proximal weight grows; it shrinks again at the
+pace that the island bears, and past the heaviest weight `body_convex` takes over. Islands are judged apart,
+so that a hard one does not hold up the others. One compiled call.
 
 Reference: Alart and Curnier (1991) for the equations; Acary, Brémond and Huber (2018), section 6, for the
 proximal term.
@@ -21,11 +22,19 @@ from perp.stepping.body_convex import convex_stage
 from perp.stepping.body_system import LARGEST, accumulate, condense, elimination_order, solve_blocks
 from perp.stepping.evaluation import end_jacobian, evaluate
 
-_LEAST_WEIGHT = 1e-7
-_HEAVY = 1e-2
+_LEAST_WEIGHT, _HEAVY, _HEAVIEST_WEIGHT = 1e-7, 1e-2, 1.0
 _INNER = 0.1
-# Newton steps that an inner problem may take.
-_PATIENCE = 12
+# Newton steps that an inner problem may take before its weight grows, from then on by this factor.
+_PATIENCE = 6
+_GROWTH = 30.0
+# What is left of the weight after an inner problem: less after those solved in so many steps, more after a
+# failure.
+_SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.03, 0.5
+_EASY = 2
+# After so many Newton steps the digits in hand are given up: contacts that depend on each other all but
+# exactly need impulses that change a lot for the last of them. With the shares of `body_route`, 0.9 of the
+# tolerance is what still counts.
+_FAIR, _SLACK = 15, (1.8, 9.0)
 
 
 @njit(cache=True)
@@ -133,8 +142,15 @@ def solve_step(frame, rows, mass, length, speed, first_sigma, limit, impulse, u,
     inner_merit, inner_largest = merit.copy(), largest.copy()
     base, reference, weight = impulse.copy(), merit.copy(), np.full(islands, 1e-2)
     repair = np.zeros(islands, np.bool_)
-    wander = np.zeros(islands, np.int64)
-    for _ in range(limit):
+    wander, shrink = np.zeros(islands, np.int64), np.full(islands, _SHRINK)
+    failed = np.zeros(islands, np.bool_)
+    for step in range(limit):
+        if step == _FAIR:
+            length *= _SLACK[0]
+            speed *= _SLACK[1]
+            # the most that a merit in the new units can be less
+            reference /= _SLACK[1] ** 2
+            best_merit /= _SLACK[1] ** 2
         info[0] += 1
         end_jacobian(frame, rows, u, left)
         for b in range(n):
@@ -164,10 +180,12 @@ def solve_step(frame, rows, mass, length, speed, first_sigma, limit, impulse, u,
             if not active[k] or trial_largest[k] <= 1.0:
                 continue
             if inner_merit[k] <= _INNER * reference[k] or inner_largest[k] <= 0.5:
+                if wander[k] <= _EASY:
+                    shrink[k] = max(0.5 * shrink[k], _LEAST_SHRINK)
                 wander[k] = 0
                 moves[k] = True
                 reference[k] = trial_merit[k]
-                sigma[k] = max(0.3 * sigma[k], _LEAST_WEIGHT)
+                sigma[k] = max(shrink[k] * sigma[k], _LEAST_WEIGHT)
                 continue
             wander[k] += 1
             if wander[k] >= _PATIENCE or inner_merit[k] == np.inf:
@@ -187,9 +205,13 @@ def solve_step(frame, rows, mass, length, speed, first_sigma, limit, impulse, u,
             evaluate(frame, rows, trial, trial_u, trial_bias, trial_y)
             for k in range(islands):
                 if repair[k]:
-                    moves[k] = sigma[k] >= _HEAVY
+                    moves[k] = sigma[k] >= _HEAVIEST_WEIGHT
                     some = some or moves[k]
-                    sigma[k] = 1e-2 if moves[k] else max(100.0 * sigma[k], _HEAVY)
+                    least = _LEAST_WEIGHT if failed[k] else _HEAVY
+                    failed[k] = True
+                    shrink[k] = min(3.0 * shrink[k], _MOST_SHRINK)
+                    heavier = min(max(_GROWTH * sigma[k], least), _HEAVIEST_WEIGHT)
+                    sigma[k] = _HEAVY if moves[k] else heavier
             if some:
                 info[1] += convex_stage(
                     rows, mass, frame.predicted, factors, touching, member, of_body, island, moves, weight,

@@ -13,8 +13,9 @@ from perp.stepping.system import StepSystem
 WITHIN = (0.5, 0.1)
 """Shares of the tolerance to reach, for positions and velocities."""
 FIRST_WEIGHT = 1e-6
-# A Newton step here costs about as much as a pass over the rows: more of them than of the other routes.
-STEPS = 2
+# A Newton step here costs about as much as a pass over the rows: more of them than of the other routes, which
+# take seconds for what a few hundred of these solve in milliseconds.
+STEPS = 6
 # The minimisation only has to find the directions; Newton's method goes on from there.
 _DIRECTIONS = 1e-6
 
