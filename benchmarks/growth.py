@@ -121,7 +121,8 @@ def main() -> None:
         print(
             f"{shape:8s} {row['contacts']:7d} contacts {row['seconds']:9.3f} s "
             f"{row['microseconds_per_contact']:9.1f} µs/contact "
-            f"{row['kilobytes_per_contact']:7.2f} KiB/contact  peak {row['peak_megabytes']:6.0f} MiB  {row['status']} {row['residual']:.1e} {row['info']}",
+            f"{row['kilobytes_per_contact']:7.2f} KiB/contact  peak {row['peak_megabytes']:6.0f} MiB  "
+            f"{row['status']} {row['residual']:.1e} {row['info']}",
             flush=True,
         )
     if options.out:
