@@ -52,7 +52,7 @@ def line(path: Path, seconds: float, step: float) -> str:
     m = sim.model.shapes
     load = time.perf_counter() - began
     sim.step()
-    missed = inaccurate = 0
+    missed = inaccurate = k = 0
     count = round(seconds / step)
     reference = None
     began, problem = time.process_time(), ""

@@ -113,4 +113,6 @@ def step_settings(settings: Any, level: Any, solver: Any, options: dict[str, Any
     read_options(info, out.solver_options)
     for name in ("tolerance", "solver_tolerance", "loosest_tolerance"):
         positive(name, getattr(out, name), "units of the data")
+    if out.sleep:
+        positive("sleep", out.sleep, "seconds")
     return out

@@ -32,7 +32,10 @@ __all__ = ["sweep"]
 Edit = Callable[..., None]
 Measure = Callable[["Recording"], Mapping[str, Any]]
 Job = tuple[Any, ...]
-_SETTINGS = ("step", "level", "coordinates", "solver", "restitution")
+_SETTINGS = (
+    "step", "level", "coordinates", "solver", "restitution", "keyframe", "free_base", "ground", "hold",
+    "pose",
+)  # fmt: skip
 
 
 def sweep(

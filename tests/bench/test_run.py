@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from perp.bench import record as records
 from perp.bench import rows as table
+from perp.bench.report import as_markdown
 from perp.bench.rows import Outcome, Row
 from perp.cli import main
 from perp.solvers.registry import unregister
@@ -200,3 +202,15 @@ def test_the_list_names_sets_and_peers(capsys: pytest.CaptureFixture) -> None:
     out = capsys.readouterr().out
     for word in ("fclib", "clarabel", "scs"):
         assert word in out
+
+
+def test_problems_that_are_too_large_are_left_out_and_listed(tmp_path: Path) -> None:
+    assert bench(tmp_path, "lemke", "--largest", "1") == 0
+    run = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert run["left_out"] == {"two-by-two/q0": 2, "two-by-two/q1": 2}
+    assert not (tmp_path / table.FILE_NAME).exists()
+    record = records.load(tmp_path)
+    assert "- `two-by-two/q0`: 2 rows" in as_markdown([], record, [])
+    assert bench(tmp_path, "lemke", "--largest", "2") == 0
+    assert len(rows_of(tmp_path)) == 2
+    assert records.load(tmp_path).left_out == {}

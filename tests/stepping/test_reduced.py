@@ -180,3 +180,17 @@ def test_a_slider_jammed_in_a_slot_too_narrow_for_it_stays_and_is_not_pushed_apa
     sim.restore(snapshot)
     assert [bool(sim.step().retries) for _ in range(80)] == ahead
     assert any(ahead)
+
+
+@pytest.mark.parametrize("h", [1e-3, 2e-3, 5e-3])
+def test_energy_of_a_double_pendulum_stays_with_the_bias_of_the_mean_velocity(h: float) -> None:
+    spread = {}
+    for rounds in (0, 8):
+        sim = perp.Simulation(
+            library.chain(2, joint="hinge", angle=2.0), step=h, coordinates="reduced", bias_rounds=rounds
+        )
+        energy = [sim.step().energy for _ in range(round(5.0 / h))]
+        spread[rounds] = max(abs(value - energy[0]) for value in energy)
+    # first order in the step, and it does not drift
+    assert spread[8] < 100.0 * h
+    assert spread[8] < 0.5 * spread[0]

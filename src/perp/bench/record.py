@@ -31,6 +31,7 @@ class RunRecord:
         peers: Which of those are not ours.
         missing: Solvers that would have run, with the command that adds each.
         unreadable: Files of the sets that hold no problem, with the reason.
+        left_out: Problems with more rows than were asked for, with that number.
         machine: See `machine.describe`.
     """
 
@@ -42,6 +43,7 @@ class RunRecord:
     peers: list[str] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
 
     def add(

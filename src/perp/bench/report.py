@@ -73,6 +73,9 @@ def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[st
     if record.unreadable:
         parts += ["## Files that hold no problem", ""]
         parts += [f"- `{name}`: {reason}" for name, reason in record.unreadable.items()] + [""]
+    if record.left_out:
+        parts += ["## Problems left out for their size", ""]
+        parts += [f"- `{name}`: {rows} rows" for name, rows in record.left_out.items()] + [""]
     parts += ["## Known issues", ""]
     issues = [f"- **{issue.solver}**: {issue.text}" for issue in issues_of(list(ran))]
     parts += [*(issues or ["None of the solvers that took part."]), ""]

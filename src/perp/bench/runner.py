@@ -40,6 +40,7 @@ class RunSettings:
         workers: Processes side by side. One by default: neighbours disturb times.
         scheduler: Address of a Dask scheduler, or None for processes of this machine.
         imports: Modules that register solvers of the user's own.
+        largest: Problems with more rows are left out; None for none.
     """
 
     tol: float = 1e-8
@@ -50,6 +51,7 @@ class RunSettings:
     workers: int = 1
     scheduler: str | None = None
     imports: tuple[str, ...] = ()
+    largest: int | None = None
 
 
 def choose_solvers(settings: RunSettings) -> tuple[list[str], dict[str, str]]:
@@ -71,10 +73,23 @@ def choose_solvers(settings: RunSettings) -> tuple[list[str], dict[str, str]]:
     return [info.name for info in chosen if info.name not in missing], missing
 
 
-def plan(sets: Iterable[TestSet], names: list[str], settings: RunSettings) -> Iterator[Job]:
-    """A job for every problem and every solver that takes it."""
+def plan(
+    sets: Iterable[TestSet], names: list[str], settings: RunSettings, left_out: dict[str, int]
+) -> Iterator[Job]:
+    """A job for every problem and every solver that takes it.
+
+    Args:
+        sets: Where problems come from.
+        names: The solvers.
+        settings: What is asked of them.
+        left_out: Gets the names of problems that are too large, with their rows.
+    """
     for chosen in sets:
         for named in chosen.problems():
+            left_out.pop(f"{chosen.name}/{named.name}", None)
+            if settings.largest is not None and named.problem.size > settings.largest:
+                left_out[f"{chosen.name}/{named.name}"] = named.problem.size
+                continue
             for name in names:
                 if can_take(registry.find(name), named.problem):
                     yield Job(

@@ -41,6 +41,7 @@ def run(
     repeat: int = 5,
     workers: int = 1,
     scheduler: str | None = None,
+    largest: int | None = None,
     imports: Annotated[
         list[str] | None, Parameter(name="--import", consume_multiple=False, negative=())
     ] = None,
@@ -60,6 +61,7 @@ def run(
         repeat: Timed solves at most; the least counts.
         workers: Processes side by side; more than one disturbs times.
         scheduler: Address of a Dask scheduler to run on.
+        largest: Leave out problems with more rows than this; they are listed in the report.
         imports: A module that registers a solver of your own; may be given several times.
     """
     from perp.bench import record as records
@@ -72,7 +74,7 @@ def run(
     settings = RunSettings(
         tol=tol, time_limit=time_limit, repeat=repeat, peers=peers, workers=workers, scheduler=scheduler,
         solvers=None if solvers is None else tuple(filter(None, map(str.strip, solvers.split(",")))),
-        imports=tuple(imports or ()),
+        imports=tuple(imports or ()), largest=largest,
     )  # fmt: skip
     _check(settings)
     sets = [find_set(name, path) for name in set]
@@ -83,7 +85,7 @@ def run(
         solvers={name: facts(name, tol) for name in names}, missing=missing,
         peers=[info.name for info in all_peers() if info.name in names],
     )  # fmt: skip
-    jobs = _planned(sets, names, settings)
+    jobs = _planned(sets, names, settings, record.left_out)
     record.unreadable |= {name: why for s in sets for name, why in getattr(s, "unreadable", {}).items()}
     out.mkdir(parents=True, exist_ok=True)
     record.save(out)
@@ -218,16 +220,17 @@ def _command(sets: list[str], path: Path | None, out: Path, settings: RunSetting
     words += [] if settings.solvers is None else ["--solvers", ",".join(settings.solvers)]
     words += ["--tol", f"{settings.tol:g}", "--time-limit", f"{settings.time_limit:g}"]
     words += ["--repeat", str(settings.repeat)]
+    words += [] if settings.largest is None else ["--largest", str(settings.largest)]
     words += [word for module in settings.imports for word in ("--import", module)]
     return shlex.join(["perp", "bench", "run", *words, "--out", relpath(out)])
 
 
-def _planned(sets: list, names: list[str], settings: RunSettings) -> list[Job]:
+def _planned(sets: list, names: list[str], settings: RunSettings, left_out: dict[str, int]) -> list[Job]:
     from perp.bench.runner import plan
     from perp.cli.progress import progress
 
     with progress(f"Reading {', '.join(s.name for s in sets)}"):
-        return list(plan(sets, names, settings))
+        return list(plan(sets, names, settings, left_out))
 
 
 def _run(jobs: list[Job], out: Path, settings: RunSettings) -> list[Row]:

@@ -94,8 +94,10 @@ class Run:
         from perp.recording import Recording
         from perp.view.live import LivePage
 
-        resumed = self.path is not None and self.simulation.time > 0
-        self.page = LivePage(self.simulation, Recording.open(self.path) if resumed else None)
+        before = None
+        if self.path is not None and self.simulation.time > 0:
+            before = Recording.open(self.path)
+        self.page = LivePage(self.simulation, before)
         sys.stderr.write(f"Showing the run at {self.page.viewer.url}\n")
 
     def go(self) -> int:

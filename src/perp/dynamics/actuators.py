@@ -51,6 +51,15 @@ class Actuators:
         low, high = _force_range(m, mujoco)
         i = self.affine
         self._bounds = low[i], high[i]
+        stateful = np.flatnonzero(m.actuator_actadr >= 0)
+        exact = m.actuator_dyntype[stateful] == int(mujoco.mjtDyn.mjDYN_FILTEREXACT)
+        limits = np.where(
+            (m.actuator_actlimited[stateful] != 0)[:, None], m.actuator_actrange[stateful], (-np.inf, np.inf)
+        )
+        self._activation_table = (
+            m.actuator_actadr[stateful].astype(np.int64), m.actuator_actnum[stateful].astype(np.int64),
+            np.where(exact, np.maximum(m.actuator_dynprm[stateful, 0], 1e-15), np.inf), limits,
+        )  # fmt: skip
         self._outputs = m.actuator_outadr[i].astype(np.int64)
         held = np.where(m.actuator_actadr[i] >= 0, m.actuator_actadr[i] + m.actuator_actnum[i] - 1, -1)
         varies, biased = m.actuator_gaintype[i, None] == 1, m.actuator_biastype[i, None] == 1
@@ -100,16 +109,7 @@ class Actuators:
         if not m.na:
             return out
         self._mujoco.mj_fwdActuation(m, d)
-        exact = int(self._mujoco.mjtDyn.mjDYN_FILTEREXACT)
-        for i in np.flatnonzero(m.actuator_actadr >= 0):
-            at, n = int(m.actuator_actadr[i]), int(m.actuator_actnum[i])
-            span = h
-            if int(m.actuator_dyntype[i]) == exact:
-                tau = max(float(m.actuator_dynprm[i, 0]), 1e-15)
-                span = tau * -math.expm1(-h / tau)
-            out[at : at + n] += span * d.act_dot[at : at + n]
-            if m.actuator_actlimited[i]:
-                out[at : at + n] = np.clip(out[at : at + n], *m.actuator_actrange[i])
+        advance(*self._activation_table, d.act_dot, h, out)
         return out
 
     def _other_forces(self, d: Any) -> np.ndarray:
@@ -122,6 +122,25 @@ class Actuators:
                 columns, values = moment(d, k)
                 out[columns] += values * d.actuator_force[k]
         return out
+
+
+@njit(cache=True)
+def advance(at, count, tau, limits, rate, h, act):
+    """Activations after a step, in place.
+
+    Args:
+        at: First activation of each actuator that has some, as the next three.
+        count: How many.
+        tau: Time constant of an exact filter, infinite without one [s].
+        limits: Range, shape (actuators, 2).
+        rate: mujoco's rates of all activations.
+        h: Step [s].
+        act: Activations.
+    """
+    for i in range(at.size):
+        span = h if tau[i] == np.inf else -tau[i] * math.expm1(-h / tau[i])
+        for k in range(at[i], at[i] + count[i]):
+            act[k] = min(max(act[k] + span * rate[k], limits[i, 0]), limits[i, 1])
 
 
 @njit(cache=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from perp.dynamics import tree_kernels as tree
 from perp.dynamics.actuators import control_names
@@ -98,11 +99,19 @@ class Tree:
         self.visitor: np.ndarray | None = None
         self.links = links_of(m)
 
-    def evaluate_start(self, state: GeneralisedState, control: np.ndarray) -> None:
-        """Poses, inertia, forces and constraint rows at a state, into `start`."""
+    def evaluate_start(
+        self, state: GeneralisedState, control: np.ndarray, mean: np.ndarray | None = None
+    ) -> None:
+        """Poses, inertia, forces and constraint rows at a state, into `start`.
+
+        Args:
+            state: The state.
+            control: Of the motors.
+            mean: The velocity that Coriolis and centrifugal forces belong to, if not that of the state.
+        """
         m, d, mj = self.mujoco_model, self.start, self._mujoco
         d.time = state.time
-        d.qpos[:], d.qvel[:] = state.qpos, state.qvel
+        d.qpos[:], d.qvel[:] = state.qpos, state.qvel if mean is None else mean
         if m.na:
             d.act[:] = state.act
         d.ctrl[:] = control
@@ -114,6 +123,14 @@ class Tree:
         if m.neq:
             mj.mj_makeConstraint(m, d)
         mj.mj_fwdVelocity(m, d)
+
+    def bias_change(self, v: np.ndarray) -> float:
+        """How far v would change the bias forces at `start`, as a share of the largest; they become v's."""
+        d = self.start
+        before = d.qfrc_bias.copy()
+        d.qvel[:] = v
+        self._mujoco.mj_fwdVelocity(self.mujoco_model, d)
+        return largest_change(before, d.qfrc_bias)
 
     def evaluate_end(self, qpos: np.ndarray, *, jacobian: bool = False) -> None:
         """Poses and constraint values at a position, into `end`; Jacobians as well when asked for."""
@@ -173,3 +190,13 @@ class Tree:
                 self.mujoco_model, d, wrench[i, :3].copy(), wrench[i, 3:].copy(), d.xipos[body], body, out
             )
         return out
+
+
+@njit(cache=True)
+def largest_change(before, after):
+    """The largest difference over the largest entry."""
+    change = size = 0.0
+    for k in range(before.size):
+        change = max(change, abs(after[k] - before[k]))
+        size = max(size, max(abs(after[k]), abs(before[k])))
+    return change / size if size > 0.0 else 0.0

@@ -9,6 +9,8 @@ from perp.solvers.solve import check_problem, find_route
 
 # Ours in the order of the documentation; then what was registered by hand, then other packages.
 FAMILIES = ("auto", "pivoting", "projection", "newton", "interior", "splitting")
+# Rows up to which a formulation is built to see whether a solver takes it: some factorise all rows at once.
+LARGEST_BUILT = 1500
 
 
 def solvers(problem: Problem | None = None) -> list[SolverInfo]:
@@ -28,12 +30,17 @@ def solvers(problem: Problem | None = None) -> list[SolverInfo]:
 
 
 def can_take(info: SolverInfo, problem: Problem) -> bool:
-    """Whether a solver takes a problem, as it is or through a formulation."""
+    """Whether a solver takes a problem, as it is or through a formulation.
+
+    What a formulation makes of a large problem is not built for that: `solve` will say what is wrong with it.
+    """
     try:
         route = find_route(problem, info)
     except registry.SolverMismatch:
         return False
-    return route is None or info.objection(route.build(problem).problem) is None
+    if route is None or problem.size > LARGEST_BUILT:
+        return True
+    return info.objection(route.build(problem).problem) is None
 
 
 def _place(info: SolverInfo) -> tuple[int, str, str]:

@@ -78,6 +78,13 @@ class RowSet:
     low: np.ndarray
     high: np.ndarray
 
+    @classmethod
+    def of(cls, whole: np.ndarray, real: np.ndarray, dense: np.ndarray) -> RowSet:
+        """From the tables of `scalar_rows`."""
+        identity, law, dof, source = whole
+        sign, value, force, gain, low, high = real
+        return cls(identity, law, dof, sign, source, dense, value, force, gain, low, high)
+
 
 @njit(cache=True)
 def _add(whole, real, i, identity, law, dof, source, sign, value, force, gain, low, high):
@@ -149,41 +156,41 @@ def scalar_rows(
     return n
 
 
-_COLUMNS = {
-    "dof": -1, "sign": 1.0, "source": -1, "value": 0.0, "force": 0.0, "gain": np.inf, "low": -np.inf,
-    "high": np.inf,
-}  # fmt: skip
-
-
 class _Collector:
-    """Adds groups of rows of one kind, over several degrees of freedom, to those that there are."""
+    """Adds rows over several degrees of freedom to those of `scalar_rows`, n so far."""
 
-    def __init__(self, rows: RowSet) -> None:
-        self.groups: list[dict[str, Any]] = [
-            {name: getattr(rows, name) for name in ("identity", "law", *_COLUMNS)}
-        ]
-        self.dense = [rows.dense]
-        self.dense_count = rows.dense.shape[0]
+    def __init__(self, whole: np.ndarray, real: np.ndarray, n: int, dense: np.ndarray) -> None:
+        self.whole, self.real, self.n = whole, real, n
+        self.dense, self.dense_count = [dense], dense.shape[0]
 
-    def add(self, identity: np.ndarray, law: int, rows: np.ndarray, **columns: Any) -> None:
-        n = len(identity)
-        if not n:
+    def add(
+        self,
+        identity: np.ndarray,
+        law: int,
+        rows: np.ndarray,
+        *,
+        value: Any = 0.0,
+        force: Any = 0.0,
+        gain: Any = np.inf,
+        low: Any = -np.inf,
+        high: Any = np.inf,
+    ) -> None:
+        k = identity.size
+        if not k:
             return
-        self.dense.append(np.asarray(rows).reshape(n, -1))
-        source = self.dense_count + np.arange(n)
-        self.dense_count += n
-        self.groups.append(columns | {"identity": identity, "law": np.full(n, law), "source": source})
+        if self.n + k > self.whole.shape[1]:
+            more = ((0, 0), (0, self.n + k))
+            self.whole, self.real = np.pad(self.whole, more), np.pad(self.real, more)
+        at = slice(self.n, self.n + k)
+        whole, real = self.whole[:, at], self.real[:, at]
+        whole[0], whole[1], whole[2] = identity, law, -1
+        whole[3] = np.arange(self.dense_count, self.dense_count + k)
+        real[0], real[1], real[2], real[3], real[4], real[5] = 1.0, value, force, gain, low, high
+        self.dense.append(rows)
+        self.n, self.dense_count = self.n + k, self.dense_count + k
 
     def finish(self) -> RowSet:
-        sizes = [group["identity"].size for group in self.groups]
-        out = {}
-        for name in ("identity", "law", *_COLUMNS):
-            parts = [
-                np.broadcast_to(group.get(name, _COLUMNS.get(name)), n)
-                for group, n in zip(self.groups, sizes, strict=True)
-            ]
-            out[name] = np.concatenate(parts)
-        return RowSet(dense=np.concatenate(self.dense), **out)
+        return RowSet.of(self.whole[:, : self.n], self.real[:, : self.n], np.concatenate(self.dense))
 
 
 class TreeRows:
@@ -223,7 +230,9 @@ class TreeRows:
         self._elastic = np.flatnonzero((self._tendon_stiffness > 0) | (self._tendon_damping > 0))
         self._dof_damping = m.dof_damping * dampers
         self._dof_stiffness = m.jnt_stiffness[m.dof_jntid] * springs if m.nv else np.zeros(0)
-        self.curved = bool(m.neq or self._tendons.size or self._balls.size)
+        # a tendon over joints alone has a length that is linear in their coordinates
+        straight = np.array([_over_joints(m, int(t)) for t in self._tendons], dtype=bool)
+        self.curved = bool(m.neq or self._balls.size or not straight.all())
         self._implicit = 0.0, self._dof_damping
         self._all_scalar = not (m.neq or m.ntendon or self._balls.size)
         self._number()
@@ -249,7 +258,8 @@ class TreeRows:
         )  # fmt: skip
         self._friction_table = i, np.array(m.dof_frictionloss[i]), self._base["friction"]
         self._motor_identity = self._base["motor"] + self.actuators.affine
-        self._most = 2 * j.size + i.size + self._motor_identity.size
+        special = 6 * m.neq + self._balls.size + 4 * m.ntendon
+        self._most = 2 * j.size + i.size + self._motor_identity.size + special
 
     def implicit_diagonal(self, h: float) -> np.ndarray:
         """h D + h² K of the joints' dampers and springs, shape (nv,)."""
@@ -267,44 +277,48 @@ class TreeRows:
             extra: Diagonal added to M, shape (nv,): gains of unlimited motors are added.
         """
         d, motors = self._tree.start, self.actuators
-        whole, real = np.empty((4, self._most)), np.empty((6, self._most))
-        whole = whole.view(np.int64)
+        whole, real = np.empty((4, self._most), np.int64), np.empty((6, self._most))
         dense = np.zeros((self._motor_identity.size, self._tree.nv))
         sorted_motors = motors.sort(d, h, force, extra, dense)
-        n = scalar_rows(d.qpos, v, h, *self._limit_table, *self._friction_table, self._motor_identity,
-                        *sorted_motors, whole, real)  # fmt: skip
-        identity, law, dof, source = whole[:, :n]
-        sign, value, given, gain, low, high = real[:, :n]
-        rows = RowSet(identity, law, dof, sign, source, dense, value, given, gain, low, high)
+        n = scalar_rows(
+            d.qpos, v, h, *self._limit_table, *self._friction_table, self._motor_identity, *sorted_motors,
+            whole, real,
+        )  # fmt: skip
         if self._all_scalar:
-            return rows
-        out = _Collector(rows)
+            return RowSet.of(whole[:, :n], real[:, :n], dense)
+        out = _Collector(whole, real, n, dense)
         self._equalities(out, d)
         self._ball_limits(out, d)
         if self._m.ntendon:
-            self._tendon_rows(out, d, h)
+            self._tendon_rows(out, d, h, v)
         return out.finish()
 
     def _equalities(self, out: _Collector, d: Any) -> None:
         n = d.nefc
         if n:
             identity = self._base["equality"] + np.arange(n)
-            out.add(identity, HOLD, rows=d.efc_J[: n * self._tree.nv].copy(), value=d.efc_pos[:n])
+            out.add(
+                identity, HOLD, rows=d.efc_J[: n * self._tree.nv].reshape(n, -1).copy(), value=d.efc_pos[:n]
+            )
 
     def _ball_limits(self, out: _Collector, d: Any) -> None:
         m = self._m
         for b in self._balls:
             axis, angle = axis_angle(d.qpos[m.jnt_qposadr[b] : m.jnt_qposadr[b] + 4])
-            row = np.zeros(self._tree.nv)
-            row[m.jnt_dofadr[b] : m.jnt_dofadr[b] + 3] = -axis
+            row = np.zeros((1, self._tree.nv))
+            row[0, m.jnt_dofadr[b] : m.jnt_dofadr[b] + 3] = -axis
             value = max(m.jnt_range[b]) - angle
             out.add(self._base["ball"] + np.array([b]), LIMIT, rows=row, value=value)
 
-    def _tendon_rows(self, out: _Collector, d: Any, h: float) -> None:
-        m, base, J = self._m, self._base, tendon_rows(self._m, d)
-        t, length = self._tendons, d.ten_length
-        out.add(base["tendon lower"] + t, LIMIT, rows=J[t], value=length[t] - m.tendon_range[t, 0])
-        out.add(base["tendon upper"] + t, LIMIT, rows=-J[t], value=m.tendon_range[t, 1] - length[t])
+    def _tendon_rows(self, out: _Collector, d: Any, h: float, v: np.ndarray) -> None:
+        m, base, J, length = self._m, self._base, tendon_rows(self._m, d), d.ten_length
+        reach = _NEAR + _STEPS * h * np.abs(J @ v)
+        for group, sign, value in (
+            ("tendon lower", 1.0, length - m.tendon_range[:, 0]),
+            ("tendon upper", -1.0, m.tendon_range[:, 1] - length),
+        ):
+            t = self._tendons[(value < reach)[self._tendons]]
+            out.add(base[group] + t, LIMIT, rows=sign * J[t], value=value[t])
         t = self._rubbing_tendons
         loss = m.tendon_frictionloss[t]
         out.add(base["tendon friction"] + t, DRIVE, rows=J[t], low=-loss, high=loss)
@@ -337,6 +351,12 @@ class TreeRows:
         return out
 
 
+def _over_joints(m: Any, tendon: int) -> bool:
+    """Whether a tendon is a sum of coordinates of hinges and sliders."""
+    at, n = int(m.tendon_adr[tendon]), int(m.tendon_num[tendon])
+    return bool((m.wrap_type[at : at + n] == int(engine().mjtWrap.mjWRAP_JOINT)).all())
+
+
 def axis_angle(quaternion: np.ndarray) -> tuple[np.ndarray, float]:
     """Axis and angle in [0, π] of a rotation; any axis for none."""
     q = quaternion if quaternion[0] >= 0 else -quaternion
@@ -348,8 +368,13 @@ def axis_angle(quaternion: np.ndarray) -> tuple[np.ndarray, float]:
 def tendon_rows(m: Any, d: Any) -> np.ndarray:
     """Jacobian of the tendon lengths, dense, shape (tendons, nv)."""
     out = np.zeros((m.ntendon, m.nv))
-    values = np.asarray(d.ten_J).ravel()
-    for t in range(m.ntendon):
-        at, n = int(m.ten_J_rowadr[t]), int(m.ten_J_rownnz[t])
-        out[t, m.ten_J_colind[at : at + n]] = values[at : at + n]
+    _dense_rows(m.ten_J_rowadr, m.ten_J_rownnz, m.ten_J_colind, d.ten_J, out)
     return out
+
+
+@njit(cache=True)
+def _dense_rows(begin, count, column, value, out):
+    """mujoco's compressed rows into zeros."""
+    for t in range(begin.size):
+        for k in range(begin[t], begin[t] + count[t]):
+            out[t, column[k]] = value[k]

@@ -11,11 +11,13 @@ import numpy as np
 from perp.collision import ContactFinder
 from perp.dynamics.actuators import Actuators
 from perp.dynamics.generalised import GeneralisedState, Tree
+from perp.problems import ProblemError
 from perp.scenes import Model, SceneError
 from perp.scenes.engine import engine
 from perp.stepping.joint_access import ReducedJoint
 from perp.stepping.outcome import Blocks, Outcome
-from perp.stepping.record import StepRecord
+from perp.stepping.record import StepFailed, StepRecord
+from perp.stepping.record_of_step import NO_SLIP, record_of
 from perp.stepping.reduced_assembly import room_needed
 from perp.stepping.reduced_end import end_of_tree
 from perp.stepping.reduced_quick import tree_step
@@ -23,10 +25,12 @@ from perp.stepping.reduced_route import FIRST_WEIGHT, LARGEST_NV, STEPS, WITHIN,
 from perp.stepping.reduced_rows import TreeRows, tendon_rows
 from perp.stepping.reduced_system import LIMIT_RECOVERY, QUARTER, ReducedSystem
 from perp.stepping.settings import Level, Route, StepSettings
-from perp.stepping.stepper import NO_SLIP, Stepper
+from perp.stepping.stepper import Stepper
 from perp.stepping.warm_start import Memory
 
 _TREE = "tree"
+# Bias forces that change by less than this share of the largest do not show in the energy.
+_BIAS_CHANGE = 1e-5
 
 
 class ReducedStepper(Stepper):
@@ -39,6 +43,8 @@ class ReducedStepper(Stepper):
     """
 
     def __init__(self, model: Model, finder: ContactFinder, settings: StepSettings) -> None:
+        if settings.sleep:
+            raise ProblemError("sleep: bodies fall asleep in maximal coordinates only")
         self.model, self.finder, self.settings = model, finder, settings
         self.tree = Tree(model)
         self.actuators = Actuators(self.tree.mujoco_model)
@@ -47,6 +53,7 @@ class ReducedStepper(Stepper):
         m = self.tree.mujoco_model
         self._redundant = bool(m.neq)
         self._tendon_rotors = bool(m.tendon_armature.any())
+        self._mean: np.ndarray | None = None
         self._whole, self._real = np.empty(0, np.int64), np.empty(0)
         self._springs = bool(m.jnt_stiffness.any() or m.tendon_stiffness.any())
         self.forget()
@@ -162,6 +169,32 @@ class ReducedStepper(Stepper):
         m.opt.disableflags = flags
         return kinetic, float(d.energy[0])
 
+    def step(self, state: Any, h: float, wrench: np.ndarray) -> tuple[GeneralisedState, StepRecord]:
+        """One step as in `Stepper`, with bias forces at the mean of its velocities.
+
+        The step is solved again with the bias of its own mean velocity until that stays. With the bias of the
+        start alone a double pendulum gains energy at any step.
+        """
+        after, record = super().step(state, h, wrench)
+        if record.substeps > 1 or not record.met:
+            return after, record
+        pause = self._memory.pauses
+        for _ in range(self.settings.bias_rounds):
+            mean = 0.5 * (state.qvel + after.qvel)
+            if not self.tree.bias_change(mean) > _BIAS_CHANGE:
+                break
+            self._mean, last = mean, record
+            try:
+                after, record = self._step(state, h, wrench, 1)
+            except StepFailed:
+                break
+            finally:
+                self._mean, self._memory.pauses = None, pause
+            record.iterations += last.iterations
+            record.solver_iterations += last.solver_iterations
+            record.times = {name: spent + last.times.get(name, 0.0) for name, spent in record.times.items()}
+        return after, record
+
     def _fits_quick_step(self) -> bool:
         """Whether the step may be taken by `tree_step`."""
         return self._by_trees and not self.rows.curved and not self._memory.pause
@@ -172,7 +205,7 @@ class ReducedStepper(Stepper):
         """The step by `tree_step`; None where it misses the tolerance."""
         began = perf_counter()
         tree, settings, model, memory = self.tree, self.settings, self.model, self._memory
-        tree.evaluate_start(state, self.actuators.control)
+        tree.evaluate_start(state, self.actuators.control, self._mean)
         force = tree.generalised_force(wrench)
         system = ReducedSystem(tree, self.rows, state, h, force, settings, self.finder.bound)
         built = perf_counter()
@@ -230,7 +263,7 @@ class ReducedStepper(Stepper):
     def _prepare(self, state: Any, h: float, wrench: np.ndarray) -> tuple[Any, dict[str, float]]:
         began = perf_counter()
         tree = self.tree
-        tree.evaluate_start(state, self.actuators.control)
+        tree.evaluate_start(state, self.actuators.control, self._mean)
         force = tree.generalised_force(wrench)
         system = ReducedSystem(tree, self.rows, state, h, force, self.settings, self.finder.bound)
         built = perf_counter()
@@ -255,7 +288,7 @@ class ReducedStepper(Stepper):
         )
         # the record asks for the same positions
         tree.visitor = v
-        record = self._record(system, outcome, blocks, route, tried, times)
+        record = record_of(system, outcome, blocks, route, tried, times)
         kinetic, potential = self._stored_beside_rotors(v)
         record.kinetic_energy = float(numbers[0]) + kinetic
         record.potential_energy = float(numbers[1]) + potential

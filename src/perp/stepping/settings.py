@@ -46,9 +46,14 @@ class StepSettings:
         linear_solver: "factorisation" or "conjugate-residual", for the Newton route.
         preconditioner: "block" or "jacobi", for conjugate residual.
         largest_division: A step that fails is divided into up to this many smaller ones.
+        sleep: Islands that rest for so many seconds are frozen until something touches them, in maximal
+            coordinates; 0 for never, so that the forces of all contacts are known at any time.
         loosest_tolerance: What a step must meet at least when everything else failed; it is then taken with a
             warning. Set it to `tolerance` to have an error instead.
         dense_rows: Up to this many rows W is a dense matrix.
+        bias_rounds: In reduced coordinates a step is solved again up to so often, until its Coriolis and
+            centrifugal forces are those of its mean velocity; a scene at rest needs none. 0 takes those of
+            the start, as MuJoCo's Euler does: faster in motion, and energy drifts.
     """
 
     level: Level = Level.POSITION
@@ -66,8 +71,10 @@ class StepSettings:
     linear_solver: str = "factorisation"
     preconditioner: str = "block"
     largest_division: int = 4
+    sleep: float = 0.0
     loosest_tolerance: float = 1e-6
     dense_rows: int = 96
+    bias_rounds: int = 8
 
     @property
     def solvable_share(self) -> float:

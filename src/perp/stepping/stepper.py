@@ -9,7 +9,7 @@ from warnings import warn
 
 import numpy as np
 
-from perp.collision import ContactFinder
+from perp.collision import ContactFinder, Contacts
 from perp.dynamics.rows import DRIVE, FORCE_LIMIT, LIMIT, JointRows
 from perp.dynamics.state import State
 from perp.scenes import Model
@@ -22,7 +22,6 @@ from perp.stepping.body_route import (
     solve_by_bodies,
     solve_with_forces_of_the_end,
 )
-from perp.stepping.contact_rows import sliding
 from perp.stepping.energy_guard import fed_by_joints
 from perp.stepping.evaluation import end_of_step
 from perp.stepping.fischer_burmeister import solve_newton
@@ -31,17 +30,17 @@ from perp.stepping.late_contacts import GAIN, OVERLAP
 from perp.stepping.outcome import Attempt, Blocks, Outcome, measure
 from perp.stepping.position_level import solve_sequence
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
+from perp.stepping.record_of_step import NO_SLIP, record_of
 from perp.stepping.rotors import RotorRates, rotor_rates, stored_energy
 from perp.stepping.routes import BODY, IMPLICIT, NEWTON, all_routes, routes
 from perp.stepping.scales import reach
 from perp.stepping.second_look import look_again
 from perp.stepping.settings import Level, Route, StepSettings
+from perp.stepping.sleeping import Rest, after_step, disturbed, of_the_awake, touched
 from perp.stepping.system import LARGEST_TURN, StepSystem
 from perp.stepping.velocity_level import solve_velocity_level
 from perp.stepping.warm_start import Memory
 
-# A contact that slides slower than this share of the step's speeds counts as sticking in the record.
-NO_SLIP = 1e-6
 # A step is solved so often at most, for contacts that appear at its end and for what its bodies turn.
 _LOOKS = 12
 _NOTHING = np.zeros(0)
@@ -81,6 +80,7 @@ class Stepper:
     def set_motor(self, motor: int, control: float) -> None:
         """Give one motor its control value."""
         self.table.set_motor(self.model, motor, control)
+        self._memory.wake(slice(None))
 
     def joint_law(self, name: str) -> MaximalJoint | ReducedJoint:
         """Access to a joint by name."""
@@ -106,6 +106,7 @@ class Stepper:
 
     def set_body_pose(self, state: State, body: int, origin: np.ndarray, quaternion: np.ndarray) -> None:
         """Put the file's frame of a body somewhere."""
+        self._memory.wake(body)
         principal = multiply(quaternion, conjugate(self.model.frame[body]))
         state.quaternion[body] = principal
         state.position[body] = origin - rotate(principal, self.model.origin[body])
@@ -165,7 +166,7 @@ class Stepper:
             after, record = self._finish(best.system, best.outcome, best.blocks, best.route, tried, times)
             record.met = False
             return after, record
-        record = self._record(best.system, best.outcome, best.blocks, best.route, tried, times)
+        record = record_of(best.system, best.outcome, best.blocks, best.route, tried, times)
         raise StepFailed(f"the step at t = {state.time:g} s did not meet its tolerance: {reasons}", record)
 
     def _accept(
@@ -189,7 +190,7 @@ class Stepper:
         plain = table.constraint_count == table.law.size and not table.rotors.size
         weighs = bool(self._fall) or not table.law.size
         memory = self._memory
-        free = not (self._redundant or memory.pause or memory.stiff)
+        free = not (self._redundant or memory.pause or memory.stiff or settings.sleep)
         return chosen and plain and weighs and free
 
     def _quick_step(
@@ -346,15 +347,31 @@ class Stepper:
 
     def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
         began = perf_counter()
-        system = StepSystem(
-            self.model, self.table, state, h, wrench + self._weight, self.settings, self._memory.rotors
-        )
+        rest = self._memory.rest
+        if self.settings.sleep:
+            rest = disturbed(rest or Rest.none(self.model.body_count), state.velocity, wrench)
+        system, contacts, built, found = self._find(state, h, wrench, rest)
+        if rest is not None:
+            awake = touched(rest, contacts)
+            if awake is not rest:
+                system, contacts, built, found = self._find(state, h, wrench, awake)
+            contacts = of_the_awake(awake, contacts)
+            self._memory.rest = awake._replace(wrench=wrench.copy())
+        system.add_contacts(contacts)
+        return system, {"collision": found - built, "assembly": built - began + perf_counter() - found}
+
+    def _find(
+        self, state: State, h: float, wrench: np.ndarray, rest: Rest | None
+    ) -> tuple[StepSystem, Contacts, float, float]:
+        """The system without contacts, the contacts, and when either was there."""
+        force = wrench + self._weight
+        if rest is not None:
+            force[rest.asleep] = 0.0
+        system = StepSystem(self.model, self.table, state, h, force, self.settings, self._memory.rotors)
         built = perf_counter()
         near = reach(self.finder.bound, state.velocity, system.predicted, h)
         contacts = self.finder.find(state.position, system.rotation, near)
-        found = perf_counter()
-        system.add_contacts(contacts)
-        return system, {"collision": found - built, "assembly": built - began + perf_counter() - found}
+        return system, contacts, built, perf_counter()
 
     def _answer(
         self, system: StepSystem, start: np.ndarray, route: str, limit: int
@@ -390,8 +407,13 @@ class Stepper:
             model.mass, model.inertia, model.gravity, system.bodies, system.jacobian, outcome.impulse,
             system.spin, state.position, state.quaternion, system.h, route == IMPLICIT, x, quat, u, numbers,
         )  # fmt: skip
+        memory = self._memory
+        if memory.rest is not None:
+            memory.rest = after_step(memory.rest, system, self.finder.bound, u, self.settings.sleep)
+            still = memory.rest.asleep
+            u[still], x[still], quat[still] = 0.0, state.position[still], state.quaternion[still]
         after = State(state.time + system.h, x, quat, u, system.joint_values_after(outcome.velocity).copy())
-        record = self._record(system, outcome, blocks, route, tried, times)
+        record = record_of(system, outcome, blocks, route, tried, times)
         rates = system.rotor_rates(outcome.velocity)
         kinetic, potential = stored_energy(self.table, after.coordinate, rates)
         record.kinetic_energy = float(numbers[0]) + kinetic
@@ -401,41 +423,3 @@ class Stepper:
         self._memory.rotors = RotorRates(rates, u.copy()) if rates.size else None
         times["finish"] = perf_counter() - began
         return after, record
-
-    def _record(
-        self,
-        system: StepSystem,
-        outcome: Outcome,
-        blocks: Blocks,
-        route: str,
-        tried: tuple[str, ...],
-        times: dict[str, float],
-    ) -> StepRecord:
-        m, gap = system.joint_rows, system.gaps_after(outcome.velocity)
-        slip, sticking = np.empty(gap.size), np.empty(gap.size, np.int64)
-        sliding(
-            system.first, system.contacts.rows, system.row_velocity(outcome.velocity), outcome.impulse,
-            NO_SLIP * system.speed_scale, slip, sticking,
-        )  # fmt: skip
-        return StepRecord(
-            time=system.state.time + system.h,
-            step=system.h,
-            route=route,
-            retries=tried,
-            iterations=outcome.iterations,
-            solver_iterations=outcome.solver_iterations,
-            joint_residual=blocks.joint,
-            contact_residual=blocks.contact,
-            friction_residual=blocks.friction,
-            momentum_residual=blocks.momentum,
-            residual=blocks.worst,
-            penetration=abs(float(gap.min(initial=0.0))),
-            joint_error=system.joint_error(outcome.velocity),
-            contacts=system.contacts,
-            contact_impulse=outcome.impulse[m:].copy(),
-            contact_first=system.first - m,
-            sticking=sticking,
-            slip=slip,
-            joint_impulse=outcome.impulse[:m].copy(),
-            times=times,
-        )

@@ -12,6 +12,7 @@ from numba import njit
 from perp.collision import Contacts, carry_over
 from perp.collision.matching import local_points
 from perp.stepping.rotors import RotorRates
+from perp.stepping.sleeping import Rest
 from perp.stepping.system import StepSystem
 
 
@@ -54,6 +55,7 @@ class Memory:
         rotors: Rates of rotors after the last step; None before the first.
         pause: Steps to come that do not ask overlapping shapes to separate first.
         stiff: Steps to come that begin with forces of their end.
+        rest: How long bodies have been at rest; None where none may sleep.
     """
 
     def __init__(self, joint_rows: int) -> None:
@@ -63,6 +65,7 @@ class Memory:
         self._local: np.ndarray | None = None
         self._world = np.zeros((0, 2, 3))
         self.rotors: RotorRates | None = None
+        self.rest: Rest | None = None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All of it as arrays; `of_arrays` makes the same memory of them."""
@@ -74,6 +77,8 @@ class Memory:
             out |= {f"contact.{part.name}": getattr(self._contacts, part.name) for part in fields(Contacts)}
         if self.rotors is not None:
             out |= {f"rotor.{name}": x.copy() for name, x in self.rotors._asdict().items()}
+        if self.rest is not None:
+            out |= {f"rest.{name}": x.copy() for name, x in self.rest._asdict().items()}
         return out
 
     @classmethod
@@ -92,6 +97,8 @@ class Memory:
             out._contacts = Contacts(*(np.array(arrays[f"contact.{p.name}"]) for p in fields(Contacts)))
         if "rotor.rate" in arrays:
             out.rotors = RotorRates(*(np.array(arrays[f"rotor.{name}"]) for name in RotorRates._fields))
+        if "rest.time" in arrays:
+            out.rest = Rest(*(np.array(arrays[f"rest.{name}"]) for name in Rest._fields))
         return out
 
     def separated(self, *, done: bool) -> None:
@@ -113,6 +120,15 @@ class Memory:
             self._last_stiff //= 2
 
     @property
+    def pauses(self) -> tuple[int, int]:
+        """Steps to come without asking for separation, and how many there were last."""
+        return self.pause, self._last_pause
+
+    @pauses.setter
+    def pauses(self, value: tuple[int, int]) -> None:
+        self.pause, self._last_pause = value
+
+    @property
     def last(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Forces of the joint rows; shapes, points in body frames and forces of the contacts."""
         contacts, local = self._contacts, self._local
@@ -123,6 +139,13 @@ class Memory:
     def keep(self, joint_force: np.ndarray, contacts: Contacts, local: np.ndarray, world: np.ndarray) -> None:
         """Keep what `last` is to return after this step."""
         self._joint_force, self._contacts, self._local, self._world = joint_force, contacts, local, world
+
+    def wake(self, bodies: int | slice) -> None:
+        """Wake the islands of some bodies."""
+        if self.rest is not None:
+            which = np.zeros(self.rest.time.size, dtype=bool)
+            which[bodies] = True
+            self.rest = self.rest.woken(which)
 
     def recall(self, system: StepSystem) -> np.ndarray:
         """Impulses to begin a step with, shape (rows,)."""

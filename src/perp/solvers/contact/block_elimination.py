@@ -12,15 +12,15 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _invert(block, size, floor, out, work):
-    """The inverse of a block of up to five rows by Gauss–Jordan with row pivoting.
+def _invert(block, base, size, floor, out, work):
+    """The inverse of the block at `base`, of up to five rows, by Gauss–Jordan with row pivoting.
 
     False when it had to be perturbed.
     """
     healthy = True
     for r in range(size):
         for s in range(size):
-            work[r, s] = block[r * size + s]
+            work[r, s] = block[base + r * size + s]
             work[r, size + s] = 1.0 if r == s else 0.0
     for k in range(size):
         best = k
@@ -43,7 +43,7 @@ def _invert(block, size, floor, out, work):
                     work[r, s] -= factor * work[k, s]
     for r in range(size):
         for s in range(size):
-            out[r * size + s] = work[r, size + s]
+            out[base + r * size + s] = work[r, size + s]
     return healthy
 
 
@@ -57,20 +57,20 @@ def _assemble_row(c, start, sigma, d, first, column, at, data, closed, B, C, row
             width = start[o + 1] - start[o]
             base = o * stride
             for r in range(size):
-                for s in range(width):
-                    total = 0.0
-                    for m in range(size):
-                        total += C[r, m] * data[p + m * width + s]
-                    row[base + r * width + s] += total
+                for m in range(size):
+                    factor = C[c, r, m]
+                    if factor != 0.0:
+                        for s in range(width):
+                            row[base + r * width + s] += factor * data[p + m * width + s]
     base = c * stride
     for r in range(size):
         for s in range(size):
-            row[base + r * size + s] += B[r, s] + sigma * d[c] * C[r, s]
+            row[base + r * size + s] += B[c, r, s] + sigma * d[c] * C[c, r, s]
 
 
 @njit(cache=True, nogil=True)
-def _eliminate(c, size, v, height, stride, row, inverse, values, upper, filled, reached, start, L):
-    """Subtract the multiple L of row v of U that clears block (c, v)."""
+def _eliminate(size, v, height, stride, row, inverse, values, upper, filled, reached, start, L, at):
+    """Subtract the multiple L of row v of U that clears the block in its column; L goes to place `at`."""
     base = v * stride
     zero = True
     for r in range(size * height):
@@ -79,16 +79,18 @@ def _eliminate(c, size, v, height, stride, row, inverse, values, upper, filled, 
             break
     if zero:
         for r in range(size * height):
-            L[r] = 0.0
+            L[at + r] = 0.0
         return
     for r in range(size):
         for s in range(height):
             total = 0.0
             for m in range(height):
                 total += row[base + r * height + m] * inverse[base + m * height + s]
-            L[r * height + s] = total
+            L[at + r * height + s] = total
     if size == 3 and height == 3:
-        a, b, c_, d, e, f, g, h, i = L[0], L[1], L[2], L[3], L[4], L[5], L[6], L[7], L[8]
+        a, b, c_ = L[at], L[at + 1], L[at + 2]
+        d, e, f = L[at + 3], L[at + 4], L[at + 5]
+        g, h, i = L[at + 6], L[at + 7], L[at + 8]
         for k in range(upper[v], filled[v]):
             w = reached[k]
             p, t = k * stride, w * stride
@@ -123,7 +125,7 @@ def _eliminate(c, size, v, height, stride, row, inverse, values, upper, filled, 
                 for s in range(width):
                     total = 0.0
                     for m in range(height):
-                        total += L[r * height + m] * values[p + m * width + s]
+                        total += L[at + r * height + m] * values[p + m * width + s]
                     row[t + r * width + s] -= total
 
 
@@ -158,30 +160,20 @@ def factorise(blocks, order, rho, sigma, closed, B, C):
             continue
         size = start[c + 1] - start[c]
         _assemble_row(
-            c,
-            start,
-            sigma,
-            rho,
-            blocks.first,
-            blocks.column,
-            blocks.at,
-            data,
-            closed,
-            B[c],
-            C[c],
-            row,
-            stride,
+            c, start, sigma, rho, blocks.first, blocks.column, blocks.at, data, closed, B, C, row, stride
         )
         for k in range(lower[c], lower[c + 1]):
             v = lower_index[k]
             if closed[v]:
-                L = multipliers[k * stride : (k + 1) * stride]
                 height = start[v + 1] - start[v]
-                _eliminate(c, size, v, height, stride, row, inverse, values, upper, filled, reached, start, L)
+                _eliminate(
+                    size, v, height, stride, row, inverse, values, upper, filled, reached, start,
+                    multipliers, k * stride,
+                )  # fmt: skip
                 for r in range(stride):
                     row[v * stride + r] = 0.0
         base = c * stride
-        if not _invert(row[base:], size, 1e-14 * rho[c], inverse[base:], work):
+        if not _invert(row, base, size, 1e-14 * rho[c], inverse, work):
             perturbed += 1
         for r in range(stride):
             row[base + r] = 0.0

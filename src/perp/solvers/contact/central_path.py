@@ -163,35 +163,32 @@ def _equations(blocks, cones, theta, tau, x, u, z, H, C):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _direction(blocks, order, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, work):
-    """The step (dx, ds, dz) whose scaled change of s and z is `right`; returns the largest step length."""
+def _direction(blocks, order, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, F, work):
+    """The step (dx, ds, dz) whose scaled change of s and z is `right`; `F` and `work` are workspaces."""
     first, owner, row, coefficient, _, _, fixed = cones
-    F, a, b_ = H.copy(), work[:5], work[5:10]
+    F[:] = H
     for b in range(owner.size):
         head = first[b]
         m = first[b + 1] - head
-        W, rhs = w[head:], right[head:]
-        unscale(W, eta[b], m, gap[head:], a)
+        unscale(w, eta[b], head, m, gap, head, work, 0)
         for k in range(m):
-            a[k] = rhs[k] - a[k]
-        unscale(W, eta[b], m, a, b_)
+            work[k] = right[head + k] - work[k]
+        unscale(w, eta[b], head, m, work, 0, work, 5)
         for k in range(m):
-            F[row[head + k]] -= coefficient[head + k] * b_[k]
+            F[row[head + k]] -= coefficient[head + k] * work[5 + k]
     for i in range(F.size):
         if fixed[i]:
             F[i] = H[i]
     solve_factors(blocks, order, factors, closed, B, C, F, dx)
-    step = 1e30
     for b in range(owner.size):
         head, end = first[b], first[b + 1]
         m = end - head
         for k in range(head, end):
             ds[k] = coefficient[k] * dx[row[k]] + gap[k]
-        unscale(w[head:], eta[b], m, ds[head:], a)
+        unscale(w, eta[b], head, m, ds, head, work, 0)
         for k in range(m):
-            a[k] = right[head + k] - a[k]
-        unscale(w[head:], eta[b], m, a, dz[head:])
-    return step
+            work[k] = right[head + k] - work[k]
+        unscale(w, eta[b], head, m, work, 0, dz, head)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -202,27 +199,29 @@ def _longest(cones, s, ds, z, dz):
     for b in range(owner.size):
         head = first[b]
         m = first[b + 1] - head
-        far = min(far, FRACTION * room(s[head:], ds[head:], m), FRACTION * room(z[head:], dz[head:], m))
+        far = min(far, FRACTION * room(s, ds, head, m), FRACTION * room(z, dz, head, m))
     return far
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _complementarity(cones, w, eta, z, tau, ds, dz, right, work):
-    """What V dz + V⁻¹ ds must be for s ∘ z = τ e, with the correction for the products of ds and dz."""
+    """What V dz + V⁻¹ ds must be for s ∘ z = τ e, with the correction for the products of ds and dz.
+
+    The workspace holds the scaled point, what it must become, and the scaled ds and dz, five rows each.
+    """
     first, owner = cones[0], cones[1]
-    point, target, a, b_ = work[:5], work[5:10], work[10:15], work[15:20]
     for b in range(owner.size):
         head = first[b]
         m = first[b + 1] - head
-        scale(w[head:], eta[b], m, z[head:], point)
-        unscale(w[head:], eta[b], m, ds[head:], a)
-        scale(w[head:], eta[b], m, dz[head:], b_)
-        target[0] = tau
+        scale(w, eta[b], head, m, z, head, work, 0)
+        unscale(w, eta[b], head, m, ds, head, work, 10)
+        scale(w, eta[b], head, m, dz, head, work, 15)
+        work[5] = tau
         for k in range(m):
-            target[0] -= point[k] * point[k] + a[k] * b_[k]
+            work[5] -= work[k] * work[k] + work[10 + k] * work[15 + k]
         for k in range(1, m):
-            target[k] = -2.0 * point[0] * point[k] - a[0] * b_[k] - b_[0] * a[k]
-        divide(point, target, m, right[head:])
+            work[5 + k] = -2.0 * work[0] * work[k] - work[10] * work[15 + k] - work[15] * work[10 + k]
+        divide(work, 0, work, 5, m, right, head)
 
 
 class Path(NamedTuple):
@@ -291,7 +290,7 @@ def advance(blocks, order, path, x, tol, kappa, limit):
     closed, ones = np.ones(count, np.bool_), np.ones(count)
     w, eta, right, gap = np.empty(rows), np.empty(owner.size), np.zeros(rows), np.empty(rows)
     ds, dz, dx, H = np.zeros(rows), np.zeros(rows), np.zeros(n), np.empty(n)
-    impulse, system = np.empty(n), rescaled(order, 1.0 / np.sqrt(blocks.d))
+    impulse, F, system = np.empty(n), np.empty(n), rescaled(order, 1.0 / np.sqrt(blocks.d))
     done = 0
     while done < limit and best > tol:
         velocity(inner, y, u)
@@ -312,13 +311,13 @@ def advance(blocks, order, path, x, tol, kappa, limit):
         for b in range(owner.size):
             head = first[b]
             m = first[b + 1] - head
-            eta[b] = scaling(s[head:], z[head:], m, w[head:])
+            eta[b] = scaling(s, z, head, m, w)
             healthy = healthy and eta[b] > 0.0 and eta[b] < 1e300
             c = owner[b]
             i = inner.start[c]
             for k in range(m):
                 for j in range(m):
-                    value = inverse_square(w[head:], eta[b], k, j)
+                    value = inverse_square(w, eta[b], head, k, j)
                     B[c, row[head + k] - i, row[head + j] - i] += (
                         coefficient[head + k] * coefficient[head + j] * value
                     )
@@ -336,10 +335,10 @@ def advance(blocks, order, path, x, tol, kappa, limit):
         ds[:] = 0.0
         dz[:] = 0.0
         _complementarity(cones, w, eta, z, 0.0, ds, dz, right, work)
-        _direction(inner, system, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, work)
+        _direction(inner, system, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, F, work)
         centring = max(LEAST_CENTRING, (1.0 - _longest(cones, s, ds, z, dz)) ** 3)
         _complementarity(cones, w, eta, z, centring * tau, ds, dz, right, work)
-        _direction(inner, system, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, work)
+        _direction(inner, system, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, F, work)
         step = _longest(cones, s, ds, z, dz)
         done += 1
         if not np.isfinite(np.sum(dx)) or step < 1e-10:

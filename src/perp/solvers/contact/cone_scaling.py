@@ -1,7 +1,8 @@
 """Nesterov–Todd scaling of second-order cones of one to three rows, for interior points.
 
 Letters: s and z inside the cone ‖x₁…‖ ≤ x₀, w and η their scaling: V = η [w₀ w₁ᵀ; w₁ I + w₁w₁ᵀ/(1 + w₀)] is
-symmetric with V z = V⁻¹ s. x ∘ y = (x·y, x₀ y₁ + y₀ x₁) is the Jordan product.
+symmetric with V z = V⁻¹ s. x ∘ y = (x·y, x₀ y₁ + y₀ x₁) is the Jordan product. Vectors come with the place
+where their m rows begin: slices would count references, which costs more than the arithmetic.
 
 Reference: Vandenberghe, The CVXOPT linear and quadratic cone program solvers (2010).
 """
@@ -14,101 +15,101 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def length_of_rest(x, m):
-    """The norm ‖x₁…‖."""
+def length_of_rest(x, i, m):
+    """The norm ‖x₁…‖ of the rows after i."""
     total = 0.0
-    for i in range(1, m):
-        total += x[i] * x[i]
+    for k in range(i + 1, i + m):
+        total += x[k] * x[k]
     return math.sqrt(total)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def depth(x, m):
+def depth(x, i, m):
     """√(x₀² − ‖x₁…‖²); not a number outside the cone."""
-    rest = length_of_rest(x, m)
-    squared = (x[0] - rest) * (x[0] + rest)
-    return math.sqrt(squared) if squared > 0.0 and x[0] > 0.0 else math.nan
+    rest = length_of_rest(x, i, m)
+    squared = (x[i] - rest) * (x[i] + rest)
+    return math.sqrt(squared) if squared > 0.0 and x[i] > 0.0 else math.nan
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def scaling(s, z, m, w):
-    """The direction w of the scaling; returns η (not a number where s or z is not inside)."""
-    a, b = depth(s, m), depth(z, m)
+def scaling(s, z, i, m, w):
+    """The direction w of the scaling of rows i …; returns η (not a number where s or z is not inside)."""
+    a, b = depth(s, i, m), depth(z, i, m)
     if not (a > 0.0 and b > 0.0):
         return math.nan
     dot = 0.0
-    for i in range(m):
-        dot += s[i] * z[i]
+    for k in range(i, i + m):
+        dot += s[k] * z[k]
     g = math.sqrt(2.0 + 2.0 * dot / (a * b))
-    w[0] = (s[0] / a + z[0] / b) / g
-    for i in range(1, m):
-        w[i] = (s[i] / a - z[i] / b) / g
+    w[i] = (s[i] / a + z[i] / b) / g
+    for k in range(i + 1, i + m):
+        w[k] = (s[k] / a - z[k] / b) / g
     return math.sqrt(a / b)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def scale(w, eta, m, x, out):
-    """V x into out."""
+def scale(w, eta, i, m, x, j, out, o):
+    """V x into out, for w from row i, x from row j, out from row o."""
     dot = 0.0
-    for i in range(1, m):
-        dot += w[i] * x[i]
-    top = w[0] * x[0] + dot
-    along = x[0] + dot / (1.0 + w[0])
-    for i in range(1, m):
-        out[i] = eta * (x[i] + along * w[i])
-    out[0] = eta * top
+    for k in range(1, m):
+        dot += w[i + k] * x[j + k]
+    top = w[i] * x[j] + dot
+    along = x[j] + dot / (1.0 + w[i])
+    for k in range(1, m):
+        out[o + k] = eta * (x[j + k] + along * w[i + k])
+    out[o] = eta * top
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def unscale(w, eta, m, x, out):
-    """V⁻¹ x into out."""
+def unscale(w, eta, i, m, x, j, out, o):
+    """V⁻¹ x into out, for w from row i, x from row j, out from row o."""
     dot = 0.0
-    for i in range(1, m):
-        dot += w[i] * x[i]
-    top = w[0] * x[0] - dot
-    along = dot / (1.0 + w[0]) - x[0]
-    for i in range(1, m):
-        out[i] = (x[i] + along * w[i]) / eta
-    out[0] = top / eta
+    for k in range(1, m):
+        dot += w[i + k] * x[j + k]
+    top = w[i] * x[j] - dot
+    along = dot / (1.0 + w[i]) - x[j]
+    for k in range(1, m):
+        out[o + k] = (x[j + k] + along * w[i + k]) / eta
+    out[o] = top / eta
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def inverse_square(w, eta, i, j):
-    """Entry (i, j) of V⁻² = (2 (J w)(J w)ᵀ − J) / η²."""
-    a = w[i] if i == 0 else -w[i]
-    b = w[j] if j == 0 else -w[j]
+def inverse_square(w, eta, i, r, s):
+    """Entry (r, s) of V⁻² = (2 (J w)(J w)ᵀ − J) / η², for w from row i."""
+    a = w[i] if r == 0 else -w[i + r]
+    b = w[i] if s == 0 else -w[i + s]
     value = 2.0 * a * b
-    if i == j:
-        value += -1.0 if i == 0 else 1.0
+    if r == s:
+        value += -1.0 if r == 0 else 1.0
     return value / (eta * eta)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def divide(x, y, m, out):
-    """The v with x ∘ v = y into out."""
-    rest = length_of_rest(x, m)
+def divide(x, i, y, j, m, out, o):
+    """The v with x ∘ v = y into out, for x from row i, y from row j, out from row o."""
+    rest = length_of_rest(x, i, m)
     dot = 0.0
-    for i in range(1, m):
-        dot += x[i] * y[i]
-    top = (x[0] * y[0] - dot) / ((x[0] - rest) * (x[0] + rest))
-    for i in range(1, m):
-        out[i] = (y[i] - top * x[i]) / x[0]
-    out[0] = top
+    for k in range(1, m):
+        dot += x[i + k] * y[j + k]
+    top = (x[i] * y[j] - dot) / ((x[i] - rest) * (x[i] + rest))
+    for k in range(1, m):
+        out[o + k] = (y[j + k] - top * x[i + k]) / x[i]
+    out[o] = top
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def room(x, dx, m):
-    """The largest t with x + t dx in the cone."""
+def room(x, dx, i, m):
+    """The largest t with x + t dx in the cone of rows i …."""
     far = 1e30
-    if dx[0] < 0.0:
-        far = -x[0] / dx[0]
+    if dx[i] < 0.0:
+        far = -x[i] / dx[i]
     if m == 1:
         return far
-    rest = length_of_rest(x, m)
-    a, b, c = dx[0] * dx[0], x[0] * dx[0], (x[0] - rest) * (x[0] + rest)
-    for i in range(1, m):
-        a -= dx[i] * dx[i]
-        b -= x[i] * dx[i]
+    rest = length_of_rest(x, i, m)
+    a, b, c = dx[i] * dx[i], x[i] * dx[i], (x[i] - rest) * (x[i] + rest)
+    for k in range(i + 1, i + m):
+        a -= dx[k] * dx[k]
+        b -= x[k] * dx[k]
     # the first positive root of a t² + 2 b t + c
     under = b * b - a * c
     if under < 0.0:

@@ -14,14 +14,22 @@ from perp.solvers.contact.canonical import build, build_dense, to_canonical
 from perp.solvers.contact.residual import norm, residual_at
 from perp.solvers.contact.sweep import WORKSPACE, sweep
 
-# Sweeps between two looks at the residual: a look costs about one sweep.
-LOOK = 10
+# Sweeps between two looks at the residual, which cost about one sweep, or half of one of the relaxation.
+LOOK, LOOK_RELAXED = 10, 5
 # A Newton stage costs about as much as this many sweeps on the problems of the literature.
 WORTH = 100
+# The central path of a relaxation costs as much as this many of its sweeps.
+WORTH_RELAXED = 40
 # What is left to do for the test of `solve`, which measures elliptic rows in other units.
 MARGIN = 0.5
 # More sweeps than this are never cheaper than the Newton stage.
 SWEEPS = 400
+
+
+@njit(cache=True, nogil=True)
+def look(relaxed):
+    """Sweeps between two looks."""
+    return LOOK_RELAXED if relaxed else LOOK
 
 
 @njit(cache=True, nogil=True)
@@ -32,18 +40,20 @@ def sweep_while_it_pays(blocks, x, tol, least, most):
     find a solution.
 
     Returns:
-        The residual and the number of sweeps.
+        The residual, the number of sweeps, and whether more of them would pay.
     """
     size = norm(blocks.q)
     u, work, best = np.empty(x.size), np.zeros(WORKSPACE), x.copy()
-    alone = blocks.start.size == 2
+    alone, every, worth = blocks.start.size == 2, look(blocks.relaxed), WORTH
+    if blocks.relaxed:
+        worth = WORTH_RELAXED
     value = least_value = math.inf
-    done = 0
-    while done < most:
-        for k in range(LOOK):
+    done, pays = 0, True
+    while pays and done < most:
+        for k in range(every):
             moved = sweep(blocks, x, work)
             done += 1
-            if (moved <= tol * size or (alone and done == 1)) and k < LOOK - 1:
+            if (moved <= tol * size or (alone and done == 1)) and k < every - 1:
                 break
         new = residual_at(blocks, x, u, size, work)
         if value == math.inf and not new <= tol:
@@ -51,24 +61,20 @@ def sweep_while_it_pays(blocks, x, tol, least, most):
         if new < least_value:
             least_value = new
             best[:] = x
-        if new <= tol:
-            break
-        if not new < 1e3 * least_value:
-            break
-        if done >= least and (
-            not new < 0.9 * value or LOOK * math.log(tol / new) / math.log(new / value) > WORTH
-        ):
-            break
+        if new <= tol or not new < 1e3 * least_value:
+            pays = False
+        elif done >= least:
+            pays = new < 0.9 * value and every * math.log(tol / new) / math.log(new / value) <= worth
         value = new
     x[:] = best
-    return least_value, done
+    return least_value, done, pays
 
 
 @njit(cache=True, nogil=True)
 def sweep_from(blocks, impulse, tol):
     """The first stage from `impulse`, which receives its answer; returns its residual and the sweeps."""
     to_canonical(blocks.scale, impulse, impulse)
-    value, done = sweep_while_it_pays(blocks, impulse, MARGIN * tol, 2 * LOOK, SWEEPS)
+    value, done, _ = sweep_while_it_pays(blocks, impulse, MARGIN * tol, 2 * look(blocks.relaxed), SWEEPS)
     for i in range(impulse.size):
         impulse[i] *= blocks.scale[i]
     return value, done

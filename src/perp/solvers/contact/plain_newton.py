@@ -18,7 +18,7 @@ LOST = 1e8
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def plain_newton(blocks, order, rho, sigma, sweep_count, x, tol, limit, rate):
+def plain_newton(blocks, order, rho, sigma, sweep_count, x, tol, limit, rate, free):
     """Newton steps from x in place, each followed by `sweep_count` sweeps; x receives the best point.
 
     Args:
@@ -31,6 +31,7 @@ def plain_newton(blocks, order, rho, sigma, sweep_count, x, tol, limit, rate):
         tol: The residual to reach.
         limit: Steps at most.
         rate: Stop when a step does not lower the residual to this part of the last one; infinite to go on.
+        free: How many steps may do that before it counts.
 
     Returns:
         The residual of x and the number of steps.
@@ -50,7 +51,7 @@ def plain_newton(blocks, order, rho, sigma, sweep_count, x, tol, limit, rate):
         if new < best:
             best = new
             x[:] = point
-        if not new < LOST or not new < rate * value:
+        if not new < LOST or (steps > free and not new < rate * value):
             break
         value = new
     return best, steps

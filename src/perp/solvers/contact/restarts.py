@@ -83,7 +83,7 @@ def _newton_from(stages: Stages, start: Vector, variants: tuple[Variant, ...]) -
         x = start.copy()
         _, taken = plain_newton(
             stages.blocks, stages.order, variant.scale * stages.rho, variant.weight, variant.sweeps, x,
-            stages.tol, NEWTON_STEPS, np.inf,
+            stages.tol, NEWTON_STEPS, np.inf, 0,
         )  # fmt: skip
         stages.steps += taken
         if stages.offer(x):

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 ONE_CALL = 400
 # The order of elimination needs count² / 8 bytes: beyond this many constraints sweeps go on instead.
 LARGEST_NEWTON = 30_000
+# Up to this many constraints a relaxed problem goes along its central path: many blocks fill in where more
+# are coupled.
+LARGEST_PATH = 1000
 # From this many constraints on it pays to look for independent groups.
 ISLANDS_FROM = 100
 # From this many constraints on, sweeps with momentum come before Newton, which costs more for each constraint
@@ -88,6 +91,7 @@ class Stages:
         self.limit = self.restart_limit = control.limit(10**9)
         self.chunk = 1 if not control.plain or problem.size > ONE_CALL else STALL_AFTER
         self.sweeps = self.steps = self.starts = 0
+        self.followed = False
         self.swept = self.best = np.zeros(problem.size)
 
     def begin(self, impulse: Vector, sweeps: int = 0) -> None:
@@ -106,7 +110,7 @@ class Stages:
     def run(self) -> Attempt:
         """All stages from the control's start."""
         self.begin(self.control.begin(self.problem.size))
-        stop = self.check() or self.sweep()
+        stop = self.check() or self.sweep() or self.follow_relaxation()
         if stop or self.problem.contact_count < ISLANDS_FROM:
             return self.finish(stop or self.after_sweeps())
         from perp.solvers.contact.islands import find_islands, solve_apart
@@ -152,18 +156,17 @@ class Stages:
 
     def sweep(self) -> bool:
         """Sweeps while they pay. Returns whether to stop."""
-        from perp.solvers.contact.first_stage import LOOK, SWEEPS, sweep_while_it_pays
+        from perp.solvers.contact.first_stage import LOOK, SWEEPS, look, sweep_while_it_pays
 
         stop = False
         while not stop and self.sweeps < min(SWEEPS, self.limit):
             count = min(2 * LOOK, self.limit - self.sweeps)
-            value, taken = sweep_while_it_pays(
-                self.blocks, self.swept, self.tol, 2 * LOOK - self.sweeps, count
-            )
+            least = 2 * look(self.problem.relaxed) - self.sweeps
+            _, taken, pays = sweep_while_it_pays(self.blocks, self.swept, self.tol, least, count)
             self.sweeps += taken
             self.best = self.swept.copy()
             stop = self.check()
-            if taken < count or value <= self.tol:
+            if not pays:
                 break
         return stop
 
@@ -197,8 +200,21 @@ class Stages:
         self.best = self.swept.copy()
         return stop
 
+    def follow_relaxation(self) -> bool:
+        """The central path of a relaxed problem, for each group of contacts. Returns whether to stop."""
+        if self.followed or not self.problem.relaxed or self.problem.contact_count > LARGEST_PATH:
+            return False
+        from perp.solvers.contact.relaxed_path import follow_groups
+
+        self.followed = True
+        x = self.swept.copy()
+        self.steps += follow_groups(self.blocks, x, self.tol, self.limit - self.iterations)
+        return self.offer(x)
+
     def newton(self) -> bool:
         """The proximal Newton stage, then the search from other starts. Returns whether to stop."""
+        if self.follow_relaxation():
+            return True
         if self.problem.size <= ONE_CALL and self._plunge():
             return True
         self.starts += 1
@@ -256,7 +272,7 @@ class Stages:
         from perp.solvers.contact.plain_newton import plain_newton
 
         x = self.swept.copy()
-        _, taken = plain_newton(self.blocks, self.order, self.rho, 1e-10, 2, x, self.tol, REFINEMENTS, 0.5)
+        _, taken = plain_newton(self.blocks, self.order, self.rho, 1e-10, 2, x, self.tol, REFINEMENTS, 0.5, 0)
         self.steps += taken
         return self.offer(x)
 

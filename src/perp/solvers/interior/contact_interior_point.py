@@ -128,7 +128,7 @@ class _Paths:
 
         tol = MARGIN * self.control.tol
         self.value, taken = plain_newton(
-            blocks, self.order, self.rho, WEIGHT, 0, x, tol, NEWTON_STEPS, np.inf
+            blocks, self.order, self.rho, WEIGHT, 0, x, tol, NEWTON_STEPS, np.inf, 0
         )
         self.iterations += taken
         self.stopped = self.control.check(self.iterations, blocks.scale * x)

@@ -170,7 +170,7 @@ class _Splitting:
         for weight in POLISH_WEIGHTS:
             x = np.empty(self.z.size)
             to_canonical(blocks.scale, freeze(self.z.copy()), x)
-            value, _ = plain_newton(blocks, order, rho, weight, 0, x, 0.5 * self.tol, POLISH_STEPS, np.inf)
+            value, _ = plain_newton(blocks, order, rho, weight, 0, x, 0.5 * self.tol, POLISH_STEPS, np.inf, 0)
             if value <= self.tol:
                 self.z, self.polished = blocks.scale * x, True
                 return
