@@ -77,7 +77,7 @@ def touched(rest: Rest, contacts: Contacts) -> Rest:
 def of_the_awake(rest: Rest, contacts: Contacts) -> Contacts:
     """Contacts with a body that is awake."""
     awake = np.append(~rest.asleep, False)
-    return contacts.taken(awake[contacts.body].any(axis=1))
+    return contacts.taken(np.flatnonzero(awake[contacts.body].any(axis=1)))
 
 
 def after_step(rest: Rest, system: StepSystem, bound: np.ndarray, velocity: np.ndarray, sleep: float) -> Rest:
