@@ -19,7 +19,7 @@ from perp.bench.false_solved import Verdict, verdicts
 
 def main() -> None:
     """Search, then print the table of all lines."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("count", type=int, nargs="?", default=200)
     parser.add_argument("first", type=int, nargs="?", default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this much time")
@@ -51,7 +51,7 @@ def read(path: Path) -> list[Verdict]:
         return []
     with path.open(newline="") as file:
         lines = [row for row in csv.reader(file) if len(row) == len(Verdict._fields)][1:]
-    return [Verdict(int(r[0]), *r[1:5], float(r[5]), float(r[6]), float(r[7])) for r in lines]
+    return [Verdict(int(r[0]), r[1], r[2], r[3], r[4], float(r[5]), float(r[6]), float(r[7])) for r in lines]
 
 
 def report(rows: list[Verdict]) -> None:

@@ -27,7 +27,7 @@ Problem = Any
 
 def main() -> None:
     """Solve all files and their neighbours."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--largest", type=int, default=400, help="rows")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this much time")

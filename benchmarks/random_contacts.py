@@ -19,12 +19,12 @@ from perp.bench.second_opinion import second_residual
 from perp.bench.sets.random_contacts import random_problem
 
 TOLERANCE = 1e-8
-FIELDS = ("seed", "constraints", "rows", "status", "residual", "second", "starts", "seconds")
+FIELDS: tuple[str, ...] = ("seed", "constraints", "rows", "status", "residual", "second", "starts", "seconds")
 
 
 def main() -> None:
     """Solve the problems that the file does not have yet, then print the summary of all."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("count", type=int, nargs="?", default=10_000)
     parser.add_argument("first", type=int, nargs="?", default=0)
     parser.add_argument("--out", type=Path, default=Path("random_contacts.csv"))

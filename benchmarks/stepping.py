@@ -1,4 +1,4 @@
-"""Time and accuracy of a step against contacts: perp, MuJoCo, and Drake and DART where they are installed.
+"""Time and accuracy of a step against contacts: perp, MuJoCo, and Drake, DART and Siconos where they are.
 
 Usage: python benchmarks/stepping.py [--steps 30] [--quick]
 
@@ -12,19 +12,25 @@ named.
 from __future__ import annotations
 
 import argparse
+import json
 import math
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 import perp
+from perp.bench.peers import siconos
 from perp.scenes import library
 from perp.scenes.engine import engine
 
 HALF = 0.05
+# A simulator whose step takes longer [s] is spared the larger scenes.
+SLOW = 0.05
 
 
 @dataclass(frozen=True)
@@ -194,6 +200,48 @@ class Dart:
         return np.array([cube.getPositions()[3:6] for cube in self.cubes])
 
 
+class Siconos:
+    """Siconos with Bullet's collision detection, in the interpreter that has it; see `siconos_boxes.py`.
+
+    Steps are counted and taken when somebody asks for positions or for the time.
+    """
+
+    def __init__(self, scene: Boxes, h: float) -> None:
+        script = Path(__file__).with_name("siconos_boxes.py")
+        self.process = subprocess.Popen(
+            [siconos.interpreter(), siconos.ISOLATED, str(script)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        about = {"places": scene.places, "friction": scene.friction, "gravity": scene.gravity}
+        self._say(json.dumps(about | {"speed": scene.speed, "half": HALF, "step": h}))
+        self.waiting = 0
+
+    def _say(self, line: str) -> None:
+        print(line, file=self.process.stdin, flush=True)
+
+    def _now(self) -> dict[str, Any]:
+        self._say(str(self.waiting))
+        self.waiting = 0
+        for line in self.process.stdout or ():
+            if line.startswith("{"):
+                return json.loads(line)
+        raise RuntimeError("Siconos gave up")
+
+    def step(self) -> None:
+        self.waiting += 1
+
+    def positions(self) -> np.ndarray:
+        return np.array(self._now()["positions"])
+
+    def clock(self) -> float:
+        """CPU seconds of its steps so far."""
+        return float(self._now()["cpu"])
+
+    def __del__(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
 Maker = Callable[[Boxes, float], Simulator]
 
 
@@ -214,6 +262,11 @@ def simulators() -> dict[str, Maker]:
             found.update(makers)
         except ImportError:
             print(f"{package} is not installed: left out")
+    missing = siconos.SICONOS.missing()
+    if missing is None:
+        found["siconos"] = Siconos
+    else:
+        print(missing)
     return found
 
 
@@ -225,10 +278,11 @@ def time_per_step(make: Maker, scene: Boxes, h: float, steps: int) -> tuple[floa
         start = simulator.positions()
         for _ in range(3):
             simulator.step()
-        began = time.process_time()
+        clock = getattr(simulator, "clock", time.process_time)
+        began = clock()
         for _ in range(steps):
             simulator.step()
-        best = min(best, (time.process_time() - began) / steps)
+        best = min(best, (clock() - began) / steps)
         moved = float(np.abs(simulator.positions() - start).max())
     return best, moved, simulator
 
@@ -348,9 +402,14 @@ def main() -> None:
         print(f"{name:14s} creep {creep(make, h):.1e} m/s   lift {lift(make, h):.1e} m", flush=True)
     scenes = [wall(1, 1), wall(1, 5), wall(5, 5)] + ([] if arguments.quick else [wall(20, 5), wall(20, 10)])
     print("\nboxes at rest, h = 10 ms: CPU ms a step, motion over the run")
+    slow: set[str] = set()
     for scene in scenes:
         for name, make in makers.items():
+            if name in slow:
+                continue
             spent, moved, simulator = time_per_step(make, scene, h, arguments.steps)
+            if spent > SLOW:
+                slow.add(name)
             line = f"{scene.name:8s} {len(scene.places):4d} boxes  {name:14s} {1e3 * spent:9.3f} ms"
             print(f"{line}   moved {moved:.1e} m   {split(simulator)}", flush=True)
     tumbling()

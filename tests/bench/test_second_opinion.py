@@ -55,3 +55,12 @@ def test_projections_against_a_minimisation(seed):
         y5, lambda x: np.array([a * x[0] - np.hypot(x[1], x[2]), b * x[0] - np.hypot(x[3], x[4])])
     )
     np.testing.assert_allclose(rolling, expected, atol=2e-4)
+
+
+def test_velocities_of_impulses_that_cancel_are_exact():
+    # 10⁸ of impulse against 10⁸: long double alone would be off by 10⁻¹¹, times μ = 10⁶
+    W = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0 / 3.0], [0.0, 1.0 / 3.0, 1.0 / 9.0]])
+    z = np.array([1e8, 1e8 / 3.0, -1e8])
+    q = np.array([-1e8, -(W[1, 1] * z[1] + W[1, 2] * z[2]), 1e-3])
+    problem = perp.ContactProblem.coulomb(W, q / 1e8, 1e6)
+    assert second_residual(problem, z / 1e8) == pytest.approx(perp.residual(problem, z / 1e8), rel=1e-9)

@@ -43,10 +43,10 @@ def test_tumbling_cubes_are_solved_by_this_route_and_lose_energy(seed: int) -> N
     sim = perp.Simulation(pile(8, seed), step=0.01)
     records = [sim.step() for _ in range(120)]
     routes = [record.route for record in records]
-    assert routes.count("body") >= 118
+    # a step that is solved a second time, with contacts that appear at its end, may need another route
+    assert routes.count("body") >= 114
     energy = np.array([record.energy for record in records])
-    # overlap that shapes reach by turning is undone at 0.1 m/s, which costs a little
-    assert np.diff(energy).max() < 1e-4 * energy[0]
+    assert np.diff(energy).max() < 1e-8 * energy[0]
     assert max(record.residual for record in records) < 1e-9
     assert all(record.met for record in records)
 

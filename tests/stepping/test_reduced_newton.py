@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import perp
+from perp.dynamics.generalised import GeneralisedState
 from perp.scenes import library
 from perp.stepping import Level, ReducedStepper, StepSettings
 from perp.stepping.reduced_newton import end_normals, end_points
@@ -38,6 +39,7 @@ def test_normal_rows_at_the_end_are_the_derivative_of_the_gaps() -> None:
     sim, stepper = moving(3, 0.05)
     system = stepper._prepare(sim.state, 0.05, sim._wrench)[0]
     tree, found, rows, h = stepper.tree, system.contacts, system.arrays, 0.05
+    assert isinstance(sim.state, GeneralisedState)
     d, v = tree.start, 2.0 * np.random.default_rng(1).normal(size=tree.nv)
     assert found.count > 5
     assert (found.body >= 0).all(axis=1).any()

@@ -28,7 +28,7 @@ LARGEST_NV = 150
 def solve_by_trees(system: Any, start: np.ndarray, limit: int) -> Outcome:
     """Solve a step from the impulses `start`, shape (rows,), with so many Newton steps at most a round."""
     tree, found, settings, h = system.tree, system.contacts, system.settings, system.h
-    d, at_end = tree.start, settings.level is Level.POSITION
+    (begin, count, column), d, at_end = tree.rows, tree.start, settings.level is Level.POSITION
     impulse, v, bias = start.copy(), np.empty(tree.nv), np.empty(system.rows)
     info, steps = np.empty(2, dtype=np.int64), 0
     tolerance, m = settings.tolerance, system.joint_rows
@@ -38,9 +38,9 @@ def solve_by_trees(system: Any, start: np.ndarray, limit: int) -> Outcome:
     message = ""
     for _ in range(_ROUNDS):
         solve_tree(
-            tree.links, system.arrays, *tree.rows, d.M, system.extra, system.factor, system.predicted,
-            joint_bias, found.frame, found.gap, found.accuracy, found.restitution, found.body,
-            system.state.qpos, d.xpos, d.xquat, h, at_end, 1.0 if at_end else settings.correction,
+            tree.links, system.arrays, begin, count, column, d.M, system.extra, system.factor,
+            system.predicted, joint_bias, found.frame, found.gap, found.accuracy, found.restitution,
+            found.body, system.state.qpos, d.xpos, d.xquat, h, at_end, 1.0 if at_end else settings.correction,
             settings.recovery_speed, system.rest_speed, WITHIN[0] * tolerance * system.length_scale,
             WITHIN[1] * tolerance * system.speed_scale, FIRST_WEIGHT, STEPS * limit, impulse, v, bias,
             info,

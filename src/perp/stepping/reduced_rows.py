@@ -279,9 +279,10 @@ class TreeRows:
         d, motors = self._tree.start, self.actuators
         whole, real = np.empty((4, self._most), np.int64), np.empty((6, self._most))
         dense = np.zeros((self._motor_identity.size, self._tree.nv))
-        sorted_motors = motors.sort(d, h, force, extra, dense)
+        place, dof, sign, F, K, low, high = motors.sort(d, h, force, extra, dense)
         n = scalar_rows(
-            d.qpos, v, h, *self._limit_table, *self._friction_table, self._motor_identity, *sorted_motors,
+            d.qpos, v, h, *self._limit_table, *self._friction_table, self._motor_identity, place, dof,
+            sign, F, K, low, high,
             whole, real,
         )  # fmt: skip
         if self._all_scalar:

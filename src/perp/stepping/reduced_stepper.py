@@ -169,12 +169,13 @@ class ReducedStepper(Stepper):
         m.opt.disableflags = flags
         return kinetic, float(d.energy[0])
 
-    def step(self, state: Any, h: float, wrench: np.ndarray) -> tuple[GeneralisedState, StepRecord]:
+    def step(self, state: Any, h: float, wrench: np.ndarray) -> tuple[Any, StepRecord]:
         """One step as in `Stepper`, with bias forces at the mean of its velocities.
 
         The step is solved again with the bias of its own mean velocity until that stays. With the bias of the
         start alone a double pendulum gains energy at any step.
         """
+        after: Any
         after, record = super().step(state, h, wrench)
         if record.substeps > 1 or not record.met:
             return after, record
@@ -236,8 +237,8 @@ class ReducedStepper(Stepper):
             forces, local, world, info, out,
         )  # fmt: skip
         solved = perf_counter()
-        speed, length, *parts, penetration, turned = out.tolist()
-        blocks = Blocks(*parts, length, speed)
+        speed, length, joints, normal, tangent, drift, penetration, turned = out.tolist()
+        blocks = Blocks(joints, normal, tangent, drift, length, speed)
         if not (turned <= QUARTER and blocks.met(settings.tolerance)):
             return None
         memory.separated(done=True)

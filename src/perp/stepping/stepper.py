@@ -236,8 +236,10 @@ class Stepper:
             energies,
         )  # fmt: skip
         solved = perf_counter()
-        speed, length, *parts, penetration, joint_error, turned, far, work = out.tolist()
-        blocks = Blocks(*parts, length, speed)
+        speed, length, joints, normal, tangent, drift, penetration, joint_error, turned, far, work = (
+            out.tolist()
+        )
+        blocks = Blocks(joints, normal, tangent, drift, length, speed)
         if not (turned < LARGEST_TURN and blocks.met(settings.tolerance)):
             return None
         steps, inner, _, _, passes = info.tolist()

@@ -19,28 +19,30 @@ from perp.problems.sets import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE
 from perp.problems.validation import Vector, is_sparse
 from perp.solvers.least_norm import least_norm
 
-# A combination costs some 50 µs.
-MOST_COMBINATIONS = 1024
+# A combination of a few rows costs some 50 µs.
+MOST_COMBINATIONS, LARGEST = 1024, 30
 
-# One linear equation: the row whose velocity vanishes, or a combination of impulses and its value.
-Equation = tuple[int, None, float] | tuple[None, dict[int, float], float]
+# One linear equation: the row whose velocity vanishes, or coefficients of impulses and what they add up to.
+Equation = tuple[int | None, tuple[tuple[int, float], ...], float]
 Mode = list[Equation]
 
 
 def mode_points(problem: ContactProblem) -> Iterator[Vector]:
     """Impulses of every combination of cases, shape (rows,); none where there are too many."""
+    if problem.relaxed or problem.size > LARGEST:
+        return
     modes = [_modes(problem, c) for c in range(problem.contact_count)]
-    if problem.relaxed or prod(len(m) for m in modes) > MOST_COMBINATIONS:
+    if prod(len(m) for m in modes) > MOST_COMBINATIONS:
         return
     W = problem.W.toarray() if is_sparse(problem.W) else problem.W
+    scale = float(np.abs(W).max()) or 1.0
     for combination in product(*modes):
         matrix, right = np.zeros_like(W), np.zeros(problem.size)
         for i, (row, impulses, value) in enumerate(e for mode in combination for e in mode):
             if row is not None:
                 matrix[i], right[i] = W[row], -problem.q[row]
                 continue
-            scale = np.abs(W).max() or 1.0
-            for j, coefficient in impulses.items():
+            for j, coefficient in impulses:
                 matrix[i, j] = coefficient * scale
             right[i] = value * scale
         yield least_norm(matrix, right, rank_tolerance=1e-13)
@@ -52,7 +54,7 @@ def _modes(problem: ContactProblem, c: int) -> list[Mode]:
     kind, a, b = int(sets.kind[c]), float(sets.a[c]), float(sets.b[c])
     rows = range(int(sets.start[c]), int(sets.start[c + 1]))
     first = rows[0]
-    closed: Mode = [(i, None, 0.0) for i in rows]
+    closed: Mode = [(i, (), 0.0) for i in rows]
     if kind == FREE:
         return [closed]
     if kind == NONNEGATIVE:
@@ -63,15 +65,17 @@ def _modes(problem: ContactProblem, c: int) -> list[Mode]:
     if a == 0.0 and (kind == COULOMB or b == 0.0):
         return [opened, [closed[0], *opened[1:]]]
     if kind == COULOMB and len(rows) == 2:
-        slips: list[Mode] = [[closed[0], (None, {first + 1: 1.0, first: -s * a}, 0.0)] for s in (1.0, -1.0)]
+        slips: list[Mode] = [
+            [closed[0], (None, ((first + 1, 1.0), (first, -s * a)), 0.0)] for s in (1.0, -1.0)
+        ]
         return [opened, closed, *slips]
     if kind == ELLIPTIC and 0.0 in (a, b):
         free, held, mu = (first + 2, first + 1, a) if b == 0.0 else (first + 1, first + 2, b)
         none = _fixed(free, 0.0)
-        slips = [[closed[0], *none, (None, {held: 1.0, first: -s * mu}, 0.0)] for s in (1.0, -1.0)]
-        return [opened, [closed[0], *none, (held, None, 0.0)], *slips]
+        slips = [[closed[0], *none, (None, ((held, 1.0), (first, -s * mu)), 0.0)] for s in (1.0, -1.0)]
+        return [opened, [closed[0], *none, (held, (), 0.0)], *slips]
     return [opened, closed]
 
 
 def _fixed(row: int, value: float) -> Mode:
-    return [(None, {row: 1.0}, value)]
+    return [(None, ((row, 1.0),), value)]

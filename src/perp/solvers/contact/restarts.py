@@ -95,7 +95,7 @@ def _shift(stages: Stages) -> bool:
     """The fixed point of De Saxcé's shift, with Newton steps now and then. Returns whether to stop."""
     for growth in GROWTHS:
         stages.starts += 1
-        least = np.inf
+        least, nearest = np.inf, stages.best
         for k, x in enumerate(shift_iterates(stages, growth), 1):
             value = stages.control.measure(stages.blocks.scale * x)
             if stages.offer(x) or (k % NEWTON_EVERY == 0 and _newton_from(stages, x, VARIANTS[:1])):

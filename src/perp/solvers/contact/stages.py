@@ -37,9 +37,10 @@ REFINEMENTS = 6
 STALL_AFTER, STALL_FACTOR = 6, 0.3
 # Scales by which the last refinement tells open, stick and slip apart: near-ties fall differently with each.
 REFINEMENT_SCALES, REFINEMENT_WEIGHTS = (1.0, 10.0, 0.1, 100.0, 0.01), (1e-12, 1e-6)
-# The first run of the proximal Newton stage and all other starts may each take so many floating-point
-# operations, about ten and three seconds. Where that is less than so many Newton steps, which is beyond a
-# thousand contacts in space, other starts have not been seen to help and are left out.
+# Beyond ONE_CALL rows the first run of the proximal Newton stage and all other starts may each take so many
+# floating-point operations, about ten and three seconds. Where that is less than so many Newton steps, which
+# is beyond a thousand contacts in space, other starts have not been seen to help and are left out. Up to
+# ONE_CALL rows the number of starts bounds them, to some ten seconds.
 FIRST_WORK, RESTART_WORK, RESTART_STEPS = 2e10, 5e9, 40
 # A refinement whose residual is so many times larger is kept from the shared test, which would end the solve.
 DIVERGED = 1e6
@@ -141,6 +142,8 @@ class Stages:
 
     def allow(self, work: float) -> bool:
         """Let the stages that follow take so many operations; false where that is a few Newton steps only."""
+        if self.problem.size <= ONE_CALL:
+            return True
         steps = work / self._system[1]
         self.restart_limit = min(self.limit, self.iterations + int(max(steps, RESTART_STEPS)))
         return steps >= RESTART_STEPS
