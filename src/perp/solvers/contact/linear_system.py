@@ -45,6 +45,7 @@ def choose_order(
     if bodies is None and work_on == "bodies":
         raise ProblemError("work_on = 'bodies' needs a sparse Jacobian and a mass in small groups")
     rows = problem.size / problem.contact_count
+    by_bodies = np.inf
     if bodies is not None:
         by_bodies = _operations(bodies.order, float(np.diff(bodies.mass.start).mean()))
         # W of a constraint has at least the blocks that it has before fill
@@ -54,9 +55,7 @@ def choose_order(
             return bodies, by_bodies
     order = eliminate(blocks.first, blocks.column)
     by_constraints = _operations(order, rows)
-    if bodies is not None and by_bodies < PAYS * by_constraints:
-        return bodies, by_bodies
-    return order, by_constraints
+    return (bodies, by_bodies) if by_bodies < PAYS * by_constraints else (order, by_constraints)
 
 
 def _operations(order: Any, size: float) -> float:
