@@ -1,7 +1,9 @@
-"""Growth of `auto` with the number of contacts: time and memory per contact on piles of balls, to 1e-4.
+"""Growth of `auto` with the number of contacts: time and memory per contact on piles, to 1e-4.
 
-    python benchmarks/growth.py [--shape poured|pyramid] [--sizes 100 1000 10000 100000] [--limit 300]
-                                [--out OUT.json] [--figure OUT.svg]
+    python benchmarks/growth.py [--shapes poured dense pyramid lattice cubes] [--mu 0.5] [--limit 300]
+                                [--sizes 100 1000 10000 100000] [--out OUT.json] [--figure OUT.svg]
+
+The shapes are those of `piles.py`; dense is poured with a fall of 0.02.
 
 Each size runs in a process of its own, one thread, after a small problem that loads the compiled code. Time
 is CPU time of the whole call of `solve`, which begins from mass and Jacobian; memory is the peak of the
@@ -11,17 +13,20 @@ process during that call above what it had before.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[name] = "1"
 
 TOLERANCE = 1e-4
+SHAPES = ("poured", "dense", "pyramid", "lattice", "cubes")
 
 
 def peak() -> int:
@@ -35,13 +40,16 @@ def reset_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def measure(shape: str, contacts: int, limit: float) -> dict:
+def measure(shape: str, contacts: int, limit: float, mu: float) -> dict:
     """One solve of one pile."""
     import piles
 
     import perp
 
-    make = {"poured": piles.poured, "pyramid": piles.pyramid}[shape]
+    if shape == "dense":
+        make = partial(piles.poured, fall=0.02, mu=mu)
+    else:
+        make = partial(getattr(piles, shape), mu=mu)
     for size in (100, 1000):
         perp.solve(make(size), tol=TOLERANCE, throw=False, time_limit=20.0)
     problem = make(contacts)
@@ -51,6 +59,7 @@ def measure(shape: str, contacts: int, limit: float) -> dict:
     spent, used = time.process_time() - began, peak() - before
     return {
         "shape": shape,
+        "mu": mu,
         "contacts": problem.contact_count,
         "seconds": spent,
         "microseconds_per_contact": 1e6 * spent / problem.contact_count,
@@ -91,7 +100,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--shape", default="poured", choices=("poured", "pyramid"))
+    parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=SHAPES)
+    parser.add_argument("--mu", type=float, default=0.5, help="friction coefficient")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 10_000, 100_000])
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for one solve")
     parser.add_argument("--out", type=Path)
@@ -99,19 +109,20 @@ def main() -> None:
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(measure(options.shape, options.sizes[0], options.limit)))
+        print(json.dumps(measure(options.shapes[0], options.sizes[0], options.limit, options.mu)))
         return
     rows = []
-    for size in options.sizes:
-        command = [sys.executable, __file__, "--child", "--shape", options.shape, "--sizes", str(size),
-                   "--limit", str(options.limit)]  # fmt: skip
+    for shape, size in itertools.product(options.shapes, options.sizes):
+        command = [sys.executable, __file__, "--child", "--shapes", shape, "--sizes", str(size),
+                   "--limit", str(options.limit), "--mu", str(options.mu)]  # fmt: skip
         answer = subprocess.run(command, check=True, capture_output=True, text=True)
         row = json.loads(answer.stdout.splitlines()[-1])
         rows.append(row)
         print(
-            f"{row['contacts']:7d} contacts {row['seconds']:9.3f} s {row['microseconds_per_contact']:9.1f} "
-            f"µs/contact {row['kilobytes_per_contact']:7.2f} KiB/contact  peak {row['peak_megabytes']:6.0f} "
-            f"MiB  {row['status']} {row['residual']:.1e} {row['info']}",
+            f"{shape:8s} {row['contacts']:7d} contacts {row['seconds']:9.3f} s "
+            f"{row['microseconds_per_contact']:9.1f} µs/contact "
+            f"{row['kilobytes_per_contact']:7.2f} KiB/contact  peak {row['peak_megabytes']:6.0f} MiB  "
+            f"{row['status']} {row['residual']:.1e} {row['info']}",
             flush=True,
         )
     if options.out:

@@ -1,9 +1,10 @@
-"""Piles of balls: contact problems of any size that look like one step of a simulation.
+"""Piles: contact problems of any size that look like one step of a simulation.
 
 `poured`: balls of slightly different radii are let go one after another above a random place in a box and
-slide down over those that lie there, without inertia, until they rest. `pyramid`: equal balls in square
-layers. Their number decides width and height alike, so that a pile with a hundred times the contacts is 4.6
-times as high: what the floor does must travel that far.
+slide down over those that lie there, without inertia, until they rest; `fall` says how slowly. `pyramid`:
+equal balls in square layers. `lattice`: a cube of balls. `cubes`: a square pyramid of cubes. Their number
+decides width and height alike, so that a pile with a hundred times the contacts is 4.6 times as high: what
+the floor does must travel that far.
 """
 
 from __future__ import annotations
@@ -113,6 +114,63 @@ def pyramid(contacts: int, *, mu: float = 0.5, noise: float = 0.2, seed: int = 0
     return _problem(balls, np.full(len(balls), RADIUS), np.inf, mu, noise, np.random.default_rng(seed))
 
 
+def lattice(contacts: int, *, mu: float = 0.5, noise: float = 0.2, seed: int = 0) -> perp.ContactProblem:
+    """Equal balls in columns that touch each other: a cube of balls.
+
+    Args:
+        contacts: How many contacts to aim at.
+        mu: Friction coefficient.
+        noise: Random velocities of the balls, relative to what gravity adds in the step.
+        seed: Decides the velocities.
+    """
+    side = max(2, round((contacts / 3.0) ** (1 / 3)))
+    centre = RADIUS * (2.0 * np.indices((side, side, side)).reshape(3, -1).T + 1.0)
+    radius = np.full(len(centre), RADIUS)
+    return _problem(centre, radius, np.inf, mu, noise, np.random.default_rng(seed))
+
+
+def cubes(contacts: int, *, mu: float = 0.5, noise: float = 0.2, seed: int = 0) -> perp.ContactProblem:
+    """Cubes stacked as a square pyramid, each on four below, with a contact at each corner of each overlap.
+
+    Args:
+        contacts: How many contacts to aim at.
+        mu: Friction coefficient.
+        noise: Random velocities of the cubes, relative to what gravity adds in the step.
+        seed: Decides the velocities.
+    """
+    layers = max(2, round((3.0 * contacts / 16.0) ** (1 / 3) + 0.3))
+    offset = np.concatenate([[0], np.cumsum((layers - np.arange(layers)) ** 2)])
+    centre, one, other, point = [], [], [], []
+    for layer in range(layers):
+        side = layers - layer
+        i, j = np.indices((side, side)).reshape(2, -1)
+        height = np.full(side * side, 1.0 + 2 * layer)
+        middle = RADIUS * np.stack([2 * i - side + 1.0, 2 * j - side + 1.0, height], axis=1)
+        centre.append(middle)
+        mine = offset[layer] + np.arange(side * side)
+        quarters = [(None, 0, 0)] if layer == 0 else [(q, q // 2, q % 2) for q in range(4)]
+        for quarter, di, dj in quarters:
+            below = np.full(mine.size, -1)
+            reach = np.array([-1.0, 1.0]), np.array([-1.0, 1.0])
+            if quarter is not None:
+                below = offset[layer - 1] + (i + di) * (side + 1) + j + dj
+                reach = np.array([di - 1.0, di]), np.array([dj - 1.0, dj])
+            for x in reach[0]:
+                for y in reach[1]:
+                    one.append(mine)
+                    other.append(below)
+                    point.append(middle + RADIUS * np.array([x, y, -1.0]))
+    bodies, at = np.concatenate(centre), np.concatenate(point)
+    first, second = np.concatenate(one), np.concatenate(other)
+    weight = np.full(len(bodies), DENSITY * 8 * RADIUS**3)
+    up = np.tile([0.0, 0.0, 1.0], (first.size, 1))
+    arms = [at - bodies[first], at - bodies[second]]
+    rng = np.random.default_rng(seed)
+    return _step(
+        first, second, up, arms, np.zeros(first.size), weight, weight * (2 * RADIUS) ** 2 / 6, mu, noise, rng
+    )
+
+
 def _contacts(
     centre: np.ndarray, radius: np.ndarray, width: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -143,18 +201,27 @@ def _problem(
     centre: np.ndarray, radius: np.ndarray, width: float, mu: float, noise: float, rng: np.random.Generator
 ) -> perp.ContactProblem:
     """One step of these balls in dynamics form."""
+    one, other, n, gap = _contacts(centre, radius, width)
+    arms = [-sign * radius[body, None] * n for body, sign in ((one, 1.0), (other, -1.0))]
+    weight = DENSITY * 4 / 3 * math.pi * radius**3
+    return _step(one, other, n, arms, gap, weight, 0.4 * weight * radius**2, mu, noise, rng)
+
+
+def _step(
+    one: np.ndarray, other: np.ndarray, n: np.ndarray, arms: list[np.ndarray], gap: np.ndarray,
+    weight: np.ndarray, inertia: np.ndarray, mu: float, noise: float, rng: np.random.Generator,
+) -> perp.ContactProblem:  # fmt: skip
+    """One step in dynamics form, from contacts (bodies, normals, arms, gaps) and bodies (mass, inertia)."""
     from scipy.sparse import coo_array
 
-    one, other, n, gap = _contacts(centre, radius, width)
-    count = radius.size
+    count = weight.size
     t = np.cross(n, np.where(abs(n[:, :1]) < 0.7, np.eye(3)[0], np.eye(3)[1]))
     t /= np.linalg.norm(t, axis=1)[:, None]
     frame = np.stack([n, t, np.cross(n, t)], axis=1)
     rows, columns, values = [], [], []
-    for body, sign in ((one, 1.0), (other, -1.0)):
+    for body, arm, sign in ((one, arms[0], 1.0), (other, arms[1], -1.0)):
         real = np.flatnonzero(body >= 0)
-        arm = -sign * radius[body[real], None] * n[real]
-        block = sign * np.concatenate([frame[real], np.cross(arm[:, None, :], frame[real])], axis=2)
+        block = sign * np.concatenate([frame[real], np.cross(arm[real][:, None, :], frame[real])], axis=2)
         i = 3 * real[:, None, None] + np.arange(3)[:, None]
         j = 6 * body[real][:, None, None] + np.arange(6)
         rows.append(np.broadcast_to(i, block.shape).ravel())
@@ -164,10 +231,9 @@ def _problem(
         (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
         shape=(3 * one.size, 6 * count),
     ).tocsr()
-    weight = DENSITY * 4 / 3 * math.pi * radius**3
     mass = np.zeros((count, 6, 6))
     mass[:, range(3), range(3)] = weight[:, None]
-    mass[:, range(3, 6), range(3, 6)] = (0.4 * weight * radius**2)[:, None]
+    mass[:, range(3, 6), range(3, 6)] = inertia[:, None]
     speed = noise * GRAVITY * STEP
     spin = speed / RADIUS
     velocity = np.hstack([speed * rng.normal(size=(count, 3)), spin * rng.normal(size=(count, 3))])

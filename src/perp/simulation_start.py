@@ -39,7 +39,7 @@ def load_for(
     reduced = load_scene(
         maximal.shapes, restitution=restitution, reduced=True, lines=list(maximal.report.of_file)
     )
-    rotors = any(joint.armature > 0 for joint in maximal.joints)
+    rotors = any(part.armature > 0 for joint in maximal.joints for part in (joint, *joint.coordinates))
     if rotors or set(maximal.report.ignored) - set(reduced.report.ignored):
         return reduced, Coordinates.REDUCED
     return maximal, Coordinates.MAXIMAL

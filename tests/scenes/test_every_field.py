@@ -125,6 +125,8 @@ def after(model: Any, coordinates: str) -> tuple[np.ndarray, set[tuple[str, str]
             ("spin", 0.5),
         ):
             sim.joint(joint).set_velocity(speed)
+    else:
+        sim.body("post").set_velocity((0.4, 0, 0), (0.5, 0, 0))
     sim.set_control([0.9] * len(sim.stepper.motor_names))
     way = []
     for _ in range(6):

@@ -125,4 +125,6 @@ def test_scenes_with_rotors_are_stepped_in_reduced_coordinates_unless_asked_othe
     assert perp.Simulation(ARM, step=1e-3).coordinates == "reduced"
     assert str(load_scene(ARM).report) == "nothing was ignored"
     ball = library.scene('<body><joint type="ball" armature="1"/><geom size="0.1"/></body>')
-    assert "rotor inertia" in str(load_scene(ball).report)
+    assert str(load_scene(ball).report) == "nothing was ignored"
+    loose = library.scene('<body><joint type="free" armature="1"/><geom size="0.1"/></body>')
+    assert "rotor inertia" in str(load_scene(loose).report)

@@ -14,27 +14,19 @@ J u⁺ + [h kp (c − target) − h kd rate] / K + λ / K = 0, so damping damps 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from perp.dynamics.row_kernels import (
-    ANGLE,
-    DISTANCE,
-    GEOMETRY_COLUMNS,
-    LATERAL,
-    ORIENTATION,
-    PERPENDICULAR,
-    POINT,
-    evaluate_rows,
-)
-from perp.scenes import Joint, JointKind, Model, Motor, MotorKind
+from perp.dynamics.joint_geometry import AXES, Vectors, bilateral_rows, freedom_row
+from perp.dynamics.row_kernels import GEOMETRY_COLUMNS, LOGARITHM, SPIN, TURN, evaluate_rows
+from perp.scenes import Coordinate, Joint, JointKind, Model, Motor, MotorKind
 from perp.scenes.frames import rotate
 
 HOLD, LIMIT, DRIVE, FORCE = 0, 1, 2, 3
 STIFFNESS, DAMPING, TARGET, RATE, FORCE_LIMIT, COMPLIANCE, ARMATURE = range(7)
-_AXES = np.eye(3)
 
 
 @dataclass(slots=True)
@@ -109,20 +101,33 @@ class JointRows:
         """Values of the rows where both frames of every joint coincide, shape (rows,): angles begin there."""
         return -self.geometry[:, 24] * self.geometry[:, 23]
 
-    def known_coordinate(self, model: Model, joint: int, values: np.ndarray) -> Any:
-        """A joint's coordinate with its whole turns, from any of its rows that carries it; None without.
+    def known_coordinate(self, joint: int, measured: Joint, q: Coordinate, values: np.ndarray) -> np.ndarray:
+        """A coordinate with its whole turns, from any row that carries it; its reference without one.
 
         Args:
-            model: The scene.
-            joint: Which of its joints.
+            joint: Index of the joint.
+            measured: The joint.
+            q: Which of its coordinates.
             values: Of all rows, shape (…, rows).
         """
-        lines = np.flatnonzero((self.joint == joint) & (self.law != HOLD))
-        if not lines.size:
-            return None
-        line, g = lines[0], self.geometry[lines[0]]
-        shift = g[23] + model.joints[joint].reference
-        return g[24] * values[..., line] + shift
+        kind, component, vectors = freedom_row(measured, q.freedom)
+        there = (self.joint == joint) & (self.law != HOLD)
+        there &= (self.links[:, 0] == kind) & (self.links[:, 3] == component)
+        if vectors is not None:
+            there &= (self.geometry[:, 6:15] == np.concatenate(vectors)).all(axis=1)
+        if not there.any():
+            return np.full(values.shape[:-1], q.reference)
+        line = int(np.argmax(there))
+        g = self.geometry[line]
+        return q.sign * (g[24] * values[..., line] + g[23]) + q.reference
+
+    @classmethod
+    def measuring(cls, coordinates: Sequence[tuple[Joint, Coordinate]]) -> JointRows:
+        """A table whose rows are the values of coordinates."""
+        table = _Table()
+        for joint, q in coordinates:
+            table.measure(joint, q)
+        return table.finish(0)
 
 
 class _Table:
@@ -141,7 +146,7 @@ class _Table:
         component: int = 0,
         offset: float = 0.0,
         sign: float = 1.0,
-        vectors: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+        vectors: Vectors | None = None,
         motor: int = -1,
         **parameters: float,
     ) -> None:
@@ -157,63 +162,80 @@ class _Table:
         self.rows.append(((kind, joint.child, joint.parent, component), g, law, line, index, motor))
 
     def joint(self, j: int, joint: Joint) -> None:
-        for kind, component, offset, vectors in _bilateral(joint):
+        for kind, component, offset, vectors in bilateral_rows(joint):
             self.add(
                 j, joint, kind, HOLD,
                 component=component, offset=offset, vectors=vectors, compliance=joint.compliance,
             )  # fmt: skip
-        if joint.kind in (JointKind.BALL, JointKind.PLANAR):
-            self._losses_of_many_axes(j, joint)
-            return
-        if joint.lower > -math.inf:
-            self._coordinate(j, joint, LIMIT, shift=joint.lower)
+        if joint.kind is JointKind.BALL:
+            self._ball(j, joint)
+        for coordinate in (joint.own, *joint.coordinates):
+            if coordinate is not None:
+                self._laws(j, joint, coordinate)
+
+    def _laws(self, j: int, joint: Joint, q: Coordinate) -> None:
+        """Limits, spring, losses and rotor of one coordinate."""
+        if q.lower > -math.inf:
+            self._coordinate(j, joint, q, LIMIT, shift=q.lower)
+        if q.upper < math.inf:
+            self._coordinate(j, joint, q, LIMIT, shift=q.upper, sign=-1.0)
+        if q.stiffness > 0 or q.damping > 0:
+            self._coordinate(j, joint, q, DRIVE, stiffness=q.stiffness, damping=q.damping, target=q.rest)
+        if q.friction > 0:
+            self._coordinate(j, joint, q, DRIVE, damping=math.inf, limit=q.friction)
+        if q.armature > 0:
+            self._coordinate(j, joint, q, DRIVE, armature=q.armature)
+
+    def measure(self, joint: Joint, q: Coordinate) -> None:
+        self._coordinate(0, joint, q, FORCE)
+
+    def _ball(self, j: int, joint: Joint) -> None:
+        """A limit of the angle, a spring on the rotation vector, losses and rotor about the child's axes."""
         if joint.upper < math.inf:
-            self._coordinate(j, joint, LIMIT, shift=joint.upper, sign=-1.0)
-        if joint.stiffness > 0 or joint.damping > 0:
-            self._coordinate(
-                j, joint, DRIVE, stiffness=joint.stiffness, damping=joint.damping, target=joint.rest
-            )
+            self.add(j, joint, TURN, LIMIT, offset=joint.upper, sign=-1.0)
+        laws: list[tuple[int, dict[str, Any]]] = []
+        if joint.stiffness > 0:
+            laws.append((LOGARITHM, {"stiffness": joint.stiffness}))
+        if joint.damping > 0:
+            laws.append((SPIN, {"damping": joint.damping}))
         if joint.friction > 0:
-            self._coordinate(j, joint, DRIVE, damping=math.inf, limit=joint.friction)
+            laws.append((SPIN, {"damping": math.inf, "limit": joint.friction}))
         if joint.armature > 0:
-            self._coordinate(j, joint, DRIVE, armature=joint.armature)
+            laws.append((SPIN, {"armature": joint.armature}))
+        for kind, parameters in laws:
+            for k, axis in enumerate(AXES):
+                vectors = rotate(joint.child_frame, axis), np.zeros(3), np.zeros(3)
+                self.add(j, joint, kind, DRIVE, component=k, vectors=vectors, **parameters)
 
     def motor(self, m: int, motor: Motor, joint: Joint) -> None:
-        value = motor.asked(motor.control)
+        value, q = motor.asked(motor.control), joint.coordinate(motor.freedom)
         if motor.kind is MotorKind.FORCE:
-            self._coordinate(motor.joint, joint, FORCE, motor=m, target=value)
+            self._coordinate(motor.joint, joint, q, FORCE, motor=m, target=value)
             return
         which = "target" if motor.kind is MotorKind.POSITION else "rate"
         self._coordinate(
-            motor.joint, joint, DRIVE, motor=m, stiffness=motor.stiffness, damping=motor.damping,
+            motor.joint, joint, q, DRIVE, motor=m, stiffness=motor.stiffness, damping=motor.damping,
             limit=motor.force_limit, **{which: value},
         )  # fmt: skip
 
     def _coordinate(
-        self, j: int, joint: Joint, law: int, *, shift: float = 0.0, sign: float = 1.0, **parameters: Any
+        self,
+        j: int,
+        joint: Joint,
+        q: Coordinate,
+        law: int,
+        *,
+        shift: float = 0.0,
+        sign: float = 1.0,
+        **parameters: Any,
     ) -> None:
-        """A row on the joint's coordinate, q = geometric value + reference, as sign · (q − shift)."""
-        offset = shift - joint.reference
-        x, y, z = (rotate(joint.parent_frame, axis) for axis in _AXES)
-        motor = int(parameters.pop("motor", -1))
-        if joint.kind in (JointKind.SLIDER, JointKind.CYLINDRICAL):
-            kind, vectors = LATERAL, (np.zeros(3), z, np.zeros(3))
-        elif joint.kind in (JointKind.HINGE, JointKind.UNIVERSAL):
-            kind, vectors = ANGLE, (rotate(joint.child_frame, _AXES[0]), x, y)
-        elif joint.kind is JointKind.DISTANCE:
-            kind, vectors = DISTANCE, None
-        else:
-            raise ValueError(f"joint {joint.name!r} is {joint.kind.value}: it has no single coordinate")
-        self.add(j, joint, kind, law, offset=offset, sign=sign, vectors=vectors, motor=motor, **parameters)
-
-    def _losses_of_many_axes(self, j: int, joint: Joint) -> None:
-        """Damping and dry friction of joints that turn about any axis, one row per axis."""
-        axes = range(3) if joint.kind is JointKind.BALL else (2,)
-        for k in axes:
-            if joint.damping > 0:
-                self.add(j, joint, ORIENTATION, DRIVE, component=k, damping=joint.damping)
-            if joint.friction > 0:
-                self.add(j, joint, ORIENTATION, DRIVE, component=k, damping=math.inf, limit=joint.friction)
+        """A row on a coordinate of the joint, as sign · (q − shift)."""
+        kind, component, vectors = freedom_row(joint, q.freedom)
+        offset = q.sign * (shift - q.reference)
+        self.add(
+            j, joint, kind, law,
+            component=component, offset=offset, sign=sign * q.sign, vectors=vectors, **parameters,
+        )  # fmt: skip
 
     def finish(self, motor_count: int) -> JointRows:
         order = sorted(range(len(self.rows)), key=lambda i: (self.rows[i][2] == FORCE, i))
@@ -237,30 +259,3 @@ class _Table:
             rotors=np.flatnonzero(parameters[:, ARMATURE] > 0),
             springs=np.flatnonzero(spring),
         )
-
-
-Bilateral = tuple[int, int, float, tuple[np.ndarray, np.ndarray, np.ndarray] | None]
-
-
-def _bilateral(joint: Joint) -> list[Bilateral]:
-    """The rows that make the joint: what it does to translation, then what it does to rotation."""
-    none = np.zeros(3)
-    x, y, z = (rotate(joint.parent_frame, axis) for axis in _AXES)
-    child_x, child_z = rotate(joint.child_frame, _AXES[0]), rotate(joint.child_frame, _AXES[2])
-    kind = joint.kind
-    rows: list[Bilateral] = []
-    if kind in (JointKind.FIXED, JointKind.HINGE, JointKind.BALL, JointKind.UNIVERSAL):
-        rows += [(POINT, 0, 0.0, (none, axis, none)) for axis in _AXES]
-    elif kind in (JointKind.SLIDER, JointKind.CYLINDRICAL):
-        rows += [(LATERAL, 0, 0.0, (none, axis, none)) for axis in (x, y)]
-    elif kind is JointKind.PLANAR:
-        rows.append((LATERAL, 0, 0.0, (none, z, none)))
-    else:
-        rows.append((DISTANCE, 0, joint.length, None))
-    if kind in (JointKind.FIXED, JointKind.SLIDER):
-        rows += [(ORIENTATION, k, 0.0, None) for k in range(3)]
-    elif kind in (JointKind.HINGE, JointKind.CYLINDRICAL, JointKind.PLANAR):
-        rows += [(PERPENDICULAR, 0, 0.0, (child_z, axis, none)) for axis in (x, y)]
-    elif kind is JointKind.UNIVERSAL:
-        rows.append((PERPENDICULAR, 0, 0.0, (child_x, z, none)))
-    return rows

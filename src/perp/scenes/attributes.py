@@ -19,9 +19,7 @@ from perp.scenes.model import ImportReport
 _SOFT = "contacts, limits, friction and equalities are exact: they have no softness"
 _OWN = "it sets mujoco's solver: perp has its own"
 _TENDON = "tendons need reduced coordinates"
-_ROTOR = "rotor inertia needs reduced coordinates, but for single hinges and sliders"
-_SPRING = "springs and limits need reduced coordinates, but for single hinges and sliders"
-_LOSS = "damping and dry friction need reduced coordinates, but for single hinges, sliders and balls"
+_FREE = "springs, losses and rotor inertia of a free joint need reduced coordinates"
 _MOTOR_ROTOR = "rotor inertia of a motor needs reduced coordinates"
 
 
@@ -53,23 +51,14 @@ def _touches(m: Any) -> np.ndarray:
     return (m.geom_contype != 0) | (m.geom_conaffinity != 0)
 
 
-def _compound(m: Any) -> np.ndarray:
-    """Which degrees of freedom are not those of a body's only hinge or slide, shape (nv,)."""
-    return (m.body_dofnum[m.dof_bodyid] != 1) if m.nv else np.zeros(0, dtype=bool)
+def _free_joints(m: Any) -> np.ndarray:
+    """Which joints are free ones, shape (joints,)."""
+    return np.asarray(m.jnt_type) == 0
 
 
-def _compound_joints(m: Any) -> np.ndarray:
-    """Which joints are not a body's only hinge or slide, shape (joints,)."""
-    scalar = np.isin(m.jnt_type, (2, 3))  # slide and hinge
-    return ~scalar | (m.body_jntnum[m.jnt_bodyid] != 1) if m.njnt else np.zeros(0, dtype=bool)
-
-
-def _compound_but_balls(m: Any) -> np.ndarray:
-    """Which degrees of freedom belong to such joints, those of a body's only ball left out, shape (nv,)."""
-    if not m.nv:
-        return np.zeros(0, dtype=bool)
-    ball = (m.jnt_type == 1) & (m.body_jntnum[m.jnt_bodyid] == 1)
-    return (_compound_joints(m) & ~ball)[m.dof_jntid]
+def _free(m: Any) -> np.ndarray:
+    """Which degrees of freedom belong to free joints, shape (nv,)."""
+    return _free_joints(m)[m.dof_jntid] if m.nv else np.zeros(0, dtype=bool)
 
 
 _SOLREF, _SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
@@ -80,7 +69,7 @@ _PLASTIC = "springs do not yield"
 USED: dict[str, str] = {
     "body": "mass inertia ipos iquat pos quat parentid rootid weldid jntadr jntnum dofadr dofnum geomadr "
     "geomnum bvhadr bvhnum simple sameframe subtreemass invweight0 contype conaffinity treeid margin",
-    "jnt": "type axis pos limited bodyid dofadr qposadr actfrclimited",
+    "jnt": "type axis pos limited range bodyid dofadr qposadr actfrclimited",
     "dof": "bodyid jntid parentid treeid Madr M0 simplenum invweight0 length",
     "geom": "type size pos quat contype conaffinity condim friction priority bodyid dataid aabb "
     "rbound sameframe",
@@ -106,8 +95,7 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "plugin": both("plugins are not run", -1),
     },
     "jnt": {
-        "stiffness": Ignored(_SPRING, None, 0, _compound_joints),
-        "range": Ignored(_SPRING, None, 0, lambda m: _compound_joints(m) & (m.jnt_limited != 0)),
+        "stiffness": Ignored(_FREE, None, 0, _free_joints),
         "solref": both(_SOFT, _SOLREF, lambda m: m.jnt_limited != 0),
         "solimp": both(_SOFT, _SOLIMP, lambda m: m.jnt_limited != 0),
         "margin": both("limits act where they are", 0, lambda m: m.jnt_limited != 0),
@@ -122,9 +110,9 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "actgravcomp": both("compensation of gravity is a force of the body, beside its motors"),
     },
     "dof": {
-        "damping": Ignored(_LOSS, None, 0, _compound_but_balls),
-        "frictionloss": Ignored(_LOSS, None, 0, _compound_but_balls),
-        "armature": Ignored(_ROTOR, None, 0, _compound),
+        "damping": Ignored(_FREE, None, 0, _free),
+        "frictionloss": Ignored(_FREE, None, 0, _free),
+        "armature": Ignored(_FREE, None, 0, _free),
         "dampingpoly": both(_POLYNOMIAL),
         "solref": both(_SOFT, _SOLREF, lambda m: m.dof_frictionloss > 0),
         "solimp": both(_SOFT, _SOLIMP, lambda m: m.dof_frictionloss > 0),

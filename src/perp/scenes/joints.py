@@ -1,7 +1,8 @@
 """Joints as data: which bodies, where, along which axis, with which limits and losses.
 
 A joint has one frame in each body. Its axis is the z axis of the parent's joint frame; a universal joint
-turns about the parent's z and the child's x. At zero coordinates both frames coincide.
+turns about the parent's z and the child's x. At zero coordinates both frames coincide. What a joint leaves
+free are its freedoms, each with a coordinate; a ball joint has an angle, that of its whole rotation.
 """
 
 from __future__ import annotations
@@ -32,9 +33,64 @@ class JointKind(StrEnum):
     DISTANCE = "distance"
 
 
+class Freedom(StrEnum):
+    """A direction in which a joint lets its child move; axes are those of the parent's frame unless said."""
+
+    SLIDE_X = "slide x"
+    SLIDE_Y = "slide y"
+    SLIDE_Z = "slide z"
+    TURN_Z = "turn z"
+    TURN_CHILD_X = "turn child x"
+    LENGTH = "length"
+
+
+FREEDOMS: dict[JointKind, tuple[Freedom, ...]] = {
+    JointKind.FIXED: (),
+    JointKind.HINGE: (Freedom.TURN_Z,),
+    JointKind.SLIDER: (Freedom.SLIDE_Z,),
+    JointKind.BALL: (),
+    JointKind.UNIVERSAL: (Freedom.TURN_Z, Freedom.TURN_CHILD_X),
+    JointKind.CYLINDRICAL: (Freedom.SLIDE_Z, Freedom.TURN_Z),
+    JointKind.PLANAR: (Freedom.TURN_Z, Freedom.SLIDE_X, Freedom.SLIDE_Y),
+    JointKind.DISTANCE: (Freedom.LENGTH,),
+}
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One coordinate of a joint, sign · (what its freedom measures) + reference, in [m, N] or [rad, N m].
+
+    Attributes:
+        freedom: What it measures.
+        name: For lookups.
+        sign: 1, or −1 where it counts the other way.
+        reference: Its value where both frames of the joint coincide.
+        lower, upper: Limits; infinite for none.
+        stiffness, rest: A spring.
+        damping: Viscous.
+        friction: Largest dry friction force.
+        armature: Inertia of a rotor geared to it [kg, kg m²].
+    """
+
+    freedom: Freedom
+    name: str = ""
+    sign: float = 1.0
+    reference: float = 0.0
+    lower: float = -math.inf
+    upper: float = math.inf
+    stiffness: float = 0.0
+    rest: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Joint:
     """A joint between two bodies; quantities of its coordinate are in [m, N] or [rad, N m].
+
+    Limits, spring, losses and armature belong to the first of its freedoms (`FREEDOMS`), and to all axes of a
+    ball joint, whose upper limit is that of its angle. Further coordinates are listed.
 
     Attributes:
         name: For messages and lookups.
@@ -46,10 +102,11 @@ class Joint:
         reference: Value of the coordinate where both frames coincide.
         lower, upper: Limits of the coordinate; infinite for none.
         stiffness, rest: A spring on the coordinate.
-        damping: Viscous, on the coordinate (on all three axes of a ball joint).
+        damping: Viscous, on the coordinate.
         friction: Largest dry friction force on the coordinate.
         compliance: Σ of the bilateral rows, displacement per force [m/N, rad/(N m)].
         armature: Inertia of a rotor geared to the coordinate [kg, kg m²].
+        coordinates: Limits, springs, losses and armature of any of its freedoms.
     """
 
     name: str
@@ -70,6 +127,48 @@ class Joint:
     friction: float = 0.0
     compliance: float = 0.0
     armature: float = 0.0
+    coordinates: tuple[Coordinate, ...] = ()
+
+    def __post_init__(self) -> None:
+        free = FREEDOMS[self.kind]
+        for coordinate in self.coordinates:
+            if coordinate.freedom not in free:
+                has = ", ".join(freedom.value for freedom in free) or "none"
+                raise ValueError(
+                    f"joint {self.name!r} is {self.kind.value} and has no coordinate "
+                    f"{coordinate.freedom.value!r}; its coordinates: {has}"
+                )
+
+    @property
+    def own(self) -> Coordinate | None:
+        """The coordinate that the joint's own fields describe; None without a freedom."""
+        if not FREEDOMS[self.kind]:
+            return None
+        names = (
+            "name",
+            "reference",
+            "lower",
+            "upper",
+            "stiffness",
+            "rest",
+            "damping",
+            "friction",
+            "armature",
+        )
+        return Coordinate(FREEDOMS[self.kind][0], **{name: getattr(self, name) for name in names})
+
+    def coordinate(self, freedom: Freedom | None = None) -> Coordinate:
+        """The coordinate of a freedom, by default of the first.
+
+        Raises:
+            ValueError: The joint has none.
+        """
+        own = self.own
+        if own is None:
+            raise ValueError(f"joint {self.name!r} is {self.kind.value}: it has no single coordinate")
+        wanted = own.freedom if freedom is None else freedom
+        listed = [c for c in self.coordinates if c.freedom is wanted]
+        return listed[0] if listed else own if wanted is own.freedom else Coordinate(wanted)
 
 
 def attach(
@@ -98,7 +197,7 @@ def attach(
         second_axis: The child's axis of a universal joint, perpendicular to `axis`.
         name: The joint's name; made from kind and child by default.
         options: Further fields of `Joint`: lower, upper, stiffness, rest, damping, friction, compliance,
-            armature.
+            armature, coordinates.
     """
     from perp.scenes.frames import frame_along, into_body, relative_frame
 

@@ -10,20 +10,22 @@ import numpy as np
 from perp.problems.validation import freeze
 from perp.scenes.engine import enabled, engine
 from perp.scenes.frames import IDENTITY, conjugate, frame_along, into_body, multiply, relative_frame, rotate
-from perp.scenes.joints import Joint, JointKind
+from perp.scenes.joints import Coordinate, Freedom, Joint, JointKind
 from perp.scenes.model import Model, SceneError
 
 Ignored = list[tuple[str, str]]
+# Lines and axes nearer than this are taken for one [m, rad].
+_SAME = 1e-9
 
 
 def read_joints(
     shapes: Any, data: Any, model: Model, movable: np.ndarray, index: np.ndarray
-) -> tuple[list[Joint], dict[int, int]]:
-    """Joints of the body tree, and which of them each single hinge and slider of mujoco's became."""
+) -> tuple[list[Joint], dict[int, tuple[int, Freedom]]]:
+    """Joints of the body tree, and which of their coordinates each hinge and slider of mujoco's became."""
     mujoco = engine()
 
     joints: list[Joint] = []
-    where: dict[int, int] = {}
+    where: dict[int, tuple[int, Freedom]] = {}
     kinds = mujoco.mjtJoint
     for b in movable:
         parent = int(index[shapes.body_parentid[b]])
@@ -45,56 +47,92 @@ def read_joints(
                 )
             )
             continue
-        kind, frame = _kind(data, list(ids), types, kinds, model.body_names[child])
+        kind, frame, anchor, free = _kind(data, list(ids), types, kinds, model.body_names[child], b)
         first = ids[0]
-        if kind in (JointKind.HINGE, JointKind.SLIDER):
-            where[first] = len(joints)
-        joints.append(
-            _joint(
-                model, shapes.joint(first).name or f"joint{first}", kind, child, parent, data.xanchor[first],
-                frame, **_coordinate(shapes, first, kind),
-            )
-        )  # fmt: skip
+        where |= {j: (len(joints), freedom) for j, (freedom, _) in zip(ids, free, strict=False)}
+        options: dict[str, Any]
+        if kind is JointKind.BALL:
+            options = _ball(shapes, first)
+        elif len(free) == 1:
+            options = _coordinate(shapes, first)
+        else:
+            options = {
+                "coordinates": tuple(
+                    Coordinate(freedom, shapes.joint(j).name or f"joint{j}", sign, **_coordinate(shapes, j))
+                    for j, (freedom, sign) in zip(ids, free, strict=True)
+                )
+            }
+        name = shapes.joint(first).name or f"joint{first}"
+        joints.append(_joint(model, name, kind, child, parent, anchor, frame, **options))
     return joints, where
 
 
-def _kind(data: Any, ids: list[int], types: list[int], kinds: Any, body: str) -> tuple[JointKind, np.ndarray]:
-    """Which joint a body's list of mujoco joints makes, and its frame in the world."""
+Free = tuple[tuple[Freedom, float], ...]
+
+
+def _kind(
+    data: Any, ids: list[int], types: list[int], kinds: Any, body: str, number: int
+) -> tuple[JointKind, np.ndarray, np.ndarray, Free]:
+    """Which joint a body's list of mujoco joints makes.
+
+    Returns:
+        Kind, frame and anchor in the world, and the freedom and sign of each mujoco joint.
+    """
     hinge, slide, ball = int(kinds.mjJNT_HINGE), int(kinds.mjJNT_SLIDE), int(kinds.mjJNT_BALL)
-    axes = [data.xaxis[j].copy() for j in ids]
+    axes, anchors = [data.xaxis[j].copy() for j in ids], [data.xanchor[j].copy() for j in ids]
     if types == [ball]:
-        return JointKind.BALL, IDENTITY
+        return JointKind.BALL, data.xquat[number].copy(), anchors[0], ()
     if types == [hinge]:
-        return JointKind.HINGE, frame_along(axes[0])
+        return JointKind.HINGE, frame_along(axes[0]), anchors[0], ((Freedom.TURN_Z, 1.0),)
     if types == [slide]:
-        return JointKind.SLIDER, frame_along(axes[0])
-    if sorted(types) == sorted([slide, hinge]) and np.linalg.norm(np.cross(*axes)) < 1e-9:
-        return JointKind.CYLINDRICAL, frame_along(axes[types.index(slide)])
-    if types == [hinge, hinge] and abs(axes[0] @ axes[1]) < 1e-9:
-        return JointKind.UNIVERSAL, frame_along(axes[0], axes[1])
-    if types == [slide, slide, hinge] and np.linalg.norm(np.cross(axes[0], axes[1]) - axes[2]) < 1e-9:
-        return JointKind.PLANAR, frame_along(axes[2], axes[0])
+        return JointKind.SLIDER, frame_along(axes[0]), anchors[0], ((Freedom.SLIDE_Z, 1.0),)
+    if sorted(types) == sorted([slide, hinge]) and np.linalg.norm(np.cross(*axes)) < _SAME:
+        along = axes[types.index(slide)]
+        free = tuple(
+            (Freedom.SLIDE_Z, 1.0) if kind == slide else (Freedom.TURN_Z, math.copysign(1.0, axis @ along))
+            for kind, axis in zip(types, axes, strict=True)
+        )
+        # a slider has no place of its own: the axis is the hinge's
+        return JointKind.CYLINDRICAL, frame_along(along), anchors[types.index(hinge)], free
+    if types == [hinge, hinge] and abs(axes[0] @ axes[1]) < _SAME:
+        between = anchors[1] - anchors[0]
+        if abs(between @ np.cross(*axes)) < _SAME:
+            free = ((Freedom.TURN_Z, 1.0), (Freedom.TURN_CHILD_X, 1.0))
+            cross = anchors[0] + (between @ axes[0]) * axes[0]
+            return JointKind.UNIVERSAL, frame_along(axes[0], axes[1]), cross, free
+    if types == [slide, slide, hinge] and np.linalg.norm(np.cross(axes[0], axes[1]) - axes[2]) < _SAME:
+        free = ((Freedom.SLIDE_X, 1.0), (Freedom.SLIDE_Y, 1.0), (Freedom.TURN_Z, 1.0))
+        return JointKind.PLANAR, frame_along(axes[2], axes[0]), anchors[2], free
     raise SceneError(
         f"body {body!r} has a combination of {len(types)} joints that maximal coordinates lack: use "
         'coordinates="reduced"'
     )
 
 
-def _coordinate(shapes: Any, j: int, kind: JointKind) -> dict[str, float]:
-    """Limits, spring and losses of one mujoco joint; compound ones have none of them here."""
-    if kind not in (JointKind.HINGE, JointKind.SLIDER, JointKind.BALL):
-        return {}
-    dof, address = shapes.jnt_dofadr[j], shapes.jnt_qposadr[j]
-    losses = {
+def _losses(shapes: Any, dof: int) -> dict[str, float]:
+    return {
         "damping": float(shapes.dof_damping[dof]) * enabled(shapes, "DAMPER"),
         "friction": float(shapes.dof_frictionloss[dof]) * enabled(shapes, "FRICTIONLOSS", "CONSTRAINT"),
+        "armature": float(shapes.dof_armature[dof]),
     }
-    if kind is JointKind.BALL:
-        return losses
+
+
+def _ball(shapes: Any, j: int) -> dict[str, float]:
+    """Limit of the angle, spring and losses of a ball joint."""
     limited = bool(shapes.jnt_limited[j]) and enabled(shapes, "LIMIT", "CONSTRAINT")
     return {
-        **losses,
-        "armature": float(shapes.dof_armature[dof]),
+        **_losses(shapes, shapes.jnt_dofadr[j]),
+        "stiffness": float(shapes.jnt_stiffness[j]) * enabled(shapes, "SPRING"),
+        "upper": float(shapes.jnt_range[j].max()) if limited else math.inf,
+    }
+
+
+def _coordinate(shapes: Any, j: int) -> dict[str, float]:
+    """Limits, spring and losses of one hinge or slider."""
+    address = shapes.jnt_qposadr[j]
+    limited = bool(shapes.jnt_limited[j]) and enabled(shapes, "LIMIT", "CONSTRAINT")
+    return {
+        **_losses(shapes, shapes.jnt_dofadr[j]),
         "reference": float(shapes.qpos0[address]),
         "rest": float(shapes.qpos_spring[address]),
         "stiffness": float(shapes.jnt_stiffness[j]) * enabled(shapes, "SPRING"),
@@ -111,7 +149,7 @@ def _joint(
     parent: int,
     anchor: np.ndarray,
     frame: np.ndarray,
-    **options: float,
+    **options: Any,
 ) -> Joint:
     """A joint whose two frames coincide at the model's starting pose."""
     return Joint(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from perp.scenes.engine import enabled, engine
+from perp.scenes.joints import Freedom
 from perp.scenes.motors import Motor, MotorKind
 
 
-def read_motors(shapes: Any, joint_index: dict[int, int], ignored: list[tuple[str, str]]) -> list[Motor]:
+def read_motors(
+    shapes: Any, joint_index: dict[int, tuple[int, Freedom]], ignored: list[tuple[str, str]]
+) -> list[Motor]:
     """One motor per supported actuator, in order; the rest is reported."""
     mujoco = engine()
 
@@ -27,11 +31,12 @@ def read_motors(shapes: Any, joint_index: dict[int, int], ignored: list[tuple[st
             ignored.append(
                 (
                     f"actuator {name!r}",
-                    "motors but stateless affine ones on single hinges and sliders need reduced coordinates",
+                    "motors but stateless affine ones on hinges and sliders need reduced coordinates",
                 )
             )
             continue
-        motors.append(_motor(shapes, i, name, joint_index[joint], ignored))
+        index, freedom = joint_index[joint]
+        motors.append(replace(_motor(shapes, i, name, index, ignored), freedom=freedom))
     return motors
 
 
@@ -53,7 +58,7 @@ def _motor(shapes: Any, i: int, name: str, joint: int, ignored: list[tuple[str, 
     limit = limit * abs(gear) if enabled(shapes, "ACTUATION") else 0.0
     clamped = bool(shapes.actuator_ctrllimited[i]) and enabled(shapes, "CLAMPCTRL")
     least, most = (float(x) for x in shapes.actuator_ctrlrange[i]) if clamped else (-math.inf, math.inf)
-    more = {"control_low": least, "control_high": most}
+    more: dict[str, Any] = {"control_low": least, "control_high": most}
     if b1 < 0:
         scale, offset = gain / -b1 / gear, b0 / -b1 / gear
         return Motor(

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from perp.scenes.joints import Freedom
+
 
 class MotorKind(StrEnum):
     """What the control value means."""
@@ -32,6 +34,7 @@ class Motor:
         scale, offset: The law above gets scale · control + offset.
         control: The value at the start.
         control_low, control_high: What is given is clipped to these.
+        freedom: Which coordinate of the joint it drives; the first by default.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Motor:
     control: float = 0.0
     control_low: float = -math.inf
     control_high: float = math.inf
+    freedom: Freedom | None = None
 
     def asked(self, control: float) -> float:
         """What a control value means to the law: a force, a speed or a position."""

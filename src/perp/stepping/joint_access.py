@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perp.dynamics.rows import JointRows
 from perp.dynamics.state import State
 from perp.problems.validation import vector
-from perp.scenes import JointKind, SceneError
+from perp.scenes import Coordinate, Joint, JointKind, Model, SceneError
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.scenes.model import find
+from perp.stepping.row_products import row_velocity
 
 if TYPE_CHECKING:
     from perp.stepping.reduced_stepper import ReducedStepper
     from perp.stepping.stepper import Stepper
 
-_Z = np.array([0.0, 0.0, 1.0])
 # Numbers of positions and of velocities of mujoco's joints: free, ball, slide, hinge.
 _SIZES = {0: (7, 6), 1: (4, 3), 2: (1, 1), 3: (1, 1)}
 
@@ -59,62 +60,91 @@ class ReducedJoint:
 
 
 class MaximalJoint:
-    """A joint as the relative pose of its two bodies."""
+    """A joint, or one of its coordinates, as the relative pose of two bodies."""
 
     def __init__(self, stepper: Stepper, name: str) -> None:
         joints = stepper.model.joints
-        self._index = find(name, tuple(joint.name for joint in joints), "joint")
-        self._joint, self._stepper = joints[self._index], stepper
-        if self._joint.kind not in (JointKind.HINGE, JointKind.SLIDER, JointKind.BALL):
-            raise SceneError(
-                f"joint {name!r} is {self._joint.kind.value}: it has no single coordinate to read"
-            )
+        scalars = measured_joints(stepper.model)
+        balls = [joint for joint in joints if joint.kind is JointKind.BALL]
+        known = tuple(q.name for _, _, q in scalars) + tuple(joint.name for joint in balls)
+        others = {joint.name: joint.kind.value for joint in joints if joint.name not in known}
+        if name in others:
+            raise SceneError(f"joint {name!r} is {others[name]}: it has no coordinate to read")
+        k = find(name, known, "joint")
+        self._name, self._stepper, self._ball = name, stepper, None
+        if k >= len(scalars):
+            self._ball = balls[k - len(scalars)]
+        else:
+            self._scalar = scalars[k : k + 1]
+            self._rows = JointRows.measuring([(joint, q) for _, joint, q in self._scalar])
 
-    def _ends(self, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Frames and anchors of child and parent in the world."""
-        joint = self._joint
-        frames, anchors = [], []
-        for body, frame, anchor in (
-            (joint.child, joint.child_frame, joint.child_anchor),
-            (joint.parent, joint.parent_frame, joint.parent_anchor),
-        ):
-            still = body < 0
-            frames.append(frame if still else multiply(state.quaternion[body], frame))
-            there = anchor if still else state.position[body] + rotate(state.quaternion[body], anchor)
-            anchors.append(there)
-        return frames[0], frames[1], anchors[0], anchors[1]
+    def _measured(self, state: State) -> tuple[float, float]:
+        """Coordinate and its rate."""
+        value, rate = measure(self._stepper.table, self._rows, self._scalar, state)
+        return float(value[0]), float(rate[0])
 
     def position(self, state: State) -> Any:
         """Angle, displacement or quaternion."""
-        child, parent, p, q = self._ends(state)
-        if self._joint.kind is JointKind.SLIDER:
-            return float(rotate(parent, _Z) @ (p - q)) + self._joint.reference
+        if self._ball is None:
+            return self._measured(state)[0]
+        child, parent = _frames(self._ball, state)
         turned = multiply(conjugate(parent), child)
-        if self._joint.kind is JointKind.BALL:
-            return turned if turned[0] >= 0 else -turned
-        angle = 2.0 * math.atan2(turned[3], turned[0]) + self._joint.reference
-        # whole turns are known to the rows of the joint, if it has any
-        known = self._stepper.table.known_coordinate(self._stepper.model, self._index, state.coordinate)
-        guess = self._joint.reference if known is None else known
-        return angle + 2.0 * math.pi * round((guess - angle) / (2.0 * math.pi))
+        return turned if turned[0] >= 0 else -turned
 
     def velocity(self, state: State) -> Any:
         """Rate of the position; of a ball, the relative spin in the child's joint frame."""
-        child, parent, p, _ = self._ends(state)
-        u = [np.zeros(6) if b < 0 else state.velocity[b] for b in (self._joint.child, self._joint.parent)]
-        spin = u[0][3:] - u[1][3:]
-        if self._joint.kind is JointKind.HINGE:
-            return float(rotate(parent, _Z) @ spin)
-        if self._joint.kind is JointKind.BALL:
-            return rotate(conjugate(child), spin)
-        speeds = [
-            x[:3] + np.cross(x[3:], p - state.position[b]) if b >= 0 else np.zeros(3)
-            for x, b in zip(u, (self._joint.child, self._joint.parent), strict=True)
+        if self._ball is None:
+            return self._measured(state)[1]
+        spin = [
+            np.zeros(3) if b < 0 else state.velocity[b, 3:] for b in (self._ball.child, self._ball.parent)
         ]
-        return float(rotate(parent, _Z) @ (speeds[0] - speeds[1]))
+        return rotate(conjugate(_frames(self._ball, state)[0]), spin[0] - spin[1])
 
     def set_position(self, _: State, __: Any) -> None:
         """Not possible: the bodies would have to follow."""
-        raise SceneError(f'joint {self._joint.name!r} can be set with coordinates="reduced" only')
+        raise SceneError(f'joint {self._name!r} can be set with coordinates="reduced" only')
 
     set_velocity = set_position
+
+
+Measured = tuple[int, Joint, Coordinate]
+
+
+def measured_joints(model: Model) -> list[Measured]:
+    """All coordinates of a model in maximal form: index of the joint, joint and coordinate."""
+    out: list[Measured] = []
+    for j, joint in enumerate(model.joints):
+        own = joint.own
+        if own is None:
+            continue
+        listed = tuple(q for q in joint.coordinates if q.name)
+        out += [(j, joint, q) for q in (listed or (joint.coordinate(own.freedom),))]
+    return out
+
+
+def measure(
+    table: JointRows, rows: JointRows, coordinates: Sequence[Measured], state: State
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values and rates of coordinates in a state, with the whole turns that the table's rows know.
+
+    Args:
+        table: The rows of the scene.
+        rows: Those of `JointRows.measuring`.
+        coordinates: What they measure.
+        state: The state.
+    """
+    guess = [table.known_coordinate(j, joint, q, state.coordinate) for j, joint, q in coordinates]
+    value, jacobian = rows.evaluate(
+        state.position, state.quaternion, state.rotation, np.array(guess, dtype=float)
+    )
+    rate = np.empty(value.size)
+    row_velocity(np.ascontiguousarray(rows.links[:, 1:3]), jacobian, state.velocity, rate)
+    return value, rate
+
+
+def _frames(joint: Joint, state: State) -> list[np.ndarray]:
+    """Joint frames of child and parent in the world."""
+    return [
+        frame if body < 0 else multiply(state.quaternion[body], frame)
+        for body, frame in ((joint.child, joint.child_frame), (joint.parent, joint.parent_frame))
+    ]

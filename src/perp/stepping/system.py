@@ -235,7 +235,7 @@ class StepSystem:
         impulse = bias[drive] / rows.scale[drive]
         limit = self.h * self.parameters[drive, FORCE_LIMIT]
         speed = np.minimum(np.abs(impulse), limit) * (rows.scale[drive] - rows.compliance[drive])
-        return float((np.where(table.links[drive, 0] == ANGLE, size, 1.0) * speed).max(initial=0.0))
+        return float((np.where(table.links[drive, 0] >= ANGLE, size, 1.0) * speed).max(initial=0.0))
 
     @cached_property
     def delassus(self) -> Any:

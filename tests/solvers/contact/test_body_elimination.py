@@ -71,3 +71,20 @@ def test_problems_without_bodies_are_solved_by_constraints():
     reduced = perp.ContactProblem(problem.W, problem.q, problem.sets)
     assert body_order_of(reduced) is None
     assert not isinstance(choose_order(reduced, blocks_of(reduced))[0], BodyOrder)
+
+
+def test_either_way_leads_to_the_same_motion():
+    problem = chain(5, 6, seed=4)
+    answers = [
+        perp.solve(problem, "proximal-point", options={"work_on": way}) for way in ("delassus", "bodies")
+    ]
+    velocities = [problem.dynamics.body_velocity(answer.z) for answer in answers]
+    np.testing.assert_allclose(velocities[0], velocities[1], atol=1e-6)
+
+
+def test_a_problem_without_bodies_cannot_be_worked_on_by_bodies():
+    problem = perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0.5, 0.0], 0.5)
+    with pytest.raises(perp.ProblemError, match="mass in small groups"):
+        perp.solve(problem, "proximal-point", options={"work_on": "bodies"})
+    with pytest.raises(perp.SolverError, match="work_on"):
+        perp.solve(problem, "proximal-point", options={"work_on": "nothing"})

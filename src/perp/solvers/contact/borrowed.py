@@ -12,8 +12,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 
-@intrinsic
-def borrowed(typing_context: Any, array: Any) -> Any:
+def _borrowed(typing_context: Any, array: Any) -> Any:
     """The array as a view that owns nothing: whoever called must keep the array until the view is gone."""
     del typing_context
 
@@ -24,3 +23,6 @@ def borrowed(typing_context: Any, array: Any) -> Any:
         return view._getvalue()
 
     return array(array), generate
+
+
+borrowed: Any = intrinsic(_borrowed)

@@ -7,13 +7,13 @@ the rows of U, in blocks of a constraint or of a body.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numba import types
 from numba.extending import overload
 
-from perp.problems import ContactProblem
+from perp.problems import ContactProblem, ProblemError
 from perp.solvers.contact.block_elimination import factorise, substitute
 from perp.solvers.contact.body_elimination import (
     BodyOrder,
@@ -30,21 +30,32 @@ BODIES_FROM = 300
 PAYS = 0.5
 
 
-def choose_order(problem: ContactProblem, blocks: Blocks) -> tuple[Any, float]:
-    """The cheaper order, by bodies where the problem has them, and the operations of one elimination."""
-    bodies = body_order_of(problem) if problem.contact_count >= BODIES_FROM else None
+def choose_order(
+    problem: ContactProblem, blocks: Blocks, work_on: Literal["auto", "delassus", "bodies"] = "auto"
+) -> tuple[Any, float]:
+    """The order of elimination, and the operations that one takes.
+
+    Args:
+        problem: In dynamics form for an order by bodies.
+        blocks: The problem in canonical form.
+        work_on: "delassus" for constraints, "bodies", or "auto" for the cheaper one.
+    """
+    wanted = work_on == "bodies" or (work_on == "auto" and problem.contact_count >= BODIES_FROM)
+    bodies = body_order_of(problem) if wanted else None
+    if bodies is None and work_on == "bodies":
+        raise ProblemError("work_on = 'bodies' needs a sparse Jacobian and a mass in small groups")
     rows = problem.size / problem.contact_count
+    by_bodies = np.inf
     if bodies is not None:
         by_bodies = _operations(bodies.order, float(np.diff(bodies.mass.start).mean()))
         # W of a constraint has at least the blocks that it has before fill
         degree = np.diff(blocks.first).astype(np.float64)
-        if by_bodies < PAYS * 2.0 * rows**3 * float((degree**2).sum()) / 2.0:
+        least = rows**3 * float((degree**2).sum())
+        if work_on == "bodies" or by_bodies < PAYS * least:
             return bodies, by_bodies
     order = eliminate(blocks.first, blocks.column)
     by_constraints = _operations(order, rows)
-    if bodies is not None and by_bodies < PAYS * by_constraints:
-        return bodies, by_bodies
-    return order, by_constraints
+    return (bodies, by_bodies) if by_bodies < PAYS * by_constraints else (order, by_constraints)
 
 
 def _operations(order: Any, size: float) -> float:

@@ -28,7 +28,7 @@ ISLANDS_FROM = 100
 # the more there are. They are looked at so often, and go on while the best residual falls to this part of
 # what it was half as many iterations ago; for so many iterations at least, more for many contacts in space.
 MOMENTUM_FROM, MOMENTUM_LOOK, MOMENTUM_PAYS, MOMENTUM_MOST = 300, 25, 0.7, 5000
-MOMENTUM_LEAST, MOMENTUM_LEAST_MANY, MANY = 150, 1200, 3000
+MOMENTUM_LEAST, MOMENTUM_LEAST_MANY, MANY = 150, 1200, 800
 # Below this residual plain Newton steps without a line search are worth a try.
 NEARLY = 1e-3
 REFINEMENTS = 6
@@ -37,10 +37,11 @@ REFINEMENTS = 6
 STALL_AFTER, STALL_FACTOR = 6, 0.3
 # Scales by which the last refinement tells open, stick and slip apart: near-ties fall differently with each.
 REFINEMENT_SCALES, REFINEMENT_WEIGHTS = (1.0, 10.0, 0.1, 100.0, 0.01), (1e-12, 1e-6)
-# Beyond ONE_CALL rows other starts may take so many floating-point operations, about three seconds, and so
-# many Newton steps at least: a few dozen for thousands of contacts, where none has been seen to help. Up to
+# Beyond ONE_CALL rows the first run of the proximal Newton stage and all other starts may each take so many
+# floating-point operations, about ten and three seconds. Where that is less than so many Newton steps, which
+# is beyond a thousand contacts in space, other starts have not been seen to help and are left out. Up to
 # ONE_CALL rows the number of starts bounds them, to some ten seconds.
-RESTART_WORK, RESTART_STEPS = 5e9, 60
+FIRST_WORK, RESTART_WORK, RESTART_STEPS = 2e10, 5e9, 40
 # A refinement whose residual is so many times larger is kept from the shared test, which would end the solve.
 DIVERGED = 1e6
 
@@ -139,12 +140,13 @@ class Stages:
     def exhausted(self) -> bool:
         return self.iterations >= self.restart_limit
 
-    def limit_restarts(self) -> None:
-        """Let the stages that follow take what `RESTART_WORK` allows."""
+    def allow(self, work: float) -> bool:
+        """Let the stages that follow take so many operations; false where that is a few Newton steps only."""
         if self.problem.size <= ONE_CALL:
-            return
-        allowed = int(max(RESTART_STEPS, RESTART_WORK / self._system[1]))
-        self.restart_limit = min(self.limit, self.iterations + allowed)
+            return True
+        steps = work / self._system[1]
+        self.restart_limit = min(self.limit, self.iterations + int(max(steps, RESTART_STEPS)))
+        return steps >= RESTART_STEPS
 
     def finish(self, stop: bool) -> Attempt:
         if not stop:
@@ -219,8 +221,10 @@ class Stages:
         if self.problem.size <= ONE_CALL and self._plunge():
             return True
         self.starts += 1
+        self.allow(FIRST_WORK)
         if self._proximal(STARTS[0], self.swept.copy()) or self.refine():
             return True
+        self.restart_limit = self.limit
         from perp.solvers.contact.mode_enumeration import mode_points
         from perp.solvers.contact.restarts import search
 
@@ -228,7 +232,8 @@ class Stages:
             return True
         if self.exhausted() or self.control.out_of_time():
             return False
-        self.limit_restarts()
+        if not self.allow(RESTART_WORK):
+            return False
         return search(self) or self._restart() or (self.problem.relaxed and self._descend())
 
     def _restart(self) -> bool:

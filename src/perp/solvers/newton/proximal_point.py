@@ -10,10 +10,11 @@ Reference: Acary, Brémond and Huber, On solving contact problems with Coulomb f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from perp.problems import ContactProblem, Status
+from perp.problems import ContactProblem, ProblemError, Status
 from perp.problems.validation import freeze
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import register
@@ -29,11 +30,18 @@ class ProximalOptions:
         weight: The first σ, relative to the diagonal of W.
         sweeps: Gauss–Seidel sweeps before the first step.
         smoothing: Sweeps after each Newton step.
+        work_on: "delassus" to eliminate W by constraints, "bodies" for Newton's method in the velocities of
+            the bodies, which a problem in dynamics form with small bodies has; "auto" for the cheaper one.
     """
 
     weight: float = 1e-2
     sweeps: int = 20
     smoothing: int = 10
+    work_on: Literal["auto", "delassus", "bodies"] = "auto"
+
+    def __post_init__(self) -> None:
+        if self.work_on not in ("auto", "delassus", "bodies"):
+            raise ProblemError(f"work_on = {self.work_on!r}: 'auto', 'delassus' or 'bodies' is needed")
 
 
 @register(
@@ -59,7 +67,7 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
         sweeps(blocks, x, options.sweeps)
         stop = control.check(0, blocks.scale * x)
     best = x.copy()
-    (factors, _), rho = choose_order(problem, blocks), newton_scale(blocks)
+    (factors, _), rho = choose_order(problem, blocks, options.work_on), newton_scale(blocks)
     sigma, steps, limit = options.weight, 0, control.limit(STEPS)
     while not stop:
         if steps >= limit:
