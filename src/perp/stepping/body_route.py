@@ -15,23 +15,38 @@ WITHIN = (0.5, 0.1)
 FIRST_WEIGHT = 1e-6
 # A Newton step here costs about as much as a pass over the rows: more of them than of the other routes, which
 # take seconds for what a few hundred of these solve in milliseconds.
-STEPS = 6
+STEPS, _MOST_STEPS = 2, 6
+# Impulses that lead nowhere: again from these shares of them, under these first weights. Systems with more
+# rows go on to the other routes.
+_AGAIN, _AGAIN_ROWS = ((0.5, FIRST_WEIGHT), (0.0, 0.1), (0.25, 1e-2), (0.9, 1e-3)), 3000
 # The minimisation only has to find the directions; Newton's method goes on from there.
 _DIRECTIONS = 1e-6
 
 
 def solve_by_bodies(system: StepSystem, start: np.ndarray, limit: int) -> Outcome:
     """Solve a step from the impulses `start`, shape (rows,), with so many Newton steps at most."""
+    outcome, unsolved = _attempt(system, start, FIRST_WEIGHT, _MOST_STEPS * limit)
+    for share, weight in _AGAIN if unsolved and system.rows <= _AGAIN_ROWS else ():
+        again, left = _attempt(system, share * start, weight, _MOST_STEPS * limit)
+        outcome.iterations += again.iterations
+        outcome.solver_iterations += again.solver_iterations
+        if not left:
+            again.iterations, again.solver_iterations = outcome.iterations, outcome.solver_iterations
+            return again
+    return outcome
+
+
+def _attempt(system: StepSystem, start: np.ndarray, weight: float, steps: int) -> tuple[Outcome, int]:
+    """The answer from these impulses with this first weight, and how many islands it leaves unsolved."""
     impulse, u = start.copy(), np.empty_like(system.predicted)
     bias, y, info = np.empty(system.rows), np.empty(system.rows), np.empty(4, dtype=np.int64)
     tolerance = system.settings.tolerance
     solve_step(
         system.frame, system.arrays, system.mass, WITHIN[0] * tolerance * system.length_scale,
-        WITHIN[1] * tolerance * system.speed_scale, FIRST_WEIGHT, STEPS * limit, impulse,
-        u, bias, y, info,
+        WITHIN[1] * tolerance * system.speed_scale, weight, steps, impulse, u, bias, y, info,
     )  # fmt: skip
     message = f"{info[3]} of {info[2]} islands unsolved after {info[0]} Newton steps" if info[3] else ""
-    return Outcome(impulse, u, int(info[0]), int(info[1]), bias, message)
+    return Outcome(impulse, u, int(info[0]), int(info[1]), bias, message), int(info[3])
 
 
 def solve_with_forces_of_the_end(

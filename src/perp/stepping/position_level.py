@@ -21,6 +21,8 @@ from perp.stepping.system import StepSystem
 _SLOWEST = 0.9
 # A contact problem that missed its tolerance by less than this factor may still lead to one that is solved.
 _HOPELESS = 1e5
+# Iterations of the default solver over all contact problems of a step, beyond which dividing it is faster.
+_MOST_WORK = 2000
 # Last step's impulses are kept where they leave no more than this share of the tolerance: a scene at rest.
 _REST = 0.5
 # Rows of a robot differ by 1e6 in velocity per impulse, and a contact problem is solved relative to the
@@ -66,6 +68,9 @@ def solve_sequence(system: StepSystem, start: np.ndarray, guess: np.ndarray) -> 
             sharper *= _SHARPER
         worse = worse + 1 if error > _SLOWEST * last else 0
         last = error
+        if settings.solver == "auto" and inner > _MOST_WORK:
+            message = f"{count} contact problems took {inner} iterations"
+            break
         if worse >= 3:
             message = f"the sequence stopped converging at {error * system.h:.1e} m"
             break
