@@ -61,6 +61,7 @@ def test_a_row_carries_its_history(solver: str, tmp_path: Path) -> None:
     problem = perp.ContactProblem.coulomb(J @ J.T, rng.normal(size=12), 0.5)
     row = run_job(Job("set", "problem", problem, None, solver, tol=1e-6, repeat=1))
     assert row.residual is not None
+    assert row.solved
     times, residuals = np.array(row.history).T
     assert (np.diff(times) > 0).all()
     assert (np.diff(residuals) < 0).all()

@@ -36,6 +36,7 @@ def check(problem: perp.ContactProblem, solution: perp.Solution) -> None:
     The corners of meshes are single precision: wedges close gaps of 1e-8 m within the step.
     """
     assert solution.residual <= 1e-8
+    assert problem.dynamics is not None
     velocity = problem.dynamics.body_velocity(solution.z)
     assert np.abs(velocity).max() < 1e-3 * GRAVITY * STEP
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import perp
-from perp.scenes import SceneError, library, load_scene
+from perp.scenes import SceneError, attach, library, load_scene
 
 LOOSE = 'contype="0" conaffinity="0"'
 # Anchors apart along axes, axes that count the other way: what the reader has to sort out.
@@ -137,3 +137,40 @@ def test_hinges_whose_axes_do_not_cross_are_no_universal_joint() -> None:
     with pytest.raises(SceneError, match="combination of 2 joints"):
         load_scene(text)
     assert perp.Simulation(text, step=0.01).coordinates == "reduced"
+
+
+def hung(**options: Any) -> perp.Simulation:
+    """A ball of 2 kg, 0.5 m below a point that a distance joint ties it to."""
+    body = (
+        f'<body name="ball" pos="0 0 1"><freejoint/><geom type="sphere" size="0.1" mass="2" {LOOSE}/></body>'
+    )
+    model = attach(
+        load_scene(library.scene(body)),
+        "distance",
+        "ball",
+        anchor=(0, 0, 1),
+        other_anchor=(0, 0, 1.5),
+        **options,
+    )
+    return perp.Simulation(model, step=0.005)
+
+
+def test_a_distance_joint_with_an_upper_limit_is_a_rope() -> None:
+    """Free fall while it is slack, then it hangs with the tension m g."""
+    sim = hung(upper=0.8, name="rope")
+    sim.run(0.2)
+    fallen = library.GRAVITY * 0.005**2 * 40 * 41 / 2  # of implicit Euler in 40 steps
+    assert sim.joint("rope").position == pytest.approx(0.5 + fallen, abs=1e-9)
+    sim.run(0.5)
+    assert sim.joint("rope").position == pytest.approx(0.8, abs=1e-9)
+    assert sim.last.joint_impulse[0] / 0.005 == pytest.approx(2 * library.GRAVITY, rel=1e-6)
+
+
+def test_a_distance_joint_with_stiffness_is_a_spring() -> None:
+    """It rests stretched by m g / k; without anything it keeps its length."""
+    sim = hung(stiffness=200.0, rest=0.5, damping=40.0, name="spring")
+    sim.run(3.0)
+    assert sim.joint("spring").position == pytest.approx(0.5 + 2 * library.GRAVITY / 200, abs=1e-6)
+    rod = hung(name="rod")
+    rod.run(0.1)
+    assert rod.joint("rod").position == pytest.approx(0.5, abs=1e-10)

@@ -63,7 +63,7 @@ def test_a_rotor_adds_its_inertia_and_no_weight(h: float, level: str) -> None:
 
 
 def test_rotors_in_maximal_and_reduced_coordinates_agree_to_the_order_of_the_step() -> None:
-    """Also where the spins of the bodies change without torque: the rates of rotors telescope."""
+    """And better, as their errors of first order are the same. Also where the spins of the bodies change without torque: the rates of rotors telescope."""
     errors = []
     for h in (2e-3, 1e-3, 5e-4):
         ends = []
@@ -72,9 +72,9 @@ def test_rotors_in_maximal_and_reduced_coordinates_agree_to_the_order_of_the_ste
             sim.run(0.5)
             ends.append([sim.joint(name).position for name in ("one", "two")])
         errors.append(np.abs(np.subtract(*ends)).max())
-    assert errors[0] < 0.02
-    assert errors[1] / errors[0] == pytest.approx(0.5, abs=0.1)
-    assert errors[2] / errors[1] == pytest.approx(0.5, abs=0.1)
+    assert errors[0] < 1e-5
+    assert errors[1] < 0.5 * errors[0]
+    assert errors[2] < 0.5 * errors[1]
 
 
 @pytest.mark.parametrize("coordinates", ["maximal", "reduced"])

@@ -30,7 +30,7 @@ def bilateral_rows(joint: Joint) -> list[Bilateral]:
         rows += [(LATERAL, 0, 0.0, (_NONE, axis, _NONE)) for axis in (x, y)]
     elif kind is JointKind.PLANAR:
         rows.append((LATERAL, 0, 0.0, (_NONE, z, _NONE)))
-    else:
+    elif not joint.loose:
         rows.append((DISTANCE, 0, joint.length, None))
     if kind in (JointKind.FIXED, JointKind.SLIDER):
         rows += [(ORIENTATION, k, 0.0, None) for k in range(3)]

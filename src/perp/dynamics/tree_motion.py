@@ -68,7 +68,7 @@ def links_of(m: Any) -> Links:
     triple[m.jnt_dofadr[m.jnt_type == BALL]] = True
 
     return Links(
-        whole(m.body_parentid), whole(m.body_rootid), path.any(axis=1), np.array(m.body_pos),
+        whole(m.body_parentid), whole(m.body_rootid), np.asarray(path.any(axis=1)), np.array(m.body_pos),
         np.array(m.body_quat), np.array(m.body_ipos), whole(m.body_jntadr), whole(m.body_jntnum),
         whole(m.jnt_type), whole(m.jnt_qposadr), whole(m.jnt_dofadr), np.array(m.jnt_pos),
         np.array(m.jnt_axis), np.array(m.qpos0), triple, path, np.flatnonzero(m.body_weldid > 0),

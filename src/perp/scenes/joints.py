@@ -90,7 +90,8 @@ class Joint:
     """A joint between two bodies; quantities of its coordinate are in [m, N] or [rad, N m].
 
     Limits, spring, losses and armature belong to the first of its freedoms (`FREEDOMS`), and to all axes of a
-    ball joint, whose upper limit is that of its angle. Further coordinates are listed.
+    ball joint, whose upper limit is that of its angle. Further coordinates are listed. A distance joint with
+    any of them is a rope, a strut, a spring or a dashpot: it does not hold its length.
 
     Attributes:
         name: For messages and lookups.
@@ -156,6 +157,17 @@ class Joint:
             "armature",
         )
         return Coordinate(FREEDOMS[self.kind][0], **{name: getattr(self, name) for name in names})
+
+    @property
+    def loose(self) -> bool:
+        """Whether a distance joint leaves its length to limits, spring and losses."""
+        parts = (self, *self.coordinates)
+        return self.kind is JointKind.DISTANCE and any(
+            part.lower > -math.inf
+            or part.upper < math.inf
+            or max(part.stiffness, part.damping, part.friction, part.armature) > 0
+            for part in parts
+        )
 
     def coordinate(self, freedom: Freedom | None = None) -> Coordinate:
         """The coordinate of a freedom, by default of the first.

@@ -78,6 +78,7 @@ def test_either_way_leads_to_the_same_motion():
     answers = [
         perp.solve(problem, "proximal-point", options={"work_on": way}) for way in ("delassus", "bodies")
     ]
+    assert problem.dynamics is not None
     velocities = [problem.dynamics.body_velocity(answer.z) for answer in answers]
     np.testing.assert_allclose(velocities[0], velocities[1], atol=1e-6)
 
