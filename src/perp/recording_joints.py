@@ -9,7 +9,7 @@ import numpy as np
 
 from perp.dynamics import JointRows
 from perp.stepping import ReducedStepper
-from perp.stepping.joint_access import measure, measured_joints
+from perp.stepping.joint_access import known_turns, measure, measured_joints
 
 if TYPE_CHECKING:
     from perp.stepping import Stepper
@@ -35,7 +35,10 @@ def joint_columns(stepper: Stepper, states: Sequence[Any]) -> dict[str, np.ndarr
         return {"joint_positions": qpos[:, m.jnt_qposadr[j]], "joint_velocities": qvel[:, m.jnt_dofadr[j]]}
     scalars = measured_joints(stepper.model)
     rows = JointRows.measuring([(joint, q) for _, joint, q in scalars])
-    found = np.array([measure(stepper.table, rows, scalars, state) for state in states])
+    if not states:
+        return {name: np.zeros((0, len(scalars))) for name in ("joint_positions", "joint_velocities")}
+    known = known_turns(stepper.table, scalars, np.array([state.coordinate for state in states]))
+    found = np.array([measure(rows, turns, state) for turns, state in zip(known, states, strict=True)])
     found = found.reshape(len(states), 2, len(scalars))
     return {"joint_positions": found[:, 0], "joint_velocities": found[:, 1]}
 

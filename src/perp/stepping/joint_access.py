@@ -80,7 +80,8 @@ class MaximalJoint:
 
     def _measured(self, state: State) -> tuple[float, float]:
         """Coordinate and its rate."""
-        value, rate = measure(self._stepper.table, self._rows, self._scalar, state)
+        known = known_turns(self._stepper.table, self._scalar, state.coordinate)
+        value, rate = measure(self._rows, known, state)
         return float(value[0]), float(rate[0])
 
     def position(self, state: State) -> Any:
@@ -122,21 +123,21 @@ def measured_joints(model: Model) -> list[Measured]:
     return out
 
 
-def measure(
-    table: JointRows, rows: JointRows, coordinates: Sequence[Measured], state: State
-) -> tuple[np.ndarray, np.ndarray]:
-    """Values and rates of coordinates in a state, with the whole turns that the table's rows know.
+def known_turns(table: JointRows, coordinates: Sequence[Measured], values: np.ndarray) -> np.ndarray:
+    """What the rows of a scene know of coordinates, shape (…, coordinates), from values (…, rows)."""
+    known = [table.known_coordinate(j, joint, q, values) for j, joint, q in coordinates]
+    return np.stack(known, axis=-1) if known else np.zeros((*values.shape[:-1], 0))
+
+
+def measure(rows: JointRows, known: np.ndarray, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Values and rates of coordinates in a state.
 
     Args:
-        table: The rows of the scene.
         rows: Those of `JointRows.measuring`.
-        coordinates: What they measure.
+        known: Their values as far as known, for whole turns, shape (rows,).
         state: The state.
     """
-    guess = [table.known_coordinate(j, joint, q, state.coordinate) for j, joint, q in coordinates]
-    value, jacobian = rows.evaluate(
-        state.position, state.quaternion, state.rotation, np.array(guess, dtype=float)
-    )
+    value, jacobian = rows.evaluate(state.position, state.quaternion, state.rotation, known)
     rate = np.empty(value.size)
     row_velocity(np.ascontiguousarray(rows.links[:, 1:3]), jacobian, state.velocity, rate)
     return value, rate
