@@ -14,8 +14,8 @@ WITHIN = (0.5, 0.1)
 """Shares of the tolerance to reach, for positions and velocities."""
 FIRST_WEIGHT = 1e-6
 # A Newton step here costs about as much as a pass over the rows: more of them than of the other routes, which
-# take seconds for what a few hundred of these solve in milliseconds.
-STEPS, _MOST_STEPS = 2, 6
+# take seconds for what a few hundred of these solve in milliseconds. Who limits them to a few gets only those.
+STEPS, _MOST_STEPS, _FEW = 2, 6, 10
 # Impulses that lead nowhere: again from these shares of them, under these first weights. Systems with more
 # rows go on to the other routes.
 _AGAIN, _AGAIN_ROWS = ((0.5, FIRST_WEIGHT), (0.0, 0.1), (0.25, 1e-2), (0.9, 1e-3)), 3000
@@ -25,6 +25,8 @@ _DIRECTIONS = 1e-6
 
 def solve_by_bodies(system: StepSystem, start: np.ndarray, limit: int) -> Outcome:
     """Solve a step from the impulses `start`, shape (rows,), with so many Newton steps at most."""
+    if limit < _FEW:
+        return _attempt(system, start, FIRST_WEIGHT, STEPS * limit)[0]
     outcome, unsolved = _attempt(system, start, FIRST_WEIGHT, _MOST_STEPS * limit)
     for share, weight in _AGAIN if unsolved and system.rows <= _AGAIN_ROWS else ():
         again, left = _attempt(system, share * start, weight, _MOST_STEPS * limit)
