@@ -14,7 +14,7 @@ WITHIN = (0.5, 0.1)
 """Shares of the tolerance to reach, for positions and velocities."""
 FIRST_WEIGHT = 1e-6
 # A Newton step here costs about as much as a pass over the rows: more of them than of the other routes, which
-# take seconds for what a few hundred of these solve in milliseconds. Who limits them to a few gets only those.
+# take seconds for what a few hundred of these solve in milliseconds. A limit of a few is kept.
 STEPS, _MOST_STEPS, _FEW = 2, 6, 10
 # Impulses that lead nowhere: again from these shares of them, under these first weights. Systems with more
 # rows go on to the other routes.
