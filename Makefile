@@ -12,7 +12,7 @@ READY  := $(VENV)/.ready
 DATA   ?= ../shared/data
 BENCH_PYTHON ?= $(BIN)/python
 BENCH   := PYTHONPATH=src $(BENCH_PYTHON) -m perp.cli bench
-PUBLISH := --peers --time-limit 2 --largest 2000 --out build/published
+PUBLISH := --peers --time-limit 1 --largest 2000 --out build/published
 
 # Without this pyright asks the network whether a newer release exists.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
