@@ -129,7 +129,9 @@ def test_simulate_view_shows_the_run_while_it_goes_on_and_replays_it_then(
     pytest.importorskip("viser", reason="pip install 'perp[viewer]'")
     out = tmp_path / "run.h5"
     words = ["simulate", str(SCENES / "quadruped.xml"), "--time", "3600", "--view", "--out", str(out)]
-    command = [sys.executable, "-m", "perp.cli", *words]
+    # a test run in the background hands down SIGINT as ignored
+    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{listen}; from perp.cli import main; raise SystemExit(main())", *words]
     environment = {**os.environ, "BROWSER": "true"}
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
