@@ -113,20 +113,34 @@ def verdicts(seed: int, *, external: bool = False, forms: tuple[str, ...] = ()) 
         if forms and form not in forms:
             continue
         for info, formulation in pairs(problem, external=external):
-            began = process_time()
-            limit = None if info.name == "auto" else ITERATIONS
-            try:
-                answer = perp.solve(
-                    problem, info.name, formulation=formulation, tol=TOLERANCE, throw=False,
-                    time_limit=TIME_LIMIT, max_iterations=limit,
-                )  # fmt: skip
-            except perp.PerpError:
-                continue
-            except Exception as error:  # noqa: BLE001 a crash is a row of the table
-                status, value, second = type(error).__name__, np.inf, np.inf
-            else:
-                status, value = answer.status.name, answer.residual
-                second = second_residual(problem, answer.z) if answer.solved else np.inf
-            yield Verdict(
-                seed, form, info.name, formulation or "", status, value, second, process_time() - began
-            )
+            verdict = _verdict(seed, form, problem, info, formulation)
+            if verdict is not None and verdict.is_broken:  # perhaps it compiled
+                verdict = _verdict(seed, form, problem, info, formulation)
+            if verdict is not None:
+                yield verdict
+
+
+def _verdict(
+    seed: int,
+    form: str,
+    problem: perp.LCP | perp.BoxedLCP | perp.ContactProblem,
+    info: SolverInfo,
+    formulation: str | None,
+) -> Verdict | None:
+    """One solve; None where the solver refuses the problem."""
+    began = process_time()
+    limit = None if info.name == "auto" else ITERATIONS
+    try:
+        answer = perp.solve(
+            problem, info.name, formulation=formulation, tol=TOLERANCE, throw=False,
+            time_limit=TIME_LIMIT, max_iterations=limit,
+        )  # fmt: skip
+    except perp.PerpError:
+        return None
+    except Exception as error:  # noqa: BLE001 a crash is a row of the table
+        status, value, second = type(error).__name__, np.inf, np.inf
+    else:
+        status, value = answer.status.name, answer.residual
+        second = second_residual(problem, answer.z) if answer.solved else np.inf
+    seconds = process_time() - began
+    return Verdict(seed, form, info.name, formulation or "", status, value, second, seconds)
