@@ -1,7 +1,7 @@
 """The short way through `solve` for small contact problems: one compiled call, one look at its verdict.
 
-Taken by the default solver when nothing but a tolerance is asked for. Where sweeps do not solve the problem,
-what they reached is handed on.
+Taken by the default solver when nothing but a tolerance or a time limit is asked for. Where sweeps do not
+solve the problem, what they reached is handed on.
 """
 
 from __future__ import annotations

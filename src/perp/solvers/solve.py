@@ -19,6 +19,9 @@ from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import SolverInfo
 from perp.solvers.small_contact import solve_small
 
+# Seconds that the short way of a small problem does not take: a limit above them changes nothing of it.
+_SHORT = 0.05
+
 
 @overload
 def solve(
@@ -87,7 +90,8 @@ def solve(
     swept = None
     if (
         solver == "auto" and type(problem) is ContactProblem and formulation is None and start is None
-        and max_iterations is None and time_limit is None and history is False and options is None
+        and max_iterations is None and history is False and options is None
+        and (time_limit is None or (type(time_limit) is float and time_limit > _SHORT))
     ):  # fmt: skip
         solution, swept = solve_small(problem, tol)
         if solution is not None:
