@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from perp.problems.set_kernels import BOX, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
-from perp.solvers.contact.elimination import eliminate
+from perp.kernels.elimination import eliminate
 from perp.solvers.contact.linearise import CLOSED, linearise, linearise_row
 
 LARGEST = 5

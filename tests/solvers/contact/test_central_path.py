@@ -9,7 +9,7 @@ import perp
 from perp.solvers.contact.canonical import blocks_of
 from perp.solvers.contact.central_path import cones_of, follow_path
 from perp.solvers.contact.cone_scaling import divide, inverse_square, room, scale, scaling, unscale
-from perp.solvers.contact.elimination import eliminate
+from perp.kernels.elimination import eliminate
 
 
 def inside(rng: np.random.Generator, m: int) -> np.ndarray:

@@ -22,7 +22,7 @@ from perp.solvers.contact.body_elimination import (
     substitute_bodies,
 )
 from perp.solvers.contact.canonical import Blocks
-from perp.solvers.contact.elimination import eliminate
+from perp.kernels.elimination import eliminate
 
 # Up to this many constraints an elimination of W takes about a millisecond.
 BODIES_FROM = 300

@@ -106,7 +106,7 @@ class _Equations:
 
     def __init__(self, problem: ContactProblem) -> None:
         from perp.solvers.contact.canonical import blocks_of
-        from perp.solvers.contact.elimination import eliminate
+        from perp.kernels.elimination import eliminate
         from perp.solvers.contact.newton_system import largest_size
         from perp.solvers.contact.proximal import newton_scale
 

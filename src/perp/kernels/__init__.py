@@ -1,0 +1,1 @@
+"""Compiled pieces that solvers and the time step share, each once."""

@@ -1,0 +1,135 @@
+"""Algebra over trees: the factor of each tree's mass, and block elimination of M + Jᵀ K L over coupled trees.
+
+M = Lᵀ L a tree, L lower: freedoms are eliminated from the leaves to the root, so that entries between
+freedoms on different branches stay zero and are skipped. The Newton matrix is unsymmetric where contacts slip;
+its blocks are factored with row pivoting inside a tree, and trees are eliminated in the order of least degree.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+# Pivots below this share of the largest entry of their block are replaced by it.
+_PIVOT = 1e-14
+
+
+@njit(cache=True)
+def factor_mass(n, mass, at, L):
+    """L of M = Lᵀ L for the block of n² numbers from `at`; False where M is not positive definite."""
+    for k in range(at, at + n * n):
+        L[k] = mass[k]
+    for k in range(n - 1, -1, -1):
+        row = at + k * n
+        pivot = L[row + k]
+        if not pivot > 0.0:
+            return False
+        pivot = math.sqrt(pivot)
+        L[row + k] = pivot
+        inverse = 1.0 / pivot
+        for j in range(k):
+            L[row + j] *= inverse
+        for i in range(k):
+            weight = L[row + i]
+            if weight != 0.0:
+                target = at + i * n
+                for j in range(i + 1):
+                    L[target + j] -= weight * L[row + j]
+    return True
+
+
+@njit(cache=True)
+def half_solve(n, L, at, x, first):
+    """y with Lᵀ y = x, in place in x[first …]; yᵀ y is then xᵀ M⁻¹ x."""
+    for i in range(n - 1, -1, -1):
+        if x[first + i] != 0.0:
+            row = at + i * n
+            y = x[first + i] / L[row + i]
+            x[first + i] = y
+            for j in range(i):
+                x[first + j] -= L[row + j] * y
+
+
+@njit(cache=True)
+def solve_mass(n, L, at, x, first):
+    """M⁻¹ x in place in x[first …]."""
+    half_solve(n, L, at, x, first)
+    for i in range(n):
+        row = at + i * n
+        total = x[first + i]
+        for j in range(i):
+            total -= L[row + j] * x[first + j]
+        x[first + i] = total / L[row + i]
+
+
+@njit(cache=True)
+def factor_block(n, A, at, pivot, first):
+    """P A = L U of the block of n² numbers from `at`, in place; rows exchanged into pivot[first …]."""
+    largest = 0.0
+    for k in range(at, at + n * n):
+        largest = max(largest, abs(A[k]))
+    floor = _PIVOT * largest if largest > 0.0 else 1.0
+    for k in range(n):
+        best, size = k, abs(A[at + k * n + k])
+        for r in range(k + 1, n):
+            entry = abs(A[at + r * n + k])
+            if entry > size:
+                best, size = r, entry
+        pivot[first + k] = best
+        row = at + k * n
+        if best != k:
+            other = at + best * n
+            for s in range(n):
+                A[row + s], A[other + s] = A[other + s], A[row + s]
+        if abs(A[row + k]) <= floor:
+            A[row + k] = floor
+        inverse = 1.0 / A[row + k]
+        for r in range(k + 1, n):
+            target = at + r * n
+            if A[target + k] != 0.0:
+                weight = A[target + k] * inverse
+                A[target + k] = weight
+                for s in range(k + 1, n):
+                    A[target + s] -= weight * A[row + s]
+
+
+@njit(cache=True)
+def solve_block(n, A, at, pivot, first, x, x_first):
+    """A⁻¹ x in place, with the factors of `factor_block`."""
+    for k in range(n):
+        best = pivot[first + k]
+        if best != k:
+            x[x_first + k], x[x_first + best] = x[x_first + best], x[x_first + k]
+    for i in range(n):
+        row, total = at + i * n, x[x_first + i]
+        for j in range(i):
+            total -= A[row + j] * x[x_first + j]
+        x[x_first + i] = total
+    for i in range(n - 1, -1, -1):
+        row, total = at + i * n, x[x_first + i]
+        for j in range(i + 1, n):
+            total -= A[row + j] * x[x_first + j]
+        x[x_first + i] = total / A[row + i]
+
+
+@njit(cache=True)
+def solve_block_transposed(n, A, at, pivot, first, x):
+    """A⁻ᵀ x in place: the row xᵀ A⁻¹."""
+    for i in range(n):
+        row = at + i * n
+        y = x[i] / A[row + i]
+        x[i] = y
+        if y != 0.0:
+            for j in range(i + 1, n):
+                x[j] -= y * A[row + j]
+    for i in range(n - 1, -1, -1):
+        row, y = at + i * n, x[i]
+        if y != 0.0:
+            for j in range(i):
+                x[j] -= y * A[row + j]
+    for k in range(n - 1, -1, -1):
+        best = pivot[first + k]
+        if best != k:
+            x[k], x[best] = x[best], x[k]

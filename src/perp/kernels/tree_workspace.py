@@ -1,0 +1,73 @@
+"""Room for `tree_newton`: one struct a world, so that a solve allocates next to nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, types
+from numba.experimental import structref
+
+from perp.kernels.friction_laws import MOST_ROWS
+from perp.kernels.tree_problem import StructType, TreeProblem
+
+_I, _F, _F2, _F3 = types.int64[::1], types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1]
+
+WORKSPACE_FIELDS = [
+    # factor of M, as mass
+    ("factor", _F),
+    # tree of each freedom
+    ("tree_of", _I),
+    # mobility of the normal and tangential rows of a constraint, and of its angular ones
+    ("mobility", _F2),
+    # constraints of each tree, from touch_start
+    ("touch_start", _I),
+    ("touch", _I),
+    # islands: trees and constraints in order, and where those of an island begin
+    ("parent", _I),
+    ("island_tree", _I),
+    ("island_tree_start", _I),
+    ("island_constraint", _I),
+    ("island_constraint_start", _I),
+    # K, f of the constraints and K L
+    ("K", _F3),
+    ("f", _F),
+    ("KL", _F),
+    # Newton matrix: diagonal blocks as mass, their pivots, right-hand side, change of the velocities
+    ("diagonal", _F),
+    ("pivot", _I),
+    ("change", _F),
+    # rows of one tree over all freedoms; zero between uses
+    ("panel", _F2),
+    # impulses: where the proximal term pulls to, the best so far, one step ahead
+    ("centre", _F),
+    ("best", _F),
+    ("pulled", _F),
+]
+WorkspaceType = StructType(WORKSPACE_FIELDS)
+
+
+@njit(cache=True)
+def _pack(integers, vectors, mobility, panel, K):
+    w = structref.new(WorkspaceType)
+    w.tree_of, w.touch_start, w.touch, w.parent, w.island_tree = integers[:5]
+    w.island_tree_start, w.island_constraint, w.island_constraint_start, w.pivot = integers[5:]
+    w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled = vectors
+    w.mobility, w.panel, w.K = mobility, panel, K
+    return w
+
+
+def tree_workspace(problem: TreeProblem) -> object:
+    """A workspace as large as the arrays of a problem."""
+    n, trees = problem.velocity.size, problem.tree_start.size - 1
+    constraints, rows, entries = problem.kind.size, problem.bias.size, problem.column.size
+    size = np.diff(problem.tree_start)
+    integers = tuple(
+        np.zeros(count, np.int64)
+        for count in (n, trees + 1, entries, trees, trees, trees + 1, constraints, trees + 1, n)
+    )
+    integers[0][:] = np.repeat(np.arange(trees), size)
+    vectors = tuple(
+        np.zeros(count) for count in (problem.mass.size, problem.mass.size, entries, rows, n, rows, rows, rows)
+    )
+    panel = np.zeros((int(size.max(initial=0)), n))
+    K = np.zeros((constraints, MOST_ROWS, MOST_ROWS))
+    return _pack(integers, vectors, np.zeros((constraints, 2)), panel, K)
