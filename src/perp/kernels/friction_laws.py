@@ -1,9 +1,9 @@
-"""The law of one constraint: how far an answer is from it, and Alart and Curnier's equations with derivatives.
+"""The law of one constraint: how far an answer is from it, and Alart and Curnier's equations.
 
-Letters: x impulses and u velocities of the constraint's rows, d the mobility of its normal and tangential rows
-and a that of its angular ones (velocity per impulse), c cohesion, y_N = d (x_N + c) − u_N. Scalar rows have
-bounds. Friction has discs: the rows 1 … k of a Coulomb or Elliptic set are one, the pairs (1, 2) and (3, 4) of
-a Rolling set two. A disc is a ball of radius μ in x / g, with u times g against it.
+Letters: x impulses and u velocities of the constraint's rows, d the mobility of its normal and tangential
+rows and a that of its angular ones (velocity per impulse), c cohesion, y_N = d (x_N + c) − u_N. Scalar rows
+have bounds. Friction has discs: the rows 1 … k of a Coulomb or Elliptic set are one, the pairs (1, 2) and
+(3, 4) of a Rolling set two. A disc is a ball of radius μ in x / g, with u times g against it.
 
     open (y_N ≤ 0):    F = d (x_N + c), r x_T                r = d or a, so that every F is a velocity
     closed:            F_N = u_N
@@ -21,7 +21,7 @@ import math
 import numpy as np
 from numba import njit
 
-from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
+from perp.problems.set_kernels import COULOMB, FREE, NONNEGATIVE, ROLLING
 
 MOST_ROWS = 6
 # First angular row of a friction set.
@@ -67,7 +67,8 @@ def disc(kind, parameter, size, first, g):
 def violation(kind, parameter, size, d, a, x, u, unit, g):
     """Largest residual of the rows in units of what is allowed, and the sum of their squares.
 
-    The normal pair is measured as in an LCP, friction on the disc of radius μ (x_N + c): neither shrinks with μ.
+    The normal pair is measured as in an LCP, friction on the disc of radius μ (x_N + c): neither shrinks
+    with μ.
     """
     if kind < COULOMB:
         low, high = bounds(kind, parameter)

@@ -1,15 +1,14 @@
-"""Algebra over trees: the factor of each tree's mass, and block elimination of M + Jᵀ K L over coupled trees.
+"""Algebra over trees: the factor of each tree's mass, and factors of its block of the Newton matrix.
 
 M = Lᵀ L a tree, L lower: freedoms are eliminated from the leaves to the root, so that entries between
-freedoms on different branches stay zero and are skipped. The Newton matrix is unsymmetric where contacts slip;
-its blocks are factored with row pivoting inside a tree, and trees are eliminated in the order of least degree.
+freedoms on different branches stay zero and are skipped. The Newton matrix M + Jᵀ K L is unsymmetric where
+contacts slip: its blocks are factored with row pivoting.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit
 
 # Pivots below this share of the largest entry of their block are replaced by it.

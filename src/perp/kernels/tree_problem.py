@@ -16,7 +16,7 @@ from numba.experimental import structref
 _I, _F, _F2 = types.int64[::1], types.float64[::1], types.float64[:, ::1]
 
 PROBLEM_FIELDS = [
-    # constraints and rows in use, shape (2,)
+    # how many constraints and rows are in use
     ("count", _I),
     # freedoms of tree t are tree_start[t] … tree_start[t + 1] − 1
     ("tree_start", _I),
@@ -61,35 +61,18 @@ TreeProblemType = StructType(PROBLEM_FIELDS)
 
 
 @njit(cache=True)
-def pack_tree_problem(
-    count, tree_start, mass_start, mass, free_velocity, kind, start, parameter, row_begin, column, value, left,
-    bias, compliance, unit, impulse, velocity, row_velocity,
-):  # fmt: skip
-    """The struct of these arrays; nothing is copied."""
-    problem = structref.new(TreeProblemType)
-    problem.count = count
-    problem.tree_start = tree_start
-    problem.mass_start = mass_start
-    problem.mass = mass
-    problem.free_velocity = free_velocity
-    problem.kind = kind
-    problem.start = start
-    problem.parameter = parameter
-    problem.row_begin = row_begin
-    problem.column = column
-    problem.value = value
-    problem.left = left
-    problem.bias = bias
-    problem.compliance = compliance
-    problem.unit = unit
-    problem.impulse = impulse
-    problem.velocity = velocity
-    problem.row_velocity = row_velocity
-    return problem
+def pack_tree_problem(arrays):
+    """The struct of these arrays, in the order of the fields; nothing is copied."""
+    p = structref.new(TreeProblemType)
+    p.count, p.tree_start, p.mass_start, p.mass, p.free_velocity = arrays[:5]
+    p.kind, p.start, p.parameter, p.row_begin, p.column = arrays[5:10]
+    p.value, p.left, p.bias, p.compliance, p.unit = arrays[10:15]
+    p.impulse, p.velocity, p.row_velocity = arrays[15:]
+    return p
 
 
 class TreeProblem:
-    """The arrays of a problem, by name, and the struct that kernels take.
+    """The arrays of a problem, by name as in `PROBLEM_FIELDS`, and the struct that kernels take.
 
     Args:
         tree_size: Freedoms of each tree.
@@ -100,16 +83,15 @@ class TreeProblem:
 
     def __init__(self, tree_size: np.ndarray, constraints: int, rows: int, entries: int) -> None:
         n = int(tree_size.sum())
-        sizes = {
-            "count": 2, "free_velocity": n, "kind": constraints, "start": constraints + 1,
-            "row_begin": rows + 1, "column": entries, "value": entries, "left": entries, "bias": rows,
-            "compliance": rows, "unit": rows, "impulse": rows, "velocity": n, "row_velocity": rows,
-        }  # fmt: skip
+        self.count = np.zeros(2, np.int64)
         self.tree_start = np.concatenate([[0], np.cumsum(tree_size)]).astype(np.int64)
         self.mass_start = np.concatenate([[0], np.cumsum(tree_size**2)]).astype(np.int64)
         self.mass = np.zeros(int(self.mass_start[-1]))
+        self.free_velocity = np.zeros(n)
+        self.kind, self.start = np.zeros(constraints, np.int64), np.zeros(constraints + 1, np.int64)
         self.parameter = np.zeros((constraints, 6))
-        for name, kind in PROBLEM_FIELDS:
-            if name in sizes:
-                setattr(self, name, np.zeros(sizes[name], np.int64 if kind is _I else np.float64))
-        self.struct = pack_tree_problem(*(getattr(self, name) for name, _ in PROBLEM_FIELDS))
+        self.row_begin, self.column = np.zeros(rows + 1, np.int64), np.zeros(entries, np.int64)
+        self.value, self.left = np.zeros(entries), np.zeros(entries)
+        self.bias, self.compliance, self.unit = np.zeros(rows), np.zeros(rows), np.zeros(rows)
+        self.impulse, self.velocity, self.row_velocity = np.zeros(rows), np.zeros(n), np.zeros(rows)
+        self.struct = pack_tree_problem(tuple(getattr(self, name) for name, _ in PROBLEM_FIELDS))

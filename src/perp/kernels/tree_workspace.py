@@ -66,7 +66,8 @@ def tree_workspace(problem: TreeProblem) -> object:
     )
     integers[0][:] = np.repeat(np.arange(trees), size)
     vectors = tuple(
-        np.zeros(count) for count in (problem.mass.size, problem.mass.size, entries, rows, n, rows, rows, rows)
+        np.zeros(count)
+        for count in (problem.mass.size, problem.mass.size, entries, rows, n, rows, rows, rows)
     )
     panel = np.zeros((int(size.max(initial=0)), n))
     K = np.zeros((constraints, MOST_ROWS, MOST_ROWS))

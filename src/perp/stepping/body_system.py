@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from perp.problems.set_kernels import BOX, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
 from perp.kernels.elimination import eliminate
+from perp.problems.set_kernels import BOX, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
 from perp.solvers.contact.linearise import CLOSED, linearise, linearise_row
 
 LARGEST = 5

@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import block_diag, csr_array
 
 import perp
+from perp.kernels.elimination import eliminate
 from perp.solvers.contact.body_elimination import BodyOrder, body_order_of
 from perp.solvers.contact.canonical import blocks_of, velocity
-from perp.kernels.elimination import eliminate
 from perp.solvers.contact.linear_system import choose_order
 from perp.solvers.contact.newton_system import newton_step
 from perp.solvers.contact.proximal import newton_scale, regularised

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import perp
+from perp.kernels.elimination import eliminate
 from perp.solvers.contact.canonical import blocks_of
 from perp.solvers.contact.central_path import cones_of, follow_path
 from perp.solvers.contact.cone_scaling import divide, inverse_square, room, scale, scaling, unscale
-from perp.kernels.elimination import eliminate
 
 
 def inside(rng: np.random.Generator, m: int) -> np.ndarray:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import perp
-from perp.solvers.contact.canonical import blocks_of, velocity
 from perp.kernels.elimination import eliminate
+from perp.solvers.contact.canonical import blocks_of, velocity
 from perp.solvers.contact.linearise import linearise, linearise_row
 from perp.solvers.contact.linearise_relaxed import linearise_relaxed
 from perp.solvers.contact.newton_system import newton_step

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from perp.kernels.elimination import eliminate
 from perp.problems import ContactProblem
 from perp.solvers.contact.block_elimination import factorise, substitute
 from perp.solvers.contact.body_form import body_form_of, group_unknowns, has_body_form
-from perp.kernels.elimination import eliminate
 
 # Compliance at least, relative to the scale of a constraint: it keeps A invertible where a contact sticks.
 LEAST_COMPLIANCE = 1e-9

@@ -13,6 +13,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from perp.kernels.elimination import eliminate
 from perp.problems import ContactProblem, ProblemError
 from perp.solvers.contact.block_elimination import factorise, substitute
 from perp.solvers.contact.body_elimination import (
@@ -22,7 +23,6 @@ from perp.solvers.contact.body_elimination import (
     substitute_bodies,
 )
 from perp.solvers.contact.canonical import Blocks
-from perp.kernels.elimination import eliminate
 
 # Up to this many constraints an elimination of W takes about a millisecond.
 BODIES_FROM = 300

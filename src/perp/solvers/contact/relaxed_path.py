@@ -16,8 +16,8 @@ import math
 import numpy as np
 from numba import njit
 
-from perp.solvers.contact.central_path import advance, begin
 from perp.kernels.elimination import eliminate
+from perp.solvers.contact.central_path import advance, begin
 from perp.solvers.contact.plain_newton import plain_newton
 from perp.solvers.contact.proximal import newton_scale
 from perp.solvers.contact.residual import norm, residual_at

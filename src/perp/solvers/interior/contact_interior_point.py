@@ -113,8 +113,8 @@ class _Paths:
 
     def falls_short(self) -> bool:
         """Whether the last path, by bodies, missed the tolerance; W, which has more digits, takes over."""
-        from perp.solvers.contact.body_elimination import BodyOrder
         from perp.kernels.elimination import eliminate
+        from perp.solvers.contact.body_elimination import BodyOrder
 
         short = not self.stopped and self.value > MARGIN * self.control.tol
         if not short or not isinstance(self.order, BodyOrder) or self.blocks.d.size > LARGEST_BY_W:

@@ -45,8 +45,8 @@ class NewtonOptions:
 )
 def newton(problem: ContactProblem, control: Control, options: NewtonOptions) -> Attempt:
     """Solve a contact problem by Newton steps."""
-    from perp.solvers.contact.canonical import blocks_of, to_canonical, velocity
     from perp.kernels.elimination import eliminate
+    from perp.solvers.contact.canonical import blocks_of, to_canonical, velocity
     from perp.solvers.contact.newton_system import newton_step
     from perp.solvers.contact.proximal import merit, newton_scale
     from perp.solvers.contact.residual import norm

@@ -105,8 +105,8 @@ class _Equations:
     """Φ of a problem with its derivative at the last point that was evaluated."""
 
     def __init__(self, problem: ContactProblem) -> None:
-        from perp.solvers.contact.canonical import blocks_of
         from perp.kernels.elimination import eliminate
+        from perp.solvers.contact.canonical import blocks_of
         from perp.solvers.contact.newton_system import largest_size
         from perp.solvers.contact.proximal import newton_scale
 

@@ -152,8 +152,8 @@ class _Splitting:
     @cached_property
     def newton(self) -> tuple[Any, Any, Vector]:
         """The problem in canonical form, its order of elimination and its scales."""
-        from perp.solvers.contact.canonical import blocks_of
         from perp.kernels.elimination import eliminate
+        from perp.solvers.contact.canonical import blocks_of
         from perp.solvers.contact.proximal import newton_scale
 
         blocks = blocks_of(self.problem)

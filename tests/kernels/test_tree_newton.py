@@ -1,0 +1,202 @@
+"""`tree_newton` against the shared residual, dense algebra and finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import perp
+from perp.kernels.friction_laws import linearise, violation
+from perp.kernels.tree_newton import solve_trees
+from perp.kernels.tree_problem import TreeProblem
+from perp.kernels.tree_workspace import tree_workspace
+from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
+
+
+def packed(masses, J, momentum_velocity, bias, sets, compliance, unit=1e-12):
+    """A TreeProblem of dense data; `sets` are (kind, rows, parameters)."""
+    size = np.array([m.shape[0] for m in masses])
+    start = np.concatenate([[0], np.cumsum([rows for _, rows, _ in sets])])
+    columns = []
+    for c in range(len(sets)):
+        used = np.abs(J[start[c] : start[c + 1]]).sum(axis=0) > 0
+        columns.append(np.flatnonzero(used))
+    entries = sum(rows * columns[c].size for c, (_, rows, _) in enumerate(sets))
+    p = TreeProblem(size, len(sets), int(start[-1]), entries)
+    p.count[:] = len(sets), start[-1]
+    p.mass[:] = np.concatenate([m.ravel() for m in masses])
+    p.free_velocity[:] = momentum_velocity
+    p.start[:], p.kind[:] = start, [kind for kind, _, _ in sets]
+    at = 0
+    for c, (_, _, parameters) in enumerate(sets):
+        p.parameter[c, : len(parameters)] = parameters
+        for i in range(start[c], start[c + 1]):
+            p.row_begin[i] = at
+            p.column[at : at + columns[c].size] = columns[c]
+            p.value[at : at + columns[c].size] = J[i, columns[c]]
+            at += columns[c].size
+    p.row_begin[start[-1]] = at
+    p.left[:] = p.value
+    p.bias[:], p.compliance[:], p.unit[:] = bias, compliance, unit
+    return p
+
+
+def solved(p, limit=100):
+    info, worst = np.zeros(4, np.int64), np.zeros(1)
+    solve_trees(p.struct, tree_workspace(p), limit, info, worst)
+    return info, float(worst[0])
+
+
+def random_scene(rng, trees, contacts, freedoms):
+    """Trees with contacts against the world and each other, and some scalar rows; more rows than freedoms."""
+    masses = []
+    for _ in range(trees):
+        n = int(rng.integers(*freedoms))
+        A = rng.normal(size=(n, n))
+        masses.append(A @ A.T + n * np.eye(n))
+    bound = np.concatenate([[0], np.cumsum([m.shape[0] for m in masses])])
+    sets, rows = [], []
+    for c in range(contacts):
+        mine = rng.choice(trees, size=min(trees, 1 + (c % 3 == 0)), replace=False)
+        if c % 5 == 4:
+            kind = [(FREE, 1, ()), (NONNEGATIVE, 1, ()), (BOX, 1, (-0.3, 0.2))][c % 3]
+        else:
+            kind = (COULOMB, 3, (rng.uniform(0, 1),))
+        block = np.zeros((kind[1], bound[-1]))
+        for t in mine:
+            block[:, bound[t] : bound[t + 1]] = rng.normal(size=(kind[1], bound[t + 1] - bound[t]))
+        sets.append(kind)
+        rows.append(block)
+    J = np.vstack(rows)
+    velocity = rng.normal(size=bound[-1])
+    return masses, J, velocity, 0.1 * rng.normal(size=J.shape[0]), sets
+
+
+def as_contact_problem(masses, J, velocity, bias, sets, compliance):
+    make = {FREE: perp.Free, NONNEGATIVE: perp.Nonnegative, BOX: perp.Box, COULOMB: perp.Coulomb}
+    from scipy.linalg import block_diag
+
+    M = block_diag(*masses)
+    return perp.ContactProblem.from_dynamics(
+        M, J, M @ velocity, bias, [make[kind](*p) for kind, _, p in sets], compliance=compliance
+    )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_answers_satisfy_the_shared_residual(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    trees = int(rng.integers(1, 8))
+    data = random_scene(rng, trees, int(rng.integers(1, 3 * trees + 2)), (1, 8))
+    J = data[1]
+    # equalities that contradict each other have no answer; a little compliance makes any problem one that has
+    compliance = np.full(J.shape[0], 1e-3)
+    p = packed(*data, compliance)
+    info, worst = solved(p)
+    assert info[1] == 0
+    assert worst <= 1.0
+    assert perp.residual(as_contact_problem(*data, compliance), p.impulse) < 1e-10
+
+
+def test_redundant_equalities_and_contacts_cost_nothing() -> None:
+    # a box on four contacts with every row three times over: rank 6 of 36
+    corners = np.array([[x, y, -0.1] for x in (-0.2, 0.2) for y in (-0.2, 0.2)])
+    axes = np.eye(3)[[2, 0, 1]]
+    rows = [np.concatenate([axis, np.cross(r, axis)]) for r in np.vstack([corners] * 3) for axis in axes]
+    M = np.diag([2.0, 2.0, 2.0, 0.03, 0.03, 0.05])
+    velocity = np.array([0.02, 0.0, -0.0981, 0.0, 0.0, 0.0])
+    p = packed([M], np.array(rows), velocity, 0.0, [(COULOMB, 3, (0.5,))] * 12, 0.0)
+    info, _ = solved(p)
+    assert info[1] == 0
+    assert info[2] <= 4
+    np.testing.assert_allclose(p.velocity, 0.0, atol=1e-12)
+    np.testing.assert_allclose(p.impulse[0::3].sum(), 2.0 * 0.0981, rtol=1e-10)
+
+
+def test_a_pushed_box_slides_by_the_formula() -> None:
+    M = np.diag([2.0, 2.0, 2.0])
+    mu = 0.3
+    p = packed([M], np.eye(3)[[2, 0, 1]], np.array([0.5, 0.0, -0.2]), 0.0, [(COULOMB, 3, (mu,))], 0.0)
+    info, _ = solved(p)
+    assert info[1] == 0
+    np.testing.assert_allclose(p.velocity, [0.5 - mu * 0.2, 0.0, 0.0], atol=1e-13)
+
+
+@pytest.mark.parametrize(("mu", "slides"), [(0.0, True), (1e9, False), (np.inf, False)])
+def test_any_friction_coefficient(mu: float, slides: bool) -> None:
+    p = packed([np.eye(3)], np.eye(3)[[2, 0, 1]], np.array([0.5, 0.1, -0.2]), 0.0, [(COULOMB, 3, (mu,))], 0.0)
+    info, _ = solved(p)
+    assert info[1] == 0
+    expected = [0.5, 0.1, 0.0] if slides else [0.0, 0.0, 0.0]
+    np.testing.assert_allclose(p.velocity, expected, atol=1e-12)
+
+
+def test_cohesion_holds_a_body_that_is_pulled() -> None:
+    # pull 0.2, cohesion 0.3: held, and friction up to μ (λ_N + c)
+    sets = [(COULOMB, 3, (0.5, 0.0, 0.0, 0.0, 0.0, 0.3))]
+    p = packed([np.eye(3)], np.eye(3)[[2, 0, 1]], np.array([0.5, 0.0, 0.2]), 0.0, sets, 0.0)
+    info, _ = solved(p)
+    assert info[1] == 0
+    np.testing.assert_allclose(p.velocity, [0.5 - 0.5 * (-0.2 + 0.3), 0.0, 0.0], atol=1e-12)
+
+
+KINDS = [
+    (COULOMB, 2, (0.7,)),
+    (COULOMB, 3, (0.7,)),
+    (ELLIPTIC, 3, (0.7, 0.2)),
+    (ELLIPTIC, 4, (0.7, 0.5, 0.02)),
+    (ELLIPTIC, 6, (0.7, 0.5, 0.02, 0.01, 0.003)),
+    (ELLIPTIC, 4, (0.7, 0.0, 0.02)),
+    (ROLLING, 5, (0.7, 0.05)),
+]
+
+
+@pytest.mark.parametrize(("kind", "size", "parameters"), KINDS)
+def test_derivatives_of_the_equations(kind: int, size: int, parameters: tuple[float, ...]) -> None:
+    rng = np.random.default_rng(size)
+    full = np.zeros(6)
+    full[: len(parameters)] = parameters
+    full[5] = 0.0 if size == 6 else 0.1
+    g, F, B, C = np.zeros(6), np.zeros(6), np.zeros((6, 6)), np.zeros((6, 6))
+    G, again, rest = np.zeros(6), np.zeros(6), np.zeros((6, 6))
+    slipping = 0
+    for _ in range(40):
+        x, u, d, a = rng.normal(size=6), rng.normal(size=6), 0.7, 1.9
+        x[0] += 1.0
+        state = linearise(kind, full, size, d, a, x, u, g, F, B, C)
+        slipping += state > 1
+        for k in range(size):
+            for vector, J in ((x, B), (u, C)):
+                step, keep = 1e-7, vector[k]
+                vector[k] = keep + step
+                linearise(kind, full, size, d, a, x, u, G, again, rest, rest.copy())
+                vector[k] = keep
+                np.testing.assert_allclose(
+                    (again[:size] - F[:size]) / step, J[:size, k], rtol=2e-5, atol=2e-5
+                )
+    assert slipping > 5
+
+
+def test_elliptic_slip_opposes_velocity_in_the_metric_of_the_cone() -> None:
+    # maximal dissipation on ‖λ_i / μ_i‖ ≤ λ_N: λ_i = −λ_N μ_i² u_i / ‖μ u‖
+    mu = (0.6, 0.3, 0.05)
+    p = packed(
+        [np.diag([1.0, 1.0, 1.0, 0.02])], np.eye(4)[[2, 0, 1, 3]], np.array([1.0, -2.0, -0.5, 9.0]), 0.0,
+        [(ELLIPTIC, 4, mu)], 0.0,
+    )  # fmt: skip
+    info, _ = solved(p)
+    assert info[1] == 0
+    u, push = p.row_velocity, p.impulse
+    weighed = np.array(mu) * u[1:4]
+    np.testing.assert_allclose(
+        push[1:4], -push[0] * np.array(mu) * weighed / np.linalg.norm(weighed), rtol=1e-9
+    )
+
+
+def test_the_residual_does_not_shrink_with_friction() -> None:
+    g, unit = np.zeros(6), np.ones(6)
+    for mu in (0.5, 1e9, np.inf):
+        parameter = np.array([mu, 0, 0, 0, 0, 0.0])
+        worst, _ = violation(
+            COULOMB, parameter, 3, 2.0, 2.0, np.zeros(3), np.array([-1.0, 0.1, 0.2]), unit, g
+        )
+        assert worst >= 1.0
