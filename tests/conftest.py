@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# The same examples on every machine and run: a failure can be repeated. First calls compile, so no deadlines.
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+# The same examples on every machine and run: a failure can be repeated. First calls compile and the machine may
+# be busy, so nothing looks at the clock.
+settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("repeatable")
 
 # Software rendering: a machine without a graphics card draws the same.

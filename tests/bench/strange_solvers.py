@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 
@@ -25,6 +27,8 @@ def crasher(problem: LCP, control: Control, options: object) -> Attempt:
 
 @register("sleeper", takes=LCP, summary="never ends")
 def sleeper(problem: LCP, control: Control, options: object) -> Attempt:
+    with suppress(KeyError):
+        Path(os.environ["SLEEPER"]).touch()  # for a test that waits until it sleeps
     while True:
         time.sleep(60.0)
 

@@ -43,7 +43,7 @@ def test_an_installed_peer_solves_small_problems_and_its_claim_is_kept_apart(inf
     # boxes as an LCP have a zero diagonal: sweeps cannot start there, and Newton claims an answer of NaN
     hard = {"siconos-lcp-pgs": ["boxed"], "siconos-lcp-newton-min": ["boxed"]}
     for name, problem in taken.items():
-        solution = perp.solve(problem, info.name, throw=False, time_limit=20.0)
+        solution = perp.solve(problem, info.name, throw=False, time_limit=600.0)
         if name in hard.get(info.name, []):
             assert solution.residual > 1e-7
             assert not solution.solved
@@ -51,7 +51,7 @@ def test_an_installed_peer_solves_small_problems_and_its_claim_is_kept_apart(inf
         assert solution.residual <= 1e-7, name
         if info.name in TOLERANCES:
             assert solution.info["claimed"]
-            assert 0 < solution.info["own_time"][0] < 20.0
+            assert 0 < solution.info["own_time"][0] < 600.0
 
 
 def test_a_missing_peer_is_listed_and_reported_with_the_command_that_adds_it(

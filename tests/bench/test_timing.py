@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -11,20 +10,44 @@ import pytest
 from perp.bench.timing import best_of, peak_memory, repeated, timed
 
 
-def test_cpu_time_does_not_count_waiting() -> None:
-    spent, result = timed(lambda: time.sleep(0.2) or "done")
+class Clock:
+    """Clocks that stand still but for what a call says it takes [s]."""
+
+    def __init__(self) -> None:
+        self.wall, self.cpu = 100.0, 10.0
+
+    def perf_counter(self) -> float:
+        return self.wall
+
+    def process_time(self) -> float:
+        return self.cpu
+
+    def take(self, wall: float, cpu: float) -> None:
+        self.wall, self.cpu = self.wall + wall, self.cpu + cpu
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("perp.bench.timing.time", clock)
+    return clock
+
+
+def test_cpu_time_does_not_count_waiting(clock: Clock) -> None:
+    spent, result = timed(lambda: clock.take(0.5, 0.125) or "done")
     assert result == "done"
-    assert spent.wall >= 0.2
-    assert spent.cpu < 0.5 * spent.wall
+    assert spent == (0.125, 0.5)
+    coarse, _ = timed(lambda: clock.take(0.25, 0.0))
+    assert coarse == (0.25, 0.25)
 
 
-def test_repeats_end_with_the_budget_or_the_count() -> None:
-    assert len(list(repeated(lambda: None, most=7, budget=10.0))) == 7
-    assert len(list(repeated(lambda: time.sleep(0.02), least=2, budget=0.0))) == 2
-    calls = []
-    best = best_of(lambda: calls.append(1), most=4, budget=10.0)
-    assert len(calls) == 5
-    assert 0 <= best.cpu < 1.0
+def test_repeats_end_with_the_budget_or_the_count(clock: Clock) -> None:
+    assert len(list(repeated(lambda: clock.take(1.0, 1.0), most=7, budget=10.0))) == 7
+    assert len(list(repeated(lambda: clock.take(1.0, 1.0), most=70, budget=10.0))) == 10
+    assert len(list(repeated(lambda: clock.take(1.0, 1.0), least=2, budget=0.0))) == 2
+    waits = iter([8.0, 3.0, 2.0, 4.0, 5.0])
+    assert best_of(lambda: clock.take(next(waits), 1.0), most=4, budget=100.0) == (1.0, 2.0)
+    assert next(waits, None) is None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a call is known on Linux only")

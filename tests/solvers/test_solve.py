@@ -118,7 +118,7 @@ def test_throw_false_returns_the_best_answer():
 def test_time_limit_is_kept():
     problem = generators.lcp(200, 1)
     perp.solve(problem, "pgs", throw=False, max_iterations=1)
-    solution = perp.solve(problem, "pgs", tol=1e-300, time_limit=1e-4, throw=False)
+    solution = perp.solve(problem, "pgs", tol=1e-300, time_limit=1e-9, throw=False)
     assert solution.status is perp.Status.TIME_LIMIT
 
 

@@ -15,6 +15,7 @@ from matplotlib.image import imread
 def opened(browser: Any, address: str, *, width: int = 1000, height: int = 640):
     """A page at an address, and the list of what it asks for and of what goes wrong on it."""
     page = browser.new_page(viewport={"width": width, "height": height})
+    page.set_default_timeout(300_000)  # milliseconds; the machine may have much else to do
     page.requests, page.errors = [], []
     page.on("request", lambda request: page.requests.append(request.url))
     page.on("pageerror", lambda error: page.errors.append(str(error)))
@@ -31,7 +32,19 @@ def picture(page: Any, selector: str) -> np.ndarray:
     return imread(io.BytesIO(page.locator(selector).first.screenshot()))[..., :3]
 
 
-def wait_until(page: Any, condition: str, seconds: float = 30.0) -> None:
+def settled(page: Any, expression: str, seconds: float = 300.0) -> Any:
+    """The value of a JavaScript expression once it stays the same; what is under way may still arrive before."""
+    deadline = time.monotonic() + seconds
+    before, same = page.evaluate(expression), 0
+    while same < 10:
+        assert time.monotonic() < deadline, f"always changing: {expression}"
+        page.wait_for_timeout(50)
+        now = page.evaluate(expression)
+        before, same = now, same + 1 if now == before else 0
+    return before
+
+
+def wait_until(page: Any, condition: str, seconds: float = 300.0) -> None:
     """Wait for a JavaScript condition; unlike playwright's own way this works under a strict content policy."""
     deadline = time.monotonic() + seconds
     while not page.evaluate(condition):

@@ -15,16 +15,13 @@ from perp.bench.job import REPEAT_BUDGET, Job
 from perp.bench.peers import peers
 from perp.bench.rows import Outcome, Row
 from perp.bench.sets.base import TestSet
-from perp.comparison.processes import WorkerLost, WorkerProcess
+from perp.comparison.processes import COMPILING, WorkerLost, WorkerProcess
 from perp.problems.errors import SolverError
 from perp.solvers import registry
 from perp.solvers.listing import can_take
 
 # Seconds on top of a solve's own limit before its process is ended: converting and judging are not in it.
 GRACE = 10.0
-# Seconds more where code may have to be compiled: in jobs of ours, which heed their time limit otherwise, and
-# in the first job of a peer.
-COMPILING = 120.0
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,11 @@ COMMANDS = {
     "Exit code 0: the table was made, whatever is in it; 2: bad input.",
     "view": "Replay a recording in the browser, or write it as one html file that plays offline.",
     "bench": "Run solvers over test sets, and report what came out.",
+    "warm-up": "Compile everything that perp can use, on all cores, and keep it for later runs.",
 }
 for command, text in COMMANDS.items():
-    app.command(f"perp.cli.{command}:{command}", help=text)
+    module = command.replace("-", "_")
+    app.command(f"perp.cli.{module}:{module}", name=command, help=text)
 
 
 def run(tokens: Sequence[str] | None = None) -> int:

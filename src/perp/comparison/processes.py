@@ -17,8 +17,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Any, Self, cast
 
-# Seconds for a worker to start and load its packages.
-START_UP = 120.0
+# Seconds for a worker to start and load its packages, on a machine that has much else to do.
+START_UP = 600.0
+# Seconds on top of a limit where code may have to be compiled first: in solvers of ours, which heed their
+# limits otherwise, and in the first job of a peer.
+COMPILING = 600.0
 # One thread each: several workers run side by side, and times of one thread can be compared.
 ONE_THREAD = dict.fromkeys(
     (

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from perp.comparison.cells import Cell
-from perp.comparison.processes import WorkerLost, WorkerProcess
+from perp.comparison.processes import COMPILING, WorkerLost, WorkerProcess
 from perp.comparison.verdict import CellResult, Verdict
 from perp.problems import ContactProblem
 from perp.solvers import registry
@@ -77,8 +77,11 @@ def run_cells(
 def _run(worker: WorkerProcess, cell: Cell, problem: ContactProblem, limits: dict[str, Any]) -> CellResult:
     """One cell; a hang or a crash becomes a failed result."""
     limit = limits["time_limit"]
+    compiles = registry.find(cell.solver).family not in ("external", "user")
     try:
-        return worker.ask({"cell": cell, "problem": problem, **limits}, limit + GRACE)
+        return worker.ask(
+            {"cell": cell, "problem": problem, **limits}, limit + GRACE + (COMPILING if compiles else 0.0)
+        )
     except WorkerLost as lost:
         message = f"no answer within {limit:.3g} s: {lost}" if lost.hung else str(lost)
         return CellResult(cell, Verdict.FAILED, message=message)

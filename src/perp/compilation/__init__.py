@@ -12,7 +12,7 @@ import sys
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 # The module of numba that gives a function its cache.
 DISPATCHER = "numba.core.dispatcher"
@@ -39,8 +39,13 @@ class _NumbaImport(MetaPathFinder):
 
 
 def _equip(dispatcher: ModuleType) -> None:
-    from perp.compilation.cache import cache_of
+    from numba.core import event
 
+    from perp.compilation.cache import cache_of
+    from perp.compilation.stopwatch import STOPWATCH, Stopwatch
+
+    event.Listener.register(Stopwatch)
+    event.register("numba:compile", cast(event.Listener, STOPWATCH))
     dispatcher.FunctionCache = cache_of  # pyright: ignore[reportAttributeAccessIssue]
 
 

@@ -1,9 +1,9 @@
 """What a kernel is made of: a stamp that changes when any source changes that its machine code may contain.
 
 Compiled code contains the kernels that it calls, the constants that these read and the layout of the tuples
-that they take. So the stamp of a file covers its text, the texts of what it imports from this package (followed
-through every module that deals with numba) and the fields of all named tuples of the package: a kernel need
-not import the type of an argument whose fields it reads by position.
+that they take. So the stamp of a file covers its text, the texts of what it imports from this package, which
+is followed through every module that deals with numba, and the fields of all named tuples of the package: a
+kernel need not import the type of an argument whose fields it reads by position.
 """
 
 from __future__ import annotations

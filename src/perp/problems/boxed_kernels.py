@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from numba import njit
 
-from perp.problems.compiling import announce
-
-# every solve comes by here before anything is compiled
-announce()
-
 
 @njit(cache=True)
 def dense_slack(M, q, z, w):

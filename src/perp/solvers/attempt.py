@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from perp.compilation.stopwatch import working_time
 from perp.problems import History, Status
 from perp.problems.validation import Vector
 
@@ -92,7 +92,7 @@ class Control:
         self.diverged_at: int | None = None
         self._best_z: Vector | None = None
         self._points: list[tuple[int, float, float]] | None = [] if history else None
-        self._started = perf_counter()
+        self._started = working_time()
         self._record_time = 0.0
         self._deadline = None if time_limit is None else self._started + time_limit
 
@@ -118,7 +118,7 @@ class Control:
 
     def remaining(self) -> float | None:
         """Seconds left, or None without a time limit."""
-        return None if self._deadline is None else max(0.0, self._deadline - perf_counter())
+        return None if self._deadline is None else max(0.0, self._deadline - working_time())
 
     @property
     def watched(self) -> bool:
@@ -126,7 +126,7 @@ class Control:
         return self._points is not None or self._deadline is not None
 
     def out_of_time(self) -> bool:
-        return self._deadline is not None and perf_counter() > self._deadline
+        return self._deadline is not None and working_time() > self._deadline
 
     def measure(self, z: Vector) -> float:
         """The shared residual of z in the original problem."""
@@ -134,14 +134,14 @@ class Control:
 
     def check(self, iteration: int, z: Vector) -> bool:
         """Measure, record, and say whether to stop: solved, diverged or out of time."""
-        before = perf_counter()
+        before = working_time()
         residual = self._measure(z)
         if self._points is not None:
             self._points.append((iteration, before - self._started - self._record_time, residual))
         if residual < self.best:
             self.best = residual
             self._best_z = np.array(z)
-        self._record_time += perf_counter() - before if self._points is not None else 0.0
+        self._record_time += working_time() - before if self._points is not None else 0.0
         if residual <= self.tol:
             self.reason = None
             return True

@@ -1,0 +1,134 @@
+"""What perp can compile, as a list of small pieces of work that use it as its users do.
+
+Kernels are not named here: whatever the solvers, formulations and scenes call is compiled, and kept, so that
+the list stays right when kernels come and go. `perp warm-up` runs it once on a machine, and the script that
+builds wheels runs it to find out which kernels a wheel has to carry.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from multiprocessing import get_context
+from typing import NamedTuple
+
+import numpy as np
+
+import perp
+from perp.bench.false_solved import ITERATIONS, TIME_LIMIT, pairs, problems
+from perp.compilation.stopwatch import STOPWATCH
+from perp.scenes import library
+from perp.solvers.registry import all_solvers
+
+# Numbers of random problems: together they lead `auto` through every stage that small problems reach.
+SEEDS = (0, 1, 2, 3)
+# Steps until bodies have met, slid and come to rest.
+STEPS = 12
+SCENES = {
+    "a box": lambda: library.box_on_plane(slope=0.2),
+    "a ball": library.sphere_on_plane,
+    "a stack": lambda: library.stack(3),
+    "a chain": lambda: library.chain(3),
+    "a rover": library.rover,
+}
+
+
+class Done(NamedTuple):
+    """A piece of work that was done.
+
+    Attributes:
+        name: Which.
+        compiled: How many functions were compiled for it.
+        seconds: How long that took [s].
+    """
+
+    name: str
+    compiled: int
+    seconds: float
+
+
+@cache
+def tasks() -> dict[str, Callable[[], None]]:
+    """All pieces of work by name, those that most users need first."""
+    found: dict[str, Callable[[], None]] = {"first solves": _first_solves}
+    for name, scene in SCENES.items():
+        for coordinates in ("maximal", "reduced"):
+            for level in ("position", "velocity"):
+                title = f"{name} in {coordinates} coordinates at {level} level"
+                found[title] = lambda text=scene, c=coordinates, v=level: _simulate(text(), c, v)
+    ours = [info for info in all_solvers().values() if info.family not in ("external", "user")]
+    for info in sorted(ours, key=lambda info: (info.name != "auto", info.family)):
+        found[f"solver {info.name}"] = lambda name=info.name: _solve_all(name)
+    return found
+
+
+def run(name: str) -> Done:
+    """Do one piece of work in this process."""
+    compiled, seconds = len(STOPWATCH.names), STOPWATCH.seconds
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tasks()[name]()
+    return Done(name, len(STOPWATCH.names) - compiled, STOPWATCH.seconds - seconds)
+
+
+def run_all(names: list[str], workers: int | None = None) -> Iterator[Done]:
+    """Do pieces of work in as many processes as there are cores, in whatever order they end."""
+    count = min(workers or os.cpu_count() or 1, len(names))
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        for future in as_completed([pool.submit(run, name) for name in names]):
+            yield future.result()
+
+
+def _first_solves() -> None:
+    """One problem of each type, from lists and from arrays that cannot be written to."""
+    M, q = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-5.0, -6.0])
+    M.flags.writeable = q.flags.writeable = False
+    W = np.eye(3)
+    W.flags.writeable = False
+    for problem in (
+        perp.LCP(M.tolist(), q.tolist()),
+        perp.LCP(M, q),
+        perp.LCP(np.eye(20) + np.tri(20) / 20, -np.ones(20)),
+        perp.LCP([[-1.0]], [-1.0]),
+        perp.BoxedLCP(M, q, 0.0, 1.0),
+        perp.ContactProblem.coulomb(W, [-1.0, 0.2, 0.0], 0.5),
+        perp.ContactProblem.coulomb(np.eye(2), [-1.0, 0.2], 0.5, dimension=2),
+    ):
+        solution = perp.solve(problem, throw=False)
+        perp.solve(problem, start=solution, throw=False)
+        perp.residuals(problem, solution.z)
+
+
+def _solve_all(solver: str) -> None:
+    for seed in SEEDS:
+        for problem in problems(seed).values():
+            for info, formulation in pairs(problem, external=False):
+                if info.name == solver:
+                    _try(problem, solver, formulation)
+
+
+def _try(
+    problem: perp.LCP | perp.BoxedLCP | perp.ContactProblem, solver: str, formulation: str | None
+) -> None:
+    limit = None if solver == "auto" else ITERATIONS
+    try:
+        solution = perp.solve(
+            problem, solver, formulation=formulation, throw=False, time_limit=TIME_LIMIT, max_iterations=limit
+        )
+        if formulation is None:
+            perp.solve(problem, solver, start=solution, throw=False, max_iterations=ITERATIONS)
+    except perp.PerpError:  # it does not take this one
+        return
+
+
+def _simulate(text: str, coordinates: str, level: str) -> None:
+    sim = perp.Simulation(text, step=0.01, coordinates=coordinates, level=level)
+    for _ in range(STEPS):
+        try:
+            sim.step()
+        except perp.PerpError:
+            return
+    sim.run(0.02)
