@@ -63,7 +63,7 @@ TreeProblemType = StructType(PROBLEM_FIELDS)
 @njit(cache=True)
 def pack_tree_problem(arrays):
     """The struct of these arrays, in the order of the fields; nothing is copied."""
-    p = structref.new(TreeProblemType)
+    p = structref.new(TreeProblemType)  # pyright: ignore[reportCallIssue]
     p.count, p.tree_start, p.mass_start, p.mass, p.free_velocity = arrays[:5]
     p.kind, p.start, p.parameter, p.row_begin, p.column = arrays[5:10]
     p.value, p.left, p.bias, p.compliance, p.unit = arrays[10:15]

@@ -47,7 +47,7 @@ WorkspaceType = StructType(WORKSPACE_FIELDS)
 
 @njit(cache=True)
 def _pack(integers, vectors, mobility, panel, K):
-    w = structref.new(WorkspaceType)
+    w = structref.new(WorkspaceType)  # pyright: ignore[reportCallIssue]
     w.tree_of, w.touch_start, w.touch, w.parent, w.island_tree = integers[:5]
     w.island_tree_start, w.island_constraint, w.island_constraint_start, w.pivot = integers[5:]
     w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled = vectors
