@@ -160,15 +160,15 @@ def test_derivatives_of_the_equations(kind: int, size: int, parameters: tuple[fl
     G, again, rest = np.zeros(6), np.zeros(6), np.zeros((6, 6))
     slipping = 0
     for _ in range(40):
-        x, u, d, a = rng.normal(size=6), rng.normal(size=6), 0.7, 1.9
+        x, u, d = rng.normal(size=6), rng.normal(size=6), np.array([0.4, 0.7, 1.9])
         x[0] += 1.0
-        state = linearise(kind, full, size, d, a, x, u, g, F, B, C)
+        state = linearise(kind, full, size, d, x, u, g, F, B, C)
         slipping += state > 1
         for k in range(size):
             for vector, J in ((x, B), (u, C)):
                 step, keep = 1e-7, vector[k]
                 vector[k] = keep + step
-                linearise(kind, full, size, d, a, x, u, G, again, rest, rest.copy())
+                linearise(kind, full, size, d, x, u, G, again, rest, rest.copy())
                 vector[k] = keep
                 np.testing.assert_allclose(
                     (again[:size] - F[:size]) / step, J[:size, k], rtol=2e-5, atol=2e-5
@@ -197,6 +197,6 @@ def test_the_residual_does_not_shrink_with_friction() -> None:
     for mu in (0.5, 1e9, np.inf):
         parameter = np.array([mu, 0, 0, 0, 0, 0.0])
         worst, _ = violation(
-            COULOMB, parameter, 3, 2.0, 2.0, np.zeros(3), np.array([-1.0, 0.1, 0.2]), unit, g
+            COULOMB, parameter, 3, 2.0 * np.ones(3), np.zeros(3), np.array([-1.0, 0.1, 0.2]), unit, g
         )
         assert worst >= 1.0

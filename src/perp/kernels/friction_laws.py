@@ -1,14 +1,14 @@
 """The law of one constraint: how far an answer is from it, and Alart and Curnier's equations.
 
-Letters: x impulses and u velocities of the constraint's rows, d the mobility of its normal and tangential
-rows and a that of its angular ones (velocity per impulse), c cohesion, y_N = d (x_N + c) − u_N. Scalar rows
-have bounds. Friction has discs: the rows 1 … k of a Coulomb or Elliptic set are one, the pairs (1, 2) and
-(3, 4) of a Rolling set two. A disc is a ball of radius μ in x / g, with u times g against it.
+Letters: x impulses and u velocities of the constraint's rows, d their mobilities (velocity per impulse; one
+for the normal row, one for the tangential and one for the angular rows), c cohesion, y_N = d_N (x_N + c) − u_N.
+Scalar rows have bounds. Friction has discs: the rows 1 … k of a Coulomb or Elliptic set are one, the pairs
+(1, 2) and (3, 4) of a Rolling set two. A disc is a ball of radius μ in x / g, with u times g against it.
 
-    open (y_N ≤ 0):    F = d (x_N + c), r x_T                r = d or a, so that every F is a velocity
+    open (y_N ≤ 0):    F_N = d_N (x_N + c),  F_i = d_i x_i           every F is a velocity
     closed:            F_N = u_N
-      sticking disc:   F_i = u_i                             ‖y_T‖ ≤ μ y_N,  y_i = d x_i / g_i − g_i u_i
-      slipping disc:   F_i = r_i (x_i − g_i μ (y_N / d) e_i),   e = y_T / ‖y_T‖
+      sticking disc:   F_i = u_i                                   ‖y‖ ≤ d_T μ y_N / d_N
+      slipping disc:   F_i = d_i (x_i − g_i μ (y_N / d_N) e_i)     y_i = d_T x_i / g_i − g_i u_i,  e = y / ‖y‖
 
 Reference: Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like methods
 (1991).
@@ -29,7 +29,15 @@ ANGULAR = 3
 OPEN, STICKING, SLIPPING = 0, 1, 2
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def row_group(r):
+    """Which of a constraint's mobilities row r has."""
+    if r == 0:
+        return 0
+    return 2 if r >= ANGULAR else 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def bounds(kind, parameter):
     """Lower and upper bound of a scalar row."""
     if kind == FREE:
@@ -39,7 +47,7 @@ def bounds(kind, parameter):
     return parameter[0], parameter[1]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def disc(kind, parameter, size, first, g):
     """The disc that begins at row `first`: its last row + 1 and its μ; stretches into g[first …].
 
@@ -63,13 +71,14 @@ def disc(kind, parameter, size, first, g):
     return size, mu
 
 
-@njit(cache=True)
-def violation(kind, parameter, size, d, a, x, u, unit, g):
+@njit(cache=True, nogil=True, error_model="numpy")
+def violation(kind, parameter, size, mobility, x, u, unit, g):
     """Largest residual of the rows in units of what is allowed, and the sum of their squares.
 
     The normal pair is measured as in an LCP, friction on the disc of radius μ (x_N + c): neither shrinks
     with μ.
     """
+    d, t = mobility[0], mobility[1]
     if kind < COULOMB:
         low, high = bounds(kind, parameter)
         value = abs(d * x[0] - min(max(d * x[0] - u[0], d * low), d * high)) / unit[0]
@@ -85,16 +94,16 @@ def violation(kind, parameter, size, d, a, x, u, unit, g):
         length = 0.0
         for i in range(first, last):
             if g[i] > 0.0:
-                length += (d * x[i] / g[i] - g[i] * u[i]) ** 2
+                length += (t * x[i] / g[i] - g[i] * u[i]) ** 2
         length = math.sqrt(length)
         for i in range(first, last):
-            r = a if i >= ANGULAR else d
+            r = mobility[row_group(i)]
             if g[i] == 0.0:
                 value = abs(r * x[i])
-            elif length <= d * radius:
+            elif length <= t * radius:
                 value = abs(u[i])
             else:
-                share = (d * x[i] / g[i] - g[i] * u[i]) / length
+                share = (t * x[i] / g[i] - g[i] * u[i]) / length
                 value = abs(r * (x[i] - g[i] * radius * share))
             value /= unit[i]
             worst = max(worst, value)
@@ -103,9 +112,10 @@ def violation(kind, parameter, size, d, a, x, u, unit, g):
     return worst, total
 
 
-@njit(cache=True)
-def linearise(kind, parameter, size, d, a, x, u, g, F, B, C):
+@njit(cache=True, nogil=True, error_model="numpy")
+def linearise(kind, parameter, size, mobility, x, u, g, F, B, C):
     """F with dF = B dx + C du for a friction set; OPEN, STICKING (all discs) or SLIPPING."""
+    d, t = mobility[0], mobility[1]
     for r in range(size):
         for s in range(size):
             B[r, s] = 0.0
@@ -113,7 +123,7 @@ def linearise(kind, parameter, size, d, a, x, u, g, F, B, C):
     y0 = d * (x[0] + parameter[5]) - u[0]
     if y0 <= 0.0:
         for r in range(size):
-            B[r, r] = a if r >= ANGULAR else d
+            B[r, r] = mobility[row_group(r)]
             F[r] = B[r, r] * x[r]
         F[0] += d * parameter[5]
         return OPEN
@@ -122,16 +132,16 @@ def linearise(kind, parameter, size, d, a, x, u, g, F, B, C):
     state, first = STICKING, 1
     while first < size:
         last, mu = disc(kind, parameter, size, first, g)
-        radius = mu * y0
+        radius = mu * (y0 / d)
         length = 0.0
         for i in range(first, last):
             if g[i] > 0.0:
-                length += (d * x[i] / g[i] - g[i] * u[i]) ** 2
+                length += (t * x[i] / g[i] - g[i] * u[i]) ** 2
         length = math.sqrt(length)
-        sticks = length <= radius
+        sticks = length <= t * radius
         ratio = 0.0 if sticks else radius / length
         for i in range(first, last):
-            r = a if i >= ANGULAR else d
+            r = mobility[row_group(i)]
             if g[i] == 0.0:
                 F[i] = r * x[i]
                 B[i, i] = r
@@ -142,17 +152,17 @@ def linearise(kind, parameter, size, d, a, x, u, g, F, B, C):
                 C[i, i] = 1.0
                 continue
             state = SLIPPING
-            e = (d * x[i] / g[i] - g[i] * u[i]) / length
-            F[i] = r * (x[i] - g[i] * mu * (y0 / d) * e)
+            e = (t * x[i] / g[i] - g[i] * u[i]) / length
+            F[i] = r * (x[i] - g[i] * radius * e)
             B[i, 0] = -r * g[i] * mu * e
             C[i, 0] = r * g[i] * mu * e / d
             for j in range(first, last):
                 if g[j] == 0.0:
                     continue
-                other = (d * x[j] / g[j] - g[j] * u[j]) / length
+                other = (t * x[j] / g[j] - g[j] * u[j]) / length
                 bend = ratio * ((1.0 if i == j else 0.0) - e * other)
-                B[i, j] = -r * g[i] / g[j] * bend
-                C[i, j] = r * g[i] * g[j] * bend / d
+                B[i, j] = -r * t * g[i] / g[j] * bend
+                C[i, j] = r * g[i] * g[j] * bend
             B[i, i] += r
         first = last
     return state

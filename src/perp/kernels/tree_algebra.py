@@ -15,9 +15,12 @@ from numba import njit
 _PIVOT = 1e-14
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def factor_mass(n, mass, at, L):
-    """L of M = Lᵀ L for the block of n² numbers from `at`; False where M is not positive definite."""
+    """L of M = Lᵀ L for the block of n² numbers from `at`; False where M is not positive definite.
+
+    Its diagonal holds the inverses of the pivots.
+    """
     for k in range(at, at + n * n):
         L[k] = mass[k]
     for k in range(n - 1, -1, -1):
@@ -25,9 +28,8 @@ def factor_mass(n, mass, at, L):
         pivot = L[row + k]
         if not pivot > 0.0:
             return False
-        pivot = math.sqrt(pivot)
-        L[row + k] = pivot
-        inverse = 1.0 / pivot
+        inverse = 1.0 / math.sqrt(pivot)
+        L[row + k] = inverse
         for j in range(k):
             L[row + j] *= inverse
         for i in range(k):
@@ -39,19 +41,19 @@ def factor_mass(n, mass, at, L):
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def half_solve(n, L, at, x, first):
     """y with Lᵀ y = x, in place in x[first …]; yᵀ y is then xᵀ M⁻¹ x."""
     for i in range(n - 1, -1, -1):
         if x[first + i] != 0.0:
             row = at + i * n
-            y = x[first + i] / L[row + i]
+            y = x[first + i] * L[row + i]
             x[first + i] = y
             for j in range(i):
                 x[first + j] -= L[row + j] * y
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def solve_mass(n, L, at, x, first):
     """M⁻¹ x in place in x[first …]."""
     half_solve(n, L, at, x, first)
@@ -60,12 +62,15 @@ def solve_mass(n, L, at, x, first):
         total = x[first + i]
         for j in range(i):
             total -= L[row + j] * x[first + j]
-        x[first + i] = total / L[row + i]
+        x[first + i] = total * L[row + i]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def factor_block(n, A, at, pivot, first):
-    """P A = L U of the block of n² numbers from `at`, in place; rows exchanged into pivot[first …]."""
+    """P A = L U of the block of n² numbers from `at`, in place; rows exchanged into pivot[first …].
+
+    The diagonal holds the inverses of the pivots.
+    """
     largest = 0.0
     for k in range(at, at + n * n):
         largest = max(largest, abs(A[k]))
@@ -82,9 +87,8 @@ def factor_block(n, A, at, pivot, first):
             other = at + best * n
             for s in range(n):
                 A[row + s], A[other + s] = A[other + s], A[row + s]
-        if abs(A[row + k]) <= floor:
-            A[row + k] = floor
-        inverse = 1.0 / A[row + k]
+        inverse = 1.0 / (A[row + k] if abs(A[row + k]) > floor else floor)
+        A[row + k] = inverse
         for r in range(k + 1, n):
             target = at + r * n
             if A[target + k] != 0.0:
@@ -94,7 +98,7 @@ def factor_block(n, A, at, pivot, first):
                     A[target + s] -= weight * A[row + s]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def solve_block(n, A, at, pivot, first, x, x_first):
     """A⁻¹ x in place, with the factors of `factor_block`."""
     for k in range(n):
@@ -110,15 +114,15 @@ def solve_block(n, A, at, pivot, first, x, x_first):
         row, total = at + i * n, x[x_first + i]
         for j in range(i + 1, n):
             total -= A[row + j] * x[x_first + j]
-        x[x_first + i] = total / A[row + i]
+        x[x_first + i] = total * A[row + i]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def solve_block_transposed(n, A, at, pivot, first, x):
     """A⁻ᵀ x in place: the row xᵀ A⁻¹."""
     for i in range(n):
         row = at + i * n
-        y = x[i] / A[row + i]
+        y = x[i] * A[row + i]
         x[i] = y
         if y != 0.0:
             for j in range(i + 1, n):

@@ -22,7 +22,16 @@ import numpy as np
 from numba import njit
 
 from perp.kernels.elimination import eliminate
-from perp.kernels.friction_laws import ANGULAR, MOST_ROWS, OPEN, STICKING, bounds, linearise, violation
+from perp.kernels.friction_laws import (
+    ANGULAR,
+    MOST_ROWS,
+    OPEN,
+    STICKING,
+    bounds,
+    linearise,
+    row_group,
+    violation,
+)
 from perp.kernels.tree_algebra import (
     factor_block,
     factor_mass,
@@ -31,6 +40,8 @@ from perp.kernels.tree_algebra import (
     solve_block_transposed,
     solve_mass,
 )
+from perp.kernels.tree_problem import problem_view
+from perp.kernels.tree_workspace import workspace_view
 from perp.problems.set_kernels import COULOMB
 
 # Proximal weights in units of a constraint's mobility: first with a warm start and without, the least and the
@@ -38,16 +49,24 @@ from perp.problems.set_kernels import COULOMB
 _WARM, _COLD, _LEAST, _HEAVIEST = 1e-8, 1e-6, 1e-9, 1.0
 # A proximal problem is solved when its merit has fallen to this share.
 _INNER = 0.1
-# Newton steps that a proximal problem may take.
-_PATIENCE = 8
+# Newton steps that a proximal problem may take, and those after which each has to lower its merit.
+_PATIENCE, _DETOUR = 8, 3
+# Weights within this factor are the same.
+_NEAR = 3.0
+# A step that makes the merit so much larger is halved, unless it is near the answer.
+_HALVINGS, _RISE, _FAR = 4, 100.0, 1e3
+_IDLE = 8
 # Growth of the weight after wandering, and the least weight then.
 _GROWTH, _HEAVY = 30.0, 1e-2
-_SHRINK = 0.1
+# What is left of the weight after a proximal problem: less after those solved in one step, more after a
+# failure.
+_SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.01, 0.5
+_LEAST_MOBILITY = 0.03
 
 SOLVED, LIMIT, BREAKDOWN = 0, 1, 2
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _root(parent, t):
     while parent[t] != t:
         parent[t] = parent[parent[t]]
@@ -55,7 +74,7 @@ def _root(parent, t):
     return t
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def prepare(p, w):
     """Factor the masses, list constraints by trees and islands, measure mobilities; returns the islands.
 
@@ -100,41 +119,51 @@ def prepare(p, w):
     return _islands(p, w)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _islands(p, w):
     """Trees and constraints of each island; trees without constraints have their free velocity."""
-    trees, islands, placed, listed = p.tree_start.size - 1, 0, 0, 0
-    w.island_tree_start[0] = w.island_constraint_start[0] = 0
-    for root in range(trees):
-        if w.parent[root] != root:
-            continue
-        if w.touch_start[root] == w.touch_start[root + 1]:
-            for j in range(p.tree_start[root], p.tree_start[root + 1]):
+    trees, islands = p.tree_start.size - 1, 0
+    at, tree_start, constraint_start = w.island_of, w.island_tree_start, w.island_constraint_start
+    for t in range(trees):
+        root = _root(w.parent, t)
+        if root < t:
+            at[t] = at[root]
+        elif w.touch_start[t] == w.touch_start[t + 1]:
+            at[t] = -1
+            for j in range(p.tree_start[t], p.tree_start[t + 1]):
                 p.velocity[j] = p.free_velocity[j]
-            continue
-        for t in range(root, trees):
-            if _root(w.parent, t) != root:
-                continue
-            w.island_tree[placed] = t
-            placed += 1
-            for k in range(w.touch_start[t], w.touch_start[t + 1]):
-                c = w.touch[k]
-                # a constraint is listed with its first tree
-                if w.tree_of[p.column[p.row_begin[p.start[c]]]] == t:
-                    w.island_constraint[listed] = c
-                    listed += 1
-        islands += 1
-        w.island_tree_start[islands] = placed
-        w.island_constraint_start[islands] = listed
+        else:
+            at[t] = islands
+            islands += 1
+    for k in range(islands + 1):
+        tree_start[k] = constraint_start[k] = 0
+    for t in range(trees):
+        if at[t] >= 0:
+            tree_start[at[t] + 1] += 1
+    for c in range(p.count[0]):
+        constraint_start[at[w.tree_of[p.column[p.row_begin[p.start[c]]]]] + 1] += 1
+    for k in range(islands):
+        tree_start[k + 1] += tree_start[k]
+        constraint_start[k + 1] += constraint_start[k]
+    for t in range(trees):
+        if at[t] >= 0:
+            w.island_tree[tree_start[at[t]]] = t
+            tree_start[at[t]] += 1
+    for c in range(p.count[0]):
+        k = at[w.tree_of[p.column[p.row_begin[p.start[c]]]]]
+        w.island_constraint[constraint_start[k]] = c
+        constraint_start[k] += 1
+    for k in range(islands, 0, -1):
+        tree_start[k], constraint_start[k] = tree_start[k - 1], constraint_start[k - 1]
+    tree_start[0] = constraint_start[0] = 0
     return islands
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _measure(p, w, c):
-    """Mobilities of a constraint: mean of J M⁻¹ Jᵀ + Σ over its normal and tangential, and angular rows."""
-    x = w.change
-    straight = turning = 0.0
-    begin, end = p.start[c], p.start[c + 1]
+    """Mobilities of a constraint: means of J M⁻¹ Jᵀ + Σ over its normal, tangential and angular rows."""
+    x, mobility, begin, end = w.change, w.mobility[c], p.start[c], p.start[c + 1]
+    mobility[:] = 0.0
     for i in range(begin, end):
         first, last = p.row_begin[i], p.row_begin[i + 1]
         total, k = p.compliance[i], first
@@ -149,18 +178,21 @@ def _measure(p, w, c):
             half_solve(b - a, w.factor, p.mass_start[t], x, a)
             for j in range(a, b):
                 total += x[j] * x[j]
-        if i - begin < ANGULAR:
-            straight += total
-        else:
-            turning += total
-    count = min(end - begin, ANGULAR)
-    straight /= count
-    w.mobility[c, 0] = straight if straight > 0.0 else 1.0
-    turning = turning / (end - begin - count) if end - begin > count else straight
-    w.mobility[c, 1] = turning if turning > 0.0 else w.mobility[c, 0]
+        mobility[row_group(i - begin)] += total
+    size = end - begin
+    if size > 1:
+        mobility[1] /= min(size, ANGULAR) - 1
+    if size > ANGULAR:
+        mobility[2] /= size - ANGULAR
+    largest = max(mobility[0], mobility[1])
+    # rows that hardly move at all would have a weight of nothing
+    floor = _LEAST_MOBILITY * largest if largest > 0.0 else 1.0
+    mobility[0], mobility[1] = max(mobility[0], floor), max(mobility[1], floor)
+    if not mobility[2] > 0.0:
+        mobility[2] = mobility[1]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _evaluate(p, w, k):
     """v = v̂ + M⁻¹ Jᵀ λ and u = L v + b + Σ λ over island k."""
     v = p.velocity
@@ -190,31 +222,31 @@ def _evaluate(p, w, k):
             p.row_velocity[i] = total
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _judge(p, w, k, sigma, g):
     """Worst residual and merit of island k, and the same of its proximal problem."""
     worst = merit = inner_worst = inner = 0.0
     x, u = p.impulse, p.row_velocity
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         c = w.island_constraint[a]
-        i, d, turn = p.start[c], w.mobility[c, 0], w.mobility[c, 1]
+        i, mobility = p.start[c], w.mobility[c]
         size = p.start[c + 1] - i
         kind, parameter, unit = p.kind[c], p.parameter[c], p.unit[i:]
         for r in range(size):
-            weight = sigma * (turn if r >= ANGULAR else d)
+            weight = sigma * mobility[row_group(r)]
             w.pulled[i + r] = u[i + r] + weight * (x[i + r] - w.centre[i + r])
-        value, square = violation(kind, parameter, size, d, turn, x[i:], u[i:], unit, g)
+        value, square = violation(kind, parameter, size, mobility, x[i:], u[i:], unit, g)
         if not value <= worst:
             worst = value
         merit += square
-        value, square = violation(kind, parameter, size, d, turn, x[i:], w.pulled[i:], unit, g)
+        value, square = violation(kind, parameter, size, mobility, x[i:], w.pulled[i:], unit, g)
         if not value <= inner_worst:
             inner_worst = value
         inner += square
     return worst, merit, inner_worst, inner
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _condense(p, w, k, sigma, room):
     """K, f and K L of the constraints of island k; False where a constraint's equations are singular."""
     g, F, A = room[0], room[1], room[2 : 2 + MOST_ROWS]
@@ -222,7 +254,8 @@ def _condense(p, w, k, sigma, room):
     x, u = p.impulse, w.pulled
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         c = w.island_constraint[a]
-        i, d, turn, kind = p.start[c], w.mobility[c, 0], w.mobility[c, 1], p.kind[c]
+        i, mobility, kind = p.start[c], w.mobility[c], p.kind[c]
+        d = mobility[0]
         size = p.start[c + 1] - i
         width, at = p.row_begin[i + 1] - p.row_begin[i], p.row_begin[i]
         K = w.K[c]
@@ -238,7 +271,7 @@ def _condense(p, w, k, sigma, room):
             for e in range(at, at + width):
                 w.KL[e] = K[0, 0] * p.left[e]
             continue
-        state = linearise(kind, p.parameter[c], size, d, turn, x[i:], u[i:], g, F, B, C)
+        state = linearise(kind, p.parameter[c], size, mobility, x[i:], u[i:], g, F, B, C)
         if state == OPEN:
             K[0, 0] = 0.0
             w.f[i] = x[i] + p.parameter[c, 5]
@@ -247,7 +280,7 @@ def _condense(p, w, k, sigma, room):
             continue
         if state == STICKING:
             for r in range(size):
-                K[r, r] = 1.0 / (p.compliance[i + r] + sigma * (turn if r >= ANGULAR else d))
+                K[r, r] = 1.0 / (p.compliance[i + r] + sigma * mobility[row_group(r)])
                 w.f[i + r] = u[i + r] * K[r, r]
                 for e in range(width):
                     w.KL[at + r * width + e] = K[r, r] * p.left[at + r * width + e]
@@ -257,7 +290,7 @@ def _condense(p, w, k, sigma, room):
             continue
         for r in range(size):
             for s in range(size):
-                weight = p.compliance[i + s] + sigma * (turn if s >= ANGULAR else d)
+                weight = p.compliance[i + s] + sigma * mobility[row_group(s)]
                 A[r, s] = B[r, s] + C[r, s] * weight
                 A[r, size + s] = C[r, s]
             A[r, 2 * size] = F[r]
@@ -276,7 +309,7 @@ def _condense(p, w, k, sigma, room):
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _solve_small(A, size, columns):
     """Gauss–Jordan with row pivoting on [A | right sides], in place."""
     for k in range(size):
@@ -300,7 +333,7 @@ def _solve_small(A, size, columns):
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _assemble_tree(p, w, t):
     """The rows of tree t of M + Jᵀ K L into the panel, and −Jᵀ f into `change`."""
     first, last = p.tree_start[t], p.tree_start[t + 1]
@@ -336,7 +369,7 @@ def _assemble_tree(p, w, t):
                         panel[row, p.column[base + s]] += weight * w.KL[base + s]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _factor_alone(p, w, t):
     """Newton step of an island of one tree."""
     first, last = p.tree_start[t], p.tree_start[t + 1]
@@ -350,7 +383,7 @@ def _factor_alone(p, w, t):
     solve_block(n, w.diagonal, at, w.pivot, first, w.change, first)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _structure(p, w, k):
     """Order of the trees of island k and the pattern of the factors, in numbers within the island."""
     begin, count = w.island_tree_start[k], w.island_tree_start[k + 1] - w.island_tree_start[k]
@@ -392,7 +425,7 @@ def _structure(p, w, k):
     return eliminate(first, column)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _block_offsets(p, w, k, upper, upper_index):
     """Where the blocks of U begin, one a pair of trees; the last entry is their size."""
     begin = w.island_tree_start[k]
@@ -406,7 +439,7 @@ def _block_offsets(p, w, k, upper, upper_index):
     return np.cumsum(offset)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _eliminate_trees(p, w, k, pattern, offset, blocks, row):
     """Newton step of an island of several trees; `blocks` is room for U, `row` for one row of a block."""
     order, upper, upper_index, lower, lower_index = pattern
@@ -474,7 +507,7 @@ def _eliminate_trees(p, w, k, pattern, offset, blocks, row):
         solve_block(n, w.diagonal, p.mass_start[t], w.pivot, first, change, first)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _advance(p, w, k):
     """λ − f − K L Δv on island k."""
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -489,7 +522,16 @@ def _advance(p, w, k):
             p.impulse[r] -= total
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def _halve(p, w, k):
+    """Half of the last step back."""
+    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+        c = w.island_constraint[a]
+        for i in range(p.start[c], p.start[c + 1]):
+            p.impulse[i] = 0.5 * (p.impulse[i] + w.before[i])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _copy_rows(p, w, k, source, target):
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         c = w.island_constraint[a]
@@ -497,7 +539,7 @@ def _copy_rows(p, w, k, source, target):
             target[i] = source[i]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _solve_island(p, w, k, limit, room):
     """Newton steps on island k; returns the status, the steps and the worst residual."""
     g = room[0]
@@ -517,8 +559,11 @@ def _solve_island(p, w, k, limit, room):
         offset = _block_offsets(p, w, k, pattern[1], pattern[2])
         blocks, row = np.empty(offset[-1]), np.empty(w.panel.shape[0])
     sigma, shrink = _WARM if warm else _COLD, _SHRINK
+    # the last weight that was borne, and one that was not
+    borne, failed = np.inf, 0.0
     _copy_rows(p, w, k, p.impulse, w.best)
-    best_merit, best_worst, reference, wander = merit, worst, merit, 0
+    best_merit, best_worst, reference, wander, last = merit, worst, merit, 0, np.inf
+    current, idle = merit, 0
     for step in range(1, limit + 1):
         if not _condense(p, w, k, sigma, room):
             return BREAKDOWN, step, worst
@@ -526,28 +571,49 @@ def _solve_island(p, w, k, limit, room):
             _factor_alone(p, w, w.island_tree[w.island_tree_start[k]])
         else:
             _eliminate_trees(p, w, k, pattern, offset, blocks, row)
+        _copy_rows(p, w, k, p.impulse, w.before)
         _advance(p, w, k)
         _evaluate(p, w, k)
         worst, merit, inner_worst, inner = _judge(p, w, k, sigma, g)
+        for _ in range(_HALVINGS):
+            if inner_worst <= _FAR or inner <= _RISE * max(current, reference):
+                break
+            _halve(p, w, k)
+            _evaluate(p, w, k)
+            worst, merit, inner_worst, inner = _judge(p, w, k, sigma, g)
+        current = inner
         if worst <= 1.0:
             return SOLVED, step, worst
         if merit < best_merit:
             best_merit, best_worst = merit, worst
             _copy_rows(p, w, k, p.impulse, w.best)
         if inner <= _INNER * reference or inner_worst <= 0.5:
-            wander, reference = 0, merit
+            # solved again and again without an effect: no motion satisfies these rows
+            idle = idle + 1 if merit > 0.9 * reference else 0
+            if idle >= _IDLE:
+                break
+            shrink = max(0.3 * shrink, _LEAST_SHRINK) if wander == 0 else shrink
+            wander, reference, last, borne = 0, merit, np.inf, sigma
             _copy_rows(p, w, k, p.impulse, w.centre)
-            sigma = max(shrink * sigma, _LEAST)
+            # a weight that was too light is approached half way, and forgotten when it is near
+            sigma = max(shrink * sigma, math.sqrt(borne * failed), _LEAST)
+            failed = failed if borne > _NEAR * failed else 0.0
         else:
             wander += 1
-            if wander >= _PATIENCE or not math.isfinite(inner):
-                wander = 0
+            stalls = wander >= _DETOUR and not inner <= last
+            last = inner
+            if stalls or wander >= _PATIENCE or not math.isfinite(inner):
+                wander, last, failed = 0, np.inf, sigma
                 if sigma >= _HEAVIEST:
                     break
-                sigma = min(max(_GROWTH * sigma, _HEAVY), _HEAVIEST)
-                shrink = min(3.0 * shrink, 0.5)
+                if borne > _NEAR * failed and borne < np.inf:
+                    sigma = math.sqrt(borne * failed)
+                else:
+                    sigma = min(max(_GROWTH * sigma, _HEAVY), _HEAVIEST)
+                    shrink = min(3.0 * shrink, _MOST_SHRINK)
                 _copy_rows(p, w, k, w.centre, p.impulse)
                 _evaluate(p, w, k)
+                current = reference
         # the next step starts from the proximal velocities
         _judge(p, w, k, sigma, g)
     _copy_rows(p, w, k, w.best, p.impulse)
@@ -555,19 +621,20 @@ def _solve_island(p, w, k, limit, room):
     return LIMIT, limit, best_worst
 
 
-@njit(cache=True)
-def solve_trees(p, w, limit, info, worst):
+@njit(cache=True, nogil=True, error_model="numpy")
+def solve_trees(problem, workspace, limit, info, worst):
     """Solve a problem in place from the impulses given.
 
     Args:
-        p: TreeProblem struct.
-        w: Workspace of `tree_workspace`.
+        problem: `TreeProblem.struct`.
+        workspace: Of `tree_workspace`.
         limit: Newton steps an island may take.
         info: Out: islands, unsolved islands, Newton steps of the longest island, all Newton steps.
         worst: Out, shape (1,): the worst residual in units of what is allowed.
     """
     info[:] = 0
     worst[0] = 0.0
+    p, w = problem_view(problem), workspace_view(workspace)
     islands = prepare(p, w)
     if islands < 0:
         info[1], worst[0] = 1, np.inf

@@ -9,9 +9,13 @@ is in use, which `count` tells, so that a world keeps one struct from step to st
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit, types
 from numba.experimental import structref
+
+from perp.kernels.borrowed import borrowed
 
 _I, _F, _F2 = types.int64[::1], types.float64[::1], types.float64[:, ::1]
 
@@ -69,6 +73,21 @@ def pack_tree_problem(arrays):
     p.value, p.left, p.bias, p.compliance, p.unit = arrays[10:15]
     p.impulse, p.velocity, p.row_velocity = arrays[15:]
     return p
+
+
+TreeView: Any = NamedTuple("TreeView", [(name, Any) for name, _ in PROBLEM_FIELDS])  # pyright: ignore
+
+
+@njit(cache=True, nogil=True)
+def problem_view(p):
+    """The arrays of a struct inside compiled code, borrowed: the caller holds the struct meanwhile."""
+    return TreeView(
+        borrowed(p.count), borrowed(p.tree_start), borrowed(p.mass_start), borrowed(p.mass),
+        borrowed(p.free_velocity), borrowed(p.kind), borrowed(p.start), borrowed(p.parameter),
+        borrowed(p.row_begin), borrowed(p.column), borrowed(p.value), borrowed(p.left), borrowed(p.bias),
+        borrowed(p.compliance), borrowed(p.unit), borrowed(p.impulse), borrowed(p.velocity),
+        borrowed(p.row_velocity),
+    )  # fmt: skip
 
 
 class TreeProblem:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit, types
 from numba.experimental import structref
 
+from perp.kernels.borrowed import borrowed
 from perp.kernels.friction_laws import MOST_ROWS
 from perp.kernels.tree_problem import StructType, TreeProblem
 
@@ -16,13 +19,14 @@ WORKSPACE_FIELDS = [
     ("factor", _F),
     # tree of each freedom
     ("tree_of", _I),
-    # mobility of the normal and tangential rows of a constraint, and of its angular ones
+    # mobility of the normal row of a constraint, of its tangential and of its angular rows
     ("mobility", _F2),
     # constraints of each tree, from touch_start
     ("touch_start", _I),
     ("touch", _I),
     # islands: trees and constraints in order, and where those of an island begin
     ("parent", _I),
+    ("island_of", _I),
     ("island_tree", _I),
     ("island_tree_start", _I),
     ("island_constraint", _I),
@@ -41,6 +45,7 @@ WORKSPACE_FIELDS = [
     ("centre", _F),
     ("best", _F),
     ("pulled", _F),
+    ("before", _F),
 ]
 WorkspaceType = StructType(WORKSPACE_FIELDS)
 
@@ -48,11 +53,27 @@ WorkspaceType = StructType(WORKSPACE_FIELDS)
 @njit(cache=True)
 def _pack(integers, vectors, mobility, panel, K):
     w = structref.new(WorkspaceType)  # pyright: ignore[reportCallIssue]
-    w.tree_of, w.touch_start, w.touch, w.parent, w.island_tree = integers[:5]
-    w.island_tree_start, w.island_constraint, w.island_constraint_start, w.pivot = integers[5:]
-    w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled = vectors
+    w.tree_of, w.touch_start, w.touch, w.parent, w.island_of, w.island_tree = integers[:6]
+    w.island_tree_start, w.island_constraint, w.island_constraint_start, w.pivot = integers[6:]
+    w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled, w.before = vectors
     w.mobility, w.panel, w.K = mobility, panel, K
     return w
+
+
+WorkspaceView: Any = NamedTuple("WorkspaceView", [(name, Any) for name, _ in WORKSPACE_FIELDS])  # pyright: ignore
+
+
+@njit(cache=True, nogil=True)
+def workspace_view(w):
+    """The arrays of the struct, borrowed as in `problem_view`."""
+    return WorkspaceView(
+        borrowed(w.factor), borrowed(w.tree_of), borrowed(w.mobility), borrowed(w.touch_start),
+        borrowed(w.touch), borrowed(w.parent), borrowed(w.island_of), borrowed(w.island_tree),
+        borrowed(w.island_tree_start), borrowed(w.island_constraint), borrowed(w.island_constraint_start),
+        borrowed(w.K), borrowed(w.f), borrowed(w.KL), borrowed(w.diagonal), borrowed(w.pivot),
+        borrowed(w.change), borrowed(w.panel), borrowed(w.centre), borrowed(w.best), borrowed(w.pulled),
+        borrowed(w.before),
+    )  # fmt: skip
 
 
 def tree_workspace(problem: TreeProblem) -> object:
@@ -62,13 +83,13 @@ def tree_workspace(problem: TreeProblem) -> object:
     size = np.diff(problem.tree_start)
     integers = tuple(
         np.zeros(count, np.int64)
-        for count in (n, trees + 1, entries, trees, trees, trees + 1, constraints, trees + 1, n)
+        for count in (n, trees + 1, entries, trees, trees, trees, trees + 1, constraints, trees + 1, n)
     )
     integers[0][:] = np.repeat(np.arange(trees), size)
     vectors = tuple(
         np.zeros(count)
-        for count in (problem.mass.size, problem.mass.size, entries, rows, n, rows, rows, rows)
+        for count in (problem.mass.size, problem.mass.size, entries, rows, n, rows, rows, rows, rows)
     )
     panel = np.zeros((int(size.max(initial=0)), n))
     K = np.zeros((constraints, MOST_ROWS, MOST_ROWS))
-    return _pack(integers, vectors, np.zeros((constraints, 2)), panel, K)
+    return _pack(integers, vectors, np.zeros((constraints, 3)), panel, K)
