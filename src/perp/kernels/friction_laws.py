@@ -1,7 +1,7 @@
 """The law of one constraint: how far an answer is from it, and Alart and Curnier's equations.
 
 Letters: x impulses and u velocities of the constraint's rows, d their mobilities (velocity per impulse; one
-for the normal row, one for the tangential and one for the angular rows), c cohesion, y_N = d_N (x_N + c) − u_N.
+for the normal row, one for the tangential, one for the angular rows), c cohesion, y_N = d_N (x_N + c) − u_N.
 Scalar rows have bounds. Friction has discs: the rows 1 … k of a Coulomb or Elliptic set are one, the pairs
 (1, 2) and (3, 4) of a Rolling set two. A disc is a ball of radius μ in x / g, with u times g against it.
 
