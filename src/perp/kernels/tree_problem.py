@@ -75,7 +75,7 @@ def pack_tree_problem(arrays):
     return p
 
 
-TreeView: Any = NamedTuple("TreeView", [(name, Any) for name, _ in PROBLEM_FIELDS])  # pyright: ignore[reportGeneralTypeIssues]
+TreeView: Any = NamedTuple("TreeView", [(name, Any) for name, _ in PROBLEM_FIELDS])  # pyright: ignore[reportArgumentType]
 
 
 @njit(cache=True, nogil=True)

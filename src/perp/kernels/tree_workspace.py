@@ -60,7 +60,7 @@ def _pack(integers, vectors, mobility, panel, K):
     return w
 
 
-WorkspaceView: Any = NamedTuple("WorkspaceView", [(name, Any) for name, _ in WORKSPACE_FIELDS])  # pyright: ignore[reportGeneralTypeIssues]
+WorkspaceView: Any = NamedTuple("WorkspaceView", [(name, Any) for name, _ in WORKSPACE_FIELDS])  # pyright: ignore[reportArgumentType]
 
 
 @njit(cache=True, nogil=True)
