@@ -1,116 +1,154 @@
-"""Public robots: load, report, hold or lie still for some seconds, beside mujoco's own step.
+"""Robots that nobody tuned for: each at rest and under random controls, beside `mj_step`, as one table.
 
-    python benchmarks/robots.py FOLDER… [--seconds 10] [--only NAME] [--step 0.005]
+    python benchmarks/robots.py                                # all that are installed (robot_scenes.py)
+    python benchmarks/robots.py beside known                   # groups
+    python benchmarks/robots.py scene.xml other.urdf cassie    # files, or parts of names
+    python benchmarks/robots.py --csv robots.csv --markdown table.md
 
-Every MJCF or URDF file below the folders that is a whole robot is tried. A robot starts from its first
-keyframe (of an SRDF file for URDF) with that keyframe's controls, or from its reference position with zero
-controls; one without any motor gets position servos. URDF robots with legs get a free base; what is free to
-fall and has no ground gets one. Creep is how far the furthest body moves in the last tenth of the time.
+Every robot runs in its own process (shaking.py) with a time limit, so that one that hangs, or that ends its
+process, is a row like the others. `ratio` is the mean CPU time of a step over that of `mj_step` in the same
+run; `tail` the largest step over the median of its phase.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-import warnings
+import csv
+import math
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from own_process import last_line
+from robot_scenes import RobotScene, robot_scenes
 
-import perp
-from perp.scenes import SceneError, read_spec
-from perp.scenes.engine import engine
-
-# Which URDF robots stand on legs, by parts of their names.
-_ON_LEGS = ("solo", "a1_", "anymal", "hyq", "go1", "go2", "b1_", "laikago", "quadruped_", "centauro", "bolt",
-            "talos", "romeo", "icub", "g1_", "alex", "humanoid", "human_")  # fmt: skip
+Table = list[dict[str, Any]]
+HERE = Path(__file__).parent
 
 
-def staged(path: Path, step: float) -> perp.Simulation:
-    """The robot with ground and servos where its file has none, in the first of its poses."""
-    mujoco = engine()
-    m = read_spec(path).compile()
-    urdf = path.suffix == ".urdf"
-    free = int(mujoco.mjtJoint.mjJNT_FREE) in {int(kind) for kind in m.jnt_type}
-    standing = urdf and any(part in str(path) for part in _ON_LEGS)
-    ground = any(int(m.geom_bodyid[g]) == 0 for g in range(m.ngeom))
-    return perp.Simulation(
-        path,
-        step=step,
-        free_base=standing,
-        ground=(free or standing) and not ground,
-        hold="servos" if not m.nu and m.njnt else None,
-        keyframe=0 if m.nkey else None,
-    )
+def chosen(words: list[str]) -> list[RobotScene]:
+    """The robots that the command line asks for: groups, files, parts of names; all by default."""
+    found = list(robot_scenes())
+    out = [] if words else found
+    for word in words:
+        path = Path(word)
+        if path.is_file():
+            out.append(RobotScene("given", "given", path.resolve()))
+            continue
+        matching = [scene for scene in found if word in (scene.group, scene.source) or word in scene.name]
+        if not matching:
+            raise SystemExit(f"{word!r} is no file, no group and in no name of: {[s.name for s in found]}")
+        out += matching
+    return list(dict.fromkeys(out))
 
 
-def line(path: Path, seconds: float, step: float) -> str:
-    """One robot, as a line of the table."""
-    mujoco = engine()
-    began = time.perf_counter()
-    sim = staged(path, step)
-    m = sim.model.shapes
-    load = time.perf_counter() - began
-    sim.step()
-    missed = inaccurate = k = 0
-    count = round(seconds / step)
-    reference = None
-    began, problem = time.process_time(), ""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for k in range(count):
-            if k == count - max(count // 10, 1):
-                reference = sim.state.position.copy()
-            try:
-                record = sim.step()
-            except perp.PerpError as error:
-                problem = f"{type(error).__name__} at {sim.time:.2f} s: {error}"
-                break
-            missed += bool(record.retries)
-            inaccurate += not record.met
-    taken = (time.process_time() - began) / max(k + 1, 1)
-    creep = (
-        np.nan if reference is None or problem else np.abs(sim.state.position - reference).max(initial=0.0)
-    )
-    d = mujoco.MjData(m)
-    if m.nkey:  # of a staged scene the first keyframe is its start
-        mujoco.mj_resetDataKeyframe(m, d, 0)
-    d.ctrl[:] = sim.control if sim.control.size == m.nu else 0.0
-    old = float(m.opt.timestep)
-    m.opt.timestep = step
-    began = time.process_time()
-    for _ in range(min(count, 200)):
-        mujoco.mj_step(m, d)
-    theirs = (time.process_time() - began) / min(count, 200)
-    m.opt.timestep = old
-    return (
-        f"{sim.coordinates.value:8} {m.nv:4d} {len(sim.report.ignored):3d} {load:5.1f} "
-        f"{sim.last.contact_count:4d} "
-        f"{missed:5d} {inaccurate:5d} {creep:9.1e} {1e3 * taken:8.2f} {1e3 * theirs:8.3f} {problem[:150]}"
-    )
+def run(scene: RobotScene, words: list[str], limit: float) -> dict[str, Any]:
+    """One robot in a process of its own; what it wrote last counts."""
+    row, ending = last_line([str(HERE / "shaking.py"), str(scene.path), *words], limit)
+    if ending:
+        row["problem"] = f"{ending} in {row['doing']}; {row['problem']}".rstrip("; ")
+    return flat(scene, row)
+
+
+def flat(scene: RobotScene, row: dict[str, Any]) -> dict[str, Any]:
+    """One level of columns, rounded, with the two ratios of each phase."""
+    out: dict[str, Any] = {"robot": scene.name, "group": scene.group}
+    phases = {name: row.pop(name) for name in ("rest", "move")}
+    row.pop("doing")
+    problem = row.pop("problem")
+    out |= row
+    for name, phase in phases.items():
+        mean, median, peer = phase["mean"], phase["median"], phase["mj_step"]
+        out |= {f"{name}_{key}": value for key, value in phase.items()}
+        out[f"{name}_ratio"] = mean / peer if peer else math.nan
+        out[f"{name}_tail"] = phase["largest"] / median if median else math.nan
+    out["problem"] = problem
+    return {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in out.items()}
+
+
+def ran(row: dict[str, Any]) -> bool:
+    """Whether a robot went through without a failed or an inaccurate step."""
+    return not row["problem"] and not row["failed"] and not row["inaccurate"]
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Of those that are numbers."""
+    logs = [math.log(value) for value in values if value > 0 and math.isfinite(value)]
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+def summary(table: Table) -> list[str]:
+    """What the table comes to, in sentences."""
+    whole = [row for row in table if ran(row)]
+    moved = [row for row in table if row["move_steps"]]
+    tails = [row["robot"] for row in moved if max(row["rest_tail"], row["move_tail"]) > 20]
+    return [
+        f"{len(whole)} of {len(table)} robots without a failed or inaccurate step.",
+        (
+            f"Step / mj_step, geometric mean over the {len(moved)} that moved: "
+            f"{geometric_mean(row['rest_ratio'] for row in moved):.3g} at rest, "
+            f"{geometric_mean(row['move_ratio'] for row in moved):.3g} in motion."
+        ),
+        f"Largest step above 20 times the median: {len(tails)} of {len(moved)}.",
+    ]
+
+
+def markdown(table: Table) -> str:
+    """The table of the documentation."""
+    lines = [
+        "| robot | dof | contacts | failed | inaccurate | rest [ms] | × `mj_step` | moving [ms] | × | tail |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in table:
+        tail = max(row["rest_tail"], row["move_tail"])
+        lines.append(
+            f"| {row['robot']} | {row['dof']} | {max(row['rest_contacts'], row['move_contacts'])} "
+            f"| {row['failed']} | {row['inaccurate']} | {row['rest_mean']:.3g} | {row['rest_ratio']:.2g} "
+            f"| {row['move_mean']:.3g} | {row['move_ratio']:.2g} | {tail:.2g} |"
+        )
+    told = [f"- {row['robot']}: {row['problem'][:200]}" for row in table if row["problem"]]
+    return "\n".join([*lines, "", *summary(table), *(["", *told] if told else [])]) + "\n"
 
 
 def main() -> None:
-    """Parse the command line and print the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--step", type=float, default=0.005)
-    parser.add_argument("--only", default="")
+    """Parse the command line, run the robots, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("scenes", nargs="*", help="groups, files, parts of names")
+    parser.add_argument("--step", default="0.005", help="seconds")
+    parser.add_argument("--rest", default="200", help="steps at rest")
+    parser.add_argument("--move", default="300", help="steps under random controls")
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds of wall time for a robot")
+    parser.add_argument("--csv", type=Path, help="a file for all columns, written row by row")
+    parser.add_argument("--markdown", type=Path, help="a file for the table of the documentation")
     given = parser.parse_args()
-    print(f"{'robot':40} coords     nv rep  load  con retry inacc     creep  ms/step  mj_step")
-    for folder in given.folders:
-        found = [folder] if folder.is_file() else sorted([*folder.rglob("*.xml"), *folder.rglob("*.urdf")])
-        for path in found:
-            if given.only and given.only not in str(path):
-                continue
-            name = f"{path.parent.name}/{path.name}"[-40:]
-            try:
-                print(f"{name:40} {line(path, given.seconds, given.step)}", flush=True)
-            except (SceneError, ValueError) as error:
-                print(f"{name:40} not loaded: {str(error)[:160]!r}", flush=True)
-            except perp.PerpError as error:
-                print(f"{name:40} FIRST STEP {type(error).__name__}: {str(error)[:160]!r}", flush=True)
+    words = ["--step", given.step, "--rest", given.rest, "--move", given.move]
+    table: Table = []
+    for scene in chosen(given.scenes):
+        row = run(scene, words, given.limit)
+        table.append(row)
+        print(line(row), flush=True)
+        if given.csv:
+            write_csv(given.csv, table)
+    print("\n".join(summary(table)))
+    if given.markdown:
+        given.markdown.write_text(markdown(table), encoding="utf-8")
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row for the terminal."""
+    out = f"{row['robot'][:44]:44} dof {row['dof']:3d} failed {row['failed']} inacc. {row['inaccurate']:3d}"
+    for name in ("rest", "move"):
+        mean, ratio, tail = (row[f"{name}_{key}"] for key in ("mean", "ratio", "tail"))
+        out += f" | {name} {mean:8.3f} ms, {ratio:6.1f} x, tail {tail:6.1f}"
+    return f"{out} | {row['problem'][:100]}"
+
+
+def write_csv(path: Path, table: Table) -> None:
+    """All columns."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, table[0])
+        writer.writeheader()
+        writer.writerows(table)
 
 
 if __name__ == "__main__":
