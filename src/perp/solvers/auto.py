@@ -5,12 +5,13 @@ from __future__ import annotations
 from perp.formulations.affine_as_boxed import affine_as_boxed
 from perp.problems import LCP, MCP, BoxedLCP, ContactProblem, Status
 from perp.problems.infeasibility import proves_infeasible
+from perp.problems.validation import is_sparse
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.auto_contact import solve_contact
 from perp.solvers.solve import find_route
 
-# Pivoting keeps dense factors of 8 to 24 n² bytes: beyond this size sweeps come first.
+# Pivoting keeps dense factors of 8 to 24 n² bytes: beyond this size sweeps come first, unless M is sparse.
 LARGEST_DENSE = 2000
 # 2ⁿ bases: a last resort for small problems that no other method solves.
 LARGEST_ENUMERATION = 12
@@ -20,11 +21,12 @@ def candidates(problem: LCP | BoxedLCP | MCP) -> list[str]:
     """Solvers to try in order: block pivoting where M is symmetric, Lemke where not, sweeps if large."""
     if isinstance(problem, MCP):
         return ["mcp-newton"]
-    from perp.solvers.pivoting.rows import dense, has_moving_bounds, is_symmetric
+    from perp.solvers.pivoting.rows import has_moving_bounds, symmetric
 
     if isinstance(problem, BoxedLCP) and has_moving_bounds(problem):
         return ["dantzig", "subspace-minimisation", "boxed-newton", "pgs"]
-    if problem.size <= LARGEST_DENSE and is_symmetric(dense(problem.M)):
+    fits = problem.size <= LARGEST_DENSE or is_sparse(problem.M)
+    if fits and symmetric(problem.M):
         pivoting = ["principal", "lemke"]
     else:
         pivoting = ["lemke", "principal"]
@@ -32,7 +34,7 @@ def candidates(problem: LCP | BoxedLCP | MCP) -> list[str]:
         pivoting = [*pivoting, "boxed-newton", "dantzig"]
     elif problem.size <= LARGEST_ENUMERATION:
         pivoting = [*pivoting, "direct"]
-    return [*pivoting, "pgs"] if problem.size <= LARGEST_DENSE else ["pgs", *pivoting]
+    return [*pivoting, "pgs"] if fits else ["pgs", *pivoting]
 
 
 @registry.register(

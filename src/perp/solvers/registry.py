@@ -9,6 +9,7 @@ import dataclasses
 import difflib
 import importlib
 import importlib.util
+import os
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,6 +61,7 @@ class SolverInfo:
         refuses: Says why a problem of the right type cannot be taken, or None.
         needs: Package that it needs, or None.
         run: The algorithm.
+        memory: Bytes that a problem of the right type would take, or None for a few vectors beside the data.
     """
 
     name: str
@@ -70,6 +72,7 @@ class SolverInfo:
     run: Algorithm
     refuses: Callable[[Any], str | None] | None = None
     needs: Package | None = None
+    memory: Callable[[Any], float] | None = None
 
     @property
     def reason(self) -> str | None:
@@ -86,7 +89,31 @@ class SolverInfo:
         if not isinstance(problem, self.takes):
             names = " and ".join(kind.__name__ for kind in self.takes)
             return f"it takes {names}, not {type(problem).__name__}"
+        if self.memory is not None:
+            needed = self.memory(problem)
+            if needed > NEGLIGIBLE_MEMORY and needed > free_memory():
+                return f"it would need {needed / 1e9:.3g} GB, and {free_memory() / 1e9:.3g} GB are free"
         return None if self.refuses is None else self.refuses(problem)
+
+
+# Nobody asks the system for less than this.
+NEGLIGIBLE_MEMORY = 1e8
+
+
+def free_memory() -> float:
+    """Bytes that this process may still take: what the system has free, or its own limit."""
+    import resource
+
+    free = float("inf")
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    free = 1024.0 * float(line.split()[1])
+    except OSError:
+        free = 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return free if limit == resource.RLIM_INFINITY else min(free, float(limit))
 
 
 _solvers: dict[str, SolverInfo] = {}
@@ -101,6 +128,7 @@ def register(
     options: type = NoOptions,
     refuses: Callable[[Any], str | None] | None = None,
     needs: Package | None = None,
+    memory: Callable[[Any], float] | None = None,
 ) -> Callable[[F], F]:
     """Make a function available as `perp.solve(problem, name)`.
 
@@ -113,6 +141,7 @@ def register(
         options: A frozen dataclass with a default for every option.
         refuses: Says why a problem of the right type cannot be taken, or returns None.
         needs: A package that must be present.
+        memory: Bytes that a problem would take: one that does not fit is refused before anything is solved.
     """
     if not dataclasses.is_dataclass(options):
         raise SolverError(f"options of solver {name!r} must be a dataclass, not {options!r}")
@@ -125,7 +154,7 @@ def register(
         parts = algorithm.__module__.split(".")
         family = parts[2] if parts[:2] == ["perp", "solvers"] else "user"
         kinds = takes if isinstance(takes, tuple) else (takes,)
-        _solvers[name] = SolverInfo(name, family, kinds, summary, options, algorithm, refuses, needs)
+        _solvers[name] = SolverInfo(name, family, kinds, summary, options, algorithm, refuses, needs, memory)
         return algorithm
 
     return decorate

@@ -13,7 +13,7 @@ from __future__ import annotations
 from perp.problems import LCP, BoxedLCP
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.incremental import drive
-from perp.solvers.pivoting.rows import PivotOptions, moving_bounds, needs_symmetry
+from perp.solvers.pivoting.rows import PivotOptions, dense_memory, moving_bounds, needs_symmetry
 from perp.solvers.registry import register
 
 
@@ -22,6 +22,7 @@ from perp.solvers.registry import register
     takes=(LCP, BoxedLCP),
     summary="incremental active sets, worst row first; symmetric semidefinite, redundant contacts",
     options=PivotOptions,
+    memory=dense_memory(1),
     refuses=lambda problem: moving_bounds(problem) or needs_symmetry(problem),
 )
 def baraff(problem: LCP | BoxedLCP, control: Control, options: PivotOptions) -> Attempt:

@@ -16,7 +16,7 @@ from perp.problems import LCP, BoxedLCP
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.friction import solve_moving_bounds
 from perp.solvers.pivoting.incremental import drive
-from perp.solvers.pivoting.rows import PivotOptions, has_moving_bounds, needs_symmetry
+from perp.solvers.pivoting.rows import PivotOptions, dense_memory, has_moving_bounds, needs_symmetry
 from perp.solvers.registry import register
 
 
@@ -25,6 +25,7 @@ from perp.solvers.registry import register
     takes=(LCP, BoxedLCP),
     summary="principal pivoting row by row; symmetric semidefinite, any bounds, friction index",
     options=PivotOptions,
+    memory=dense_memory(1),
     refuses=needs_symmetry,
 )
 def dantzig(problem: LCP | BoxedLCP, control: Control, options: PivotOptions) -> Attempt:

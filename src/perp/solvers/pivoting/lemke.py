@@ -4,7 +4,8 @@ An artificial variable z₀ with covering vector d makes w = M z + q + d z₀ fe
 complement of the variable that left, until z₀ leaves (a solution) or nothing blocks (a ray). Only the inverse
 of the block of basic z columns and nonbasic w rows is kept, so that a pivot with k basic columns costs n k +
 3 k² multiplications and few writes; ties are broken lexicographically, at a cost only where there are ties.
-It needs 2 n² + O(n) numbers, 3 n² with a nonsymmetric matrix.
+It needs 2 n² + O(n) numbers, 3 n² with a nonsymmetric matrix. Large sparse matrices stay sparse, see
+`sparse_lemke`.
 
 Reference: Cottle, Pang and Stone, The Linear Complementarity Problem, algorithm 4.4.5 and section 4.9.
 """
@@ -18,7 +19,7 @@ import numpy as np
 
 from perp.problems import LCP, ProblemError, Status
 from perp.problems.infeasibility import proves_infeasible
-from perp.problems.validation import Vector, freeze, vector
+from perp.problems.validation import Vector, freeze, is_sparse, vector
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.complementary_path import ENTERING, HEADER, SIZE, WRONG, lemke_pivots, workspace
 from perp.solvers.pivoting.inverse import PAD
@@ -33,6 +34,8 @@ from perp.solvers.pivoting.rows import (
     is_symmetric,
     pivot,
 )
+from perp.solvers.pivoting.sparse_lemke import sparse_lemke
+from perp.solvers.pivoting.sparse_principal import SMALLEST
 from perp.solvers.registry import register
 
 # Enough for every class that Lemke processes in practice; exponential families end here, truthfully.
@@ -149,6 +152,9 @@ def _run(path: _Path, basis: np.ndarray) -> int:
 )
 def lemke(problem: LCP, control: Control, options: LemkeOptions) -> Attempt:
     """Solve an LCP by Lemke's method."""
+    if is_sparse(problem.M) and problem.size >= SMALLEST:
+        given = None if options.covering is None else _covering(options.covering, problem.size)
+        return sparse_lemke(problem, control, given)
     path = _Path(problem, control, options)
     none = np.empty(0, dtype=np.int64)
     warm = none if control.start is None else np.flatnonzero(control.start > 0)

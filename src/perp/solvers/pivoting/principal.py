@@ -4,8 +4,8 @@ Guess which rows are free, solve for them, and exchange every row whose sign is 
 of wrong rows has not shrunk for a while, exchange only the last of them until it does (Murty's rule, finite
 for P-matrices). A singular free block is handled by proximal steps: the matrix is shifted by a little of its
 scale, and the right-hand side moves along until the shift has no effect. A step costs one factorisation of
-the free
-block, or a few O(k²) updates of it, and one product with the free columns; it needs n² + O(n) numbers.
+the free block, or a few O(k²) updates of it, and one product with the free columns; it needs n² + O(n) numbers.
+Large sparse matrices stay sparse, see `sparse_principal`.
 
 Reference: Júdice and Pires, A block principal pivoting algorithm for large-scale strictly monotone linear
 complementarity problems, Computers & Operations Research 21 (1994).
@@ -18,7 +18,7 @@ import numpy as np
 from perp.problems import LCP, BoxedLCP, Status
 from perp.problems.boxed_kernels import clip
 from perp.problems.infeasibility import proves_infeasible
-from perp.problems.validation import Vector
+from perp.problems.validation import Vector, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.factors import (
     add_multiple,
@@ -50,6 +50,7 @@ from perp.solvers.pivoting.rows import (
     pivot,
     sides_of,
 )
+from perp.solvers.pivoting.sparse_principal import SMALLEST, sparse_principal
 from perp.solvers.registry import register
 
 # Block exchanges that may fail to lower the number of wrong rows before single exchanges take over. Júdice
@@ -312,6 +313,8 @@ class _Steps:
 )
 def principal(problem: LCP | BoxedLCP, control: Control, options: PivotOptions) -> Attempt:
     """Solve a (boxed) LCP by block principal pivoting, with proximal steps where a block is singular."""
+    if is_sparse(problem.M) and problem.size >= SMALLEST:
+        return sparse_principal(problem, control)
     steps = _Steps(problem, control, options)
     outcome = steps.run(0.0)
     if outcome == SINGULAR:

@@ -118,7 +118,24 @@ def moving_bounds(problem: LCP | BoxedLCP) -> str | None:
 
 def needs_symmetry(problem: LCP | BoxedLCP) -> str | None:
     """Why a solver for symmetric matrices does not take this problem, or None."""
-    return None if is_symmetric(dense(problem.M)) else "M is not symmetric"
+    return None if symmetric(problem.M) else "M is not symmetric"
+
+
+def symmetric(matrix: Matrix) -> bool:
+    """Whether a matrix, dense or sparse, equals its transpose up to round-off."""
+    if not is_sparse(matrix):
+        return bool(is_symmetric(matrix))
+    difference = abs(matrix - matrix.T)
+    return not difference.nnz or float(difference.max()) <= SYMMETRY * float(abs(matrix).max())
+
+
+def dense_memory(copies: float) -> Callable[[LCP | BoxedLCP], float]:
+    """Bytes of so many dense n × n arrays, and of M itself where it is sparse."""
+
+    def memory(problem: LCP | BoxedLCP) -> float:
+        return 8.0 * problem.size**2 * (copies + is_sparse(problem.M))
+
+    return memory
 
 
 def sides_of(start: Vector, lo: Vector, hi: Vector) -> np.ndarray:
