@@ -187,7 +187,7 @@ def friction_family(sizes: list[int], seeds: int) -> None:
         solved, ours, sweeps = 0, [], []
         for seed in range(seeds):
             problem = families.contacts(count, seed)
-            spent, solution = timed(partial(perp.solve, problem, "dantzig", tol=1e-10, throw=False))
+            spent, solution = timed(partial(perp.solve, problem, "moving-bounds", tol=1e-10, throw=False))
             ours.append(spent.wall)
             lo, hi = problem.bounds(solution.z)
             error = solution.z - np.clip(solution.z - (problem.M @ solution.z + problem.q), lo, hi)

@@ -82,7 +82,7 @@ def test_large_problem_is_enclosed() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_friction_index(seed: int) -> None:
     problem = families.contacts(4, seed)
-    certificate = perp.certify(problem, perp.solve(problem, "dantzig", tol=1e-10))
+    certificate = perp.certify(problem, perp.solve(problem, "moving-bounds", tol=1e-10))
     assert certificate.status == "proved"
     assert certificate.z is not None
     for i, j in enumerate(problem.limiting_row):

@@ -46,7 +46,8 @@ def _boxed(problem: LCP | BoxedLCP, z: np.ndarray) -> tuple[np.ndarray, np.ndarr
         lo, hi = _long(problem.lo), _long(problem.hi)
         for i, f in enumerate(problem.friction_index if problem.friction_index is not None else ()):
             if f >= 0:
-                lo[i], hi[i] = lo[i] * abs(z[f]), hi[i] * abs(z[f])
+                limit = abs(z[f]) if problem.negative_limit == "magnitude" else max(z[f], Long(0))
+                lo[i], hi[i] = lo[i] * limit, hi[i] * limit
     else:
         lo, hi = np.zeros_like(z), np.full_like(z, np.inf)
     return np.clip(M @ z + q, d * (z - hi), d * (z - lo)), q

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perp.problems import LCP, BoxedLCP, Solution
+from perp.problems import LCP, BoxedLCP, ProblemError, Solution
 from perp.problems.validation import is_sparse
 
 # A row whose z is within this fraction of the largest one of its bound may rest there.
@@ -35,6 +35,8 @@ def bounds(problem: LCP | BoxedLCP) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     """Lower bounds, upper bounds (factors where they move) and limiting rows (−1 for none)."""
     n = problem.size
     index = problem.limiting_row if isinstance(problem, BoxedLCP) else np.full(n, -1, dtype=np.int64)
+    if (index < -1).any():
+        raise ProblemError("bounds that follow the magnitude of a row of either sign cannot be certified")
     return problem.lo, problem.hi, index
 
 

@@ -58,6 +58,8 @@ def write_problem(problem: Problem, path: PathName) -> None:
             value = getattr(problem, name, None)
             if value is not None:
                 arrays[name] = value
+        if isinstance(problem, BoxedLCP) and problem.negative_limit != "zero":
+            arrays["negative_limit"] = np.array(problem.negative_limit)
     write_archive(path, arrays)
 
 
@@ -67,7 +69,8 @@ def _read_lcp(archive: ArrayArchive) -> LCP:
 
 def _read_boxed(archive: ArrayArchive) -> BoxedLCP:
     index = archive.read("friction_index") if "friction_index" in archive else None
-    return BoxedLCP(*_affine_in_a_box(archive), friction_index=index, copy=False)
+    rule: Any = archive.text("negative_limit") if "negative_limit" in archive else "zero"
+    return BoxedLCP(*_affine_in_a_box(archive), friction_index=index, negative_limit=rule, copy=False)
 
 
 def _read_mcp(archive: ArrayArchive) -> MCP:

@@ -90,7 +90,8 @@ def shifted_parts(problem: BoxedLCP) -> Parts:
 
 
 def _refuses(problem: BoxedLCP) -> str | None:
-    limiting = problem.limiting_row[problem.limiting_row >= 0]
+    index = problem.friction_index
+    limiting = index[index >= 0] if index is not None else np.empty(0, dtype=np.int64)
     wrong = limiting[problem.lo[limiting] < 0]
     if wrong.size:
         return f"row {wrong[0]} limits another row but may be negative itself (lo = {problem.lo[wrong[0]]})"

@@ -31,8 +31,8 @@ LARGEST_DENSE_BLOCK = 2000
 def free_rows(problem: BoxedLCP) -> np.ndarray:
     """Which rows have no bounds and limit no other row, shape (n,)."""
     free = np.isinf(problem.lo) & np.isinf(problem.hi)
-    limiting = problem.limiting_row[problem.limiting_row >= 0]
-    free[limiting] = False
+    if problem.friction_index is not None:
+        free[problem.friction_index[problem.friction_index >= 0]] = False
     return free
 
 
@@ -73,8 +73,9 @@ def free_rows_eliminated(problem: BoxedLCP) -> Reformulated:
         position[C] = np.arange(C.size)
         index = np.where(index[C] >= 0, position[index[C]], -1)
     inner = BoxedLCP(
-        reduced, q[C] - A_CF @ constant, problem.lo[C], problem.hi[C], friction_index=index, copy=False
-    )
+        reduced, q[C] - A_CF @ constant, problem.lo[C], problem.hi[C], friction_index=index,
+        negative_limit=problem.negative_limit, copy=False,
+    )  # fmt: skip
 
     def back(kept: Vector) -> Vector:
         z = np.empty(problem.size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,14 +27,17 @@ from perp.problems.validation import (
 class BoxedLCP(Savable):
     """Find z in [lo, hi] with w = M z + q, w_i ≥ 0 at lo_i, w_i ≤ 0 at hi_i, w_i = 0 in between.
 
-    A row i with friction_index[i] = j ≥ 0 has bounds that follow row j: lo_i z_j ≤ z_i ≤ hi_i z_j (z_j < 0
-    counts as 0). With lo = −μ, hi = μ that is friction bounded by its normal impulse.
+    A row i with friction_index[i] = j ≥ 0 has bounds that follow row j: lo_i z_j ≤ z_i ≤ hi_i z_j. With lo =
+    −μ, hi = μ that is friction bounded by its normal impulse. What a z_j < 0 means is `negative_limit`.
 
     Args:
         M: Square matrix, dense or sparse, shape (n, n).
         q: Vector, shape (n,).
         lo, hi: Bounds, shape (n,) or one number for all rows; −inf and inf mean "no bound".
         friction_index: Integers, shape (n,); −1 for rows with bounds of their own.
+        negative_limit: What a limiting row below zero allows. "zero" (default): nothing, as a contact that
+            pulls has no friction. "magnitude": as much as its positive counterpart, |hi · z_j| as in ODE and
+            DART, for friction in a joint whose force has either sign. The same wherever lo_j ≥ 0.
         copy: As in `LCP`.
     """
 
@@ -44,13 +47,15 @@ class BoxedLCP(Savable):
     hi: Vector
     _: KW_ONLY
     friction_index: np.ndarray | None = None
+    negative_limit: Literal["zero", "magnitude"] = "zero"
     copy: InitVar[bool] = True
 
     if TYPE_CHECKING:  # anything that NumPy can read is accepted; the attributes are arrays
 
         def __init__(
-            self, M: Any, q: Any, lo: Any, hi: Any, *, friction_index: Any = None, copy: bool = True
-        ) -> None: ...
+            self, M: Any, q: Any, lo: Any, hi: Any, *, friction_index: Any = None,
+            negative_limit: Literal["zero", "magnitude"] = "zero", copy: bool = True,
+        ) -> None: ...  # fmt: skip
 
     def __post_init__(self, copy: bool) -> None:
         assign = object.__setattr__
@@ -61,14 +66,20 @@ class BoxedLCP(Savable):
         assign(self, "hi", per_row("hi", self.hi, n, finite=False, copy=copy))
         ordered_bounds(self.lo, self.hi)
         assign(self, "friction_index", _friction_index(self.friction_index, self.lo, self.hi))
+        if self.negative_limit not in ("zero", "magnitude"):
+            raise ProblemError(f"negative_limit = {self.negative_limit!r}: 'zero' or 'magnitude' is needed")
 
     @classmethod
     def from_ax_b(
-        cls, A: Any, b: Any, lo: Any, hi: Any, *, friction_index: Any = None, copy: bool = True
-    ) -> BoxedLCP:
-        """From the convention A x = b + w of DART and ODE: the same problem with q = −b."""
+        cls, A: Any, b: Any, lo: Any, hi: Any, *, friction_index: Any = None,
+        negative_limit: Literal["zero", "magnitude"] = "zero", copy: bool = True,
+    ) -> BoxedLCP:  # fmt: skip
+        """From the convention A x = b + w of DART and ODE: the same problem with q = −b.
+
+        Their bounds of a row that follows one below zero are had with `negative_limit="magnitude"`.
+        """
         q = -vector("b", b)
-        return cls(A, q, lo, hi, friction_index=friction_index, copy=copy)
+        return cls(A, q, lo, hi, friction_index=friction_index, negative_limit=negative_limit, copy=copy)
 
     @property
     def size(self) -> int:
@@ -82,16 +93,24 @@ class BoxedLCP(Savable):
 
     @cached_property
     def limiting_row(self) -> np.ndarray:
-        """`friction_index` as an array even when there is none (all −1), shape (n,)."""
+        """`friction_index` as an array even when there is none (all −1), shape (n,).
+
+        A row whose bounds follow the magnitude of a row j that may be negative has −2 − j.
+        """
         if self.friction_index is not None:
-            return self.friction_index
+            index = self.friction_index
+            if self.negative_limit == "zero":
+                return index
+            either_sign = (index >= 0) & (self.lo[index] < 0)
+            return freeze(np.where(either_sign, -2 - index, index))
         return freeze(np.full(self.size, -1, dtype=np.int64))
 
     def bounds(self, z: Vector) -> tuple[Vector, Vector]:
         """The bounds in force at z: lo and hi, scaled by their limiting row where there is one."""
-        index = self.limiting_row
-        factor = np.where(index >= 0, np.maximum(z[index], 0.0), 1.0) if z.size else np.ones(0)
+        index = self.limiting_row if self.friction_index is None else self.friction_index
         limited = index >= 0
+        limit = np.abs(z) if self.negative_limit == "magnitude" else np.maximum(z, 0.0)
+        factor = np.where(limited, limit[index], 1.0) if z.size else np.ones(0)
         lo, hi = self.lo.copy(), self.hi.copy()
         lo[limited] *= factor[limited]
         hi[limited] *= factor[limited]
@@ -103,9 +122,13 @@ class BoxedLCP(Savable):
 
     def equals(self, other: object) -> bool:
         """Whether `other` is the same problem, bit for bit."""
-        return type(other) is BoxedLCP and all(
-            same_array(getattr(self, name), getattr(other, name))
-            for name in ("M", "q", "lo", "hi", "friction_index")
+        return (
+            type(other) is BoxedLCP
+            and self.negative_limit == other.negative_limit
+            and all(
+                same_array(getattr(self, name), getattr(other, name))
+                for name in ("M", "q", "lo", "hi", "friction_index")
+            )
         )
 
     def __repr__(self) -> str:

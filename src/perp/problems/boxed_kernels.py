@@ -46,10 +46,10 @@ def clip(x, lo, hi):
 
 @njit(cache=True)
 def bounds_at(low, high, j, z):
-    """The bounds of a row whose bounds follow row j, or its own for j = −1."""
-    if j < 0:
+    """The bounds of a row that follows row j; its own for j = −1, those of |z_i| for j = −2 − i."""
+    if j == -1:
         return low, high
-    factor = max(z[j], 0.0)
+    factor = max(z[j], 0.0) if j >= 0 else abs(z[-2 - j])
     return low * factor, high * factor
 
 

@@ -40,14 +40,20 @@ def solve_piece(rows: Rows, side: np.ndarray, z: Vector) -> Vector | None:
     fixed = np.flatnonzero(side != 0)
     bound = np.where(side > 0, rows.hi, rows.lo)
     answer = np.zeros(rows.size)
-    own = fixed[rows.limiting_row[fixed] < 0]
+    own = fixed[rows.limiting_row[fixed] == -1]
     answer[own] = bound[own]
-    followers = fixed[rows.limiting_row[fixed] >= 0]
-    leaders = rows.limiting_row[followers]
+    followers = fixed[rows.limiting_row[fixed] != -1]
+    index = rows.limiting_row[followers]
+    magnitude = index < -1
+    leaders = np.where(magnitude, -2 - index, index)
+    # the bound follows +z_n, or −z_n where that is negative and only its magnitude counts
+    sign = np.where(magnitude & (z[leaders] < 0.0), -1.0, 1.0)
     constant = side[leaders] != 0
-    answer[followers[constant]] = bound[followers[constant]] * np.maximum(answer[leaders[constant]], 0.0)
-    moving = ~constant & (z[leaders] > 0.0)
+    limit = np.maximum(sign[constant] * answer[leaders[constant]], 0.0)
+    answer[followers[constant]] = bound[followers[constant]] * limit
+    moving = ~constant & (sign * z[leaders] > 0.0)
     followers, leaders = followers[moving], leaders[moving]
+    bound[followers] *= sign[moving]
     b = -(rows.q[inner] + rows.M[inner] @ answer)
     block = rows.M[inner][:, inner] if is_sparse(rows.M) else rows.M[np.ix_(inner, inner)]
     if followers.size:
@@ -64,7 +70,7 @@ def solve_piece(rows: Rows, side: np.ndarray, z: Vector) -> Vector | None:
     if solved is None:
         return None
     answer[inner] = solved
-    answer[followers] = bound[followers] * np.maximum(answer[leaders], 0.0)
+    answer[followers] = bound[followers] * sign[moving] * np.maximum(sign[moving] * answer[leaders], 0.0)
     return answer
 
 

@@ -24,12 +24,9 @@ def candidates(problem: LCP | BoxedLCP | MCP) -> list[str]:
     from perp.solvers.pivoting.rows import has_moving_bounds, symmetric
 
     if isinstance(problem, BoxedLCP) and has_moving_bounds(problem):
-        return ["dantzig", "subspace-minimisation", "boxed-newton", "pgs"]
+        return ["moving-bounds", "subspace-minimisation", "boxed-newton", "friction-fixed-point", "pgs"]
     fits = problem.size <= LARGEST_DENSE or is_sparse(problem.M)
-    if fits and symmetric(problem.M):
-        pivoting = ["principal", "lemke"]
-    else:
-        pivoting = ["lemke", "principal"]
+    pivoting = ["principal", "lemke"] if fits and symmetric(problem.M) else ["lemke", "principal"]
     if isinstance(problem, BoxedLCP):
         pivoting = [*pivoting, "boxed-newton", "dantzig"]
     elif problem.size <= LARGEST_ENUMERATION:

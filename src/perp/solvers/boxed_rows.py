@@ -30,7 +30,7 @@ class Rows:
     Attributes:
         M, q: The data, read-only.
         lo, hi: Bounds, or factors of the limiting row.
-        limiting_row: The row that each row's bounds follow, −1 for none.
+        limiting_row: The row that each row's bounds follow, −1 for none, −2 − j for the magnitude of row j.
         column_scale: What the shared residual multiplies z with, shape (n,).
     """
 
@@ -52,7 +52,7 @@ class Rows:
     @cached_property
     def follows(self) -> bool:
         """Whether any bound follows another row."""
-        return bool((self.limiting_row >= 0).any())
+        return bool((self.limiting_row != -1).any())
 
     @cached_property
     def divisor(self) -> Vector:
@@ -82,8 +82,10 @@ class Rows:
         """The bounds in force at z, read-only."""
         if not self.follows:
             return self.lo, self.hi
-        limited = self.limiting_row >= 0
-        factor = np.where(limited, np.maximum(z[self.limiting_row], 0.0), 1.0)
+        limited = self.limiting_row != -1
+        magnitude = self.limiting_row < -1
+        leader = np.where(magnitude, -2 - self.limiting_row, self.limiting_row)
+        factor = np.where(magnitude, np.abs(z[leader]), np.where(limited, np.maximum(z[leader], 0.0), 1.0))
         lo, hi = self.lo.copy(), self.hi.copy()
         lo[limited] *= factor[limited]
         hi[limited] *= factor[limited]
@@ -91,7 +93,7 @@ class Rows:
 
     def clip(self, z: Vector) -> Vector:
         """The point of the box near z: rows with bounds of their own first, then those that follow them."""
-        own = self.limiting_row < 0
+        own = self.limiting_row == -1
         z = np.where(own, np.clip(z, self.lo, self.hi), z)
         return np.clip(z, *self.bounds(z)) if self.follows else z
 
@@ -137,7 +139,7 @@ def refuses_following(problem: RowProblem) -> str | None:
     if isinstance(problem, ContactProblem):
         if (problem.sets.dimension > 1).any():
             return "its friction bounds follow their normals"
-    elif isinstance(problem, BoxedLCP) and (problem.limiting_row >= 0).any():
+    elif isinstance(problem, BoxedLCP) and (problem.limiting_row != -1).any():
         return "its friction bounds follow their normals"
     return None
 

@@ -13,6 +13,7 @@ import os
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from perp.problems import Problem, SolverError, SolverMismatch, SolverMissing, UnknownSolver
@@ -106,7 +107,7 @@ def free_memory() -> float:
 
     free = float("inf")
     try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
+        with Path("/proc/meminfo").open(encoding="ascii") as lines:
             for line in lines:
                 if line.startswith("MemAvailable:"):
                     free = 1024.0 * float(line.split()[1])

@@ -65,9 +65,66 @@ def test_solution_that_rests_only_on_cones_without_volume() -> None:
     np.testing.assert_array_equal(solution.z, [0, 1])
 
 
-def test_seventeen_rows_are_refused() -> None:
-    with pytest.raises(perp.SolverMismatch, match="17 rows"):
-        perp.solve(perp.LCP(np.eye(17), -np.ones(17)), "direct")
+def test_seventeen_rows_are_handed_on_with_a_note() -> None:
+    solution = perp.solve(perp.LCP(np.eye(17), -np.ones(17)), "direct")
+    assert np.array_equal(solution.z, np.ones(17))
+    assert solution.solver == "lemke"
+    assert "at most 16 rows: these 17 were handed on to lemke" in solution.message
+    with pytest.raises(perp.ProblemError, match="all_solutions: 17 rows"):
+        perp.solve(perp.LCP(np.eye(17), -np.ones(17)), "direct", options={"all_solutions": True})
+
+
+def test_no_cone_holds_q_is_a_proof() -> None:
+    """w = (z₂ − 1, z₂ + 1) ≥ 0 needs z₂ ≥ 1, and then w₂ > 0: no single vector could prove that."""
+    problem = perp.LCP([[0, 1], [0, 1]], [-1, 1])
+    assert (problem.M @ np.array([0.0, 1.0]) + problem.q >= 0).all()
+    solution = perp.solve(problem, "direct", throw=False)
+    assert solution.status is perp.Status.INFEASIBLE
+    certificate = solution.info["certificate"]
+    assert certificate.shape == (4, 2)
+    for choice in range(4):
+        cone = np.eye(2)
+        for j in range(2):
+            if (choice >> j) & 1:
+                cone[:, j] = -problem.M[:, j]
+        assert (certificate[choice] @ cone >= -1e-12).all()
+        assert certificate[choice] @ problem.q < 0
+
+
+def test_a_wrong_separator_proves_nothing() -> None:
+    from perp.problems.infeasibility import proves_infeasible
+
+    problem = perp.LCP([[0, 1], [0, 1]], [-1, 1])
+    certificate = perp.solve(problem, "direct", throw=False).info["certificate"]
+    assert proves_infeasible(problem, certificate)
+    for choice in range(4):
+        spoilt = certificate.copy()
+        spoilt[choice] *= -1
+        assert not proves_infeasible(problem, spoilt)
+    assert not proves_infeasible(problem, certificate[:3])
+
+
+def test_random_matrices_are_solved_or_proved_unsolvable() -> None:
+    rng = np.random.default_rng(5)
+    ends = set()
+    for _ in range(120):
+        n = int(rng.integers(1, 7))
+        problem = perp.LCP(rng.standard_normal((n, n)), rng.standard_normal(n))
+        ends.add(perp.solve(problem, "direct", throw=False).status)
+    assert ends == {perp.Status.SOLVED, perp.Status.INFEASIBLE}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5])
+def test_local_solver_of_block_gauss_seidel(rows: int) -> None:
+    rng = np.random.default_rng(6)
+    G = rng.standard_normal((20, 20))
+    problem = perp.LCP(G @ G.T + 20 * np.eye(20), 30 * rng.standard_normal(20))
+    blocks = perp.solve(problem, "block-gauss-seidel", tol=1e-12, options={"rows": rows})
+    assert blocks.info["blocks"] == -(-20 // rows)
+    assert blocks.info["unsolvable_blocks"] == 0
+    assert np.abs(blocks.z - perp.solve(problem, "lemke", tol=1e-12).z).max() <= 1e-9
+    single = perp.solve(problem, "block-gauss-seidel", tol=1e-12, options={"rows": 1})
+    assert blocks.iterations <= single.iterations
 
 
 def test_limit_counts_cones() -> None:

@@ -85,7 +85,8 @@ def test_nonsymmetric_where_exchanges_cycle(solver):
     S = random_array((n, n), density=4 / n, rng=np.random.default_rng(1))
     M = csr_array(S - S.T + 0.05 * eye_array(n))
     solution = perp.solve(perp.LCP(M, np.random.default_rng(2).standard_normal(n)), solver)
-    assert solution.solver == "lemke" and solution.info["pivots"] > 0
+    assert solution.solver == "lemke"
+    assert solution.info["pivots"] > 0
 
 
 def test_path_of_sparse_lemke_like_dense():
@@ -118,16 +119,19 @@ def test_covering_vector_of_the_user():
     M = csr_array(diags_array([-np.ones(n - 1), np.full(n, 3.0), -np.ones(n - 1)], offsets=[-1, 0, 1]))
     problem = perp.LCP(M, np.random.default_rng(0).standard_normal(n))
     solution = perp.solve(problem, "lemke", options={"covering": np.linspace(1, 2, n)})
-    assert solution.info["pivots"] > 100 and solution.info["crash_steps"] <= 1
+    assert solution.info["pivots"] > 100
+    assert solution.info["crash_steps"] <= 1
 
 
 def test_columns_of_smaller_problems_are_nonnegative():
     A, _ = membrane(30)
     P = coarsen(A)
-    assert P is not None and P.data.min() >= 0.0
+    assert P is not None
+    assert P.data.min() >= 0.0
     assert P.shape[1] < 0.3 * P.shape[0]
     # every row belongs to some column: its sum is that of one smoothed constant, at most 1
-    assert 0.0 < (P @ np.ones(P.shape[1])).min() and (P @ np.ones(P.shape[1])).max() <= 1.0 + 1e-12
+    assert (P @ np.ones(P.shape[1])).min() > 0.0
+    assert (P @ np.ones(P.shape[1])).max() <= 1.0 + 1e-12
 
 
 def test_what_does_not_fit_says_so_before_it_begins(monkeypatch):
@@ -138,5 +142,6 @@ def test_what_does_not_fit_says_so_before_it_begins(monkeypatch):
     with pytest.raises(SolverMismatch, match=r"dantzig .* would need 14\.4 GB, and 2 GB are free.*principal"):
         perp.solve(problem, "dantzig")
     names = [info.name for info in perp.solvers(problem)]
-    assert "baraff" not in names and {"principal", "lemke", "boxed-newton"} <= set(names)
+    assert "baraff" not in names
+    assert {"principal", "lemke", "boxed-newton"} <= set(names)
     assert perp.solve(problem).solver == "principal"

@@ -1,10 +1,10 @@
 """A start for large sparse LCPs from a smaller one: rows that depend strongly on each other move together.
 
 Exchanging wrong rows moves the edge of a free region by one row a step, so that a fine mesh takes as many
-steps as it has layers. A smaller problem over aggregates of rows, z = P y with smoothed columns P ≥ 0, has few
-layers and the same edge up to the size of an aggregate; it is made and solved the same way in turn. Every y ≥ 0
-gives a z ≥ 0, and for symmetric positive semidefinite M the smaller problem minimises the same energy over
-fewer z. It costs two sparse products; a level has a third to a tenth of the rows of the one above.
+steps as it has layers. A smaller problem over aggregates of rows, z = P y with smoothed columns P ≥ 0, has
+few layers and the same edge up to the size of an aggregate; it is made and solved the same way in turn. Every
+y ≥ 0 gives a z ≥ 0, and for symmetric positive semidefinite M the smaller problem minimises the same energy
+over fewer z. It costs two sparse products; a level has a third to a tenth of the rows of the one above.
 
 Reference: Vaněk, Mandel and Brezina, Algebraic multigrid by smoothed aggregation for second and fourth order
 elliptic problems, Computing 56 (1996).

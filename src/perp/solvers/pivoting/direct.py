@@ -4,7 +4,8 @@ For each of the 2ⁿ choices between a column of I and one of −M, q lies in th
 solution rests on that choice. In two and three dimensions this is decided by signs alone, of q against the
 lines or planes through the cone's edges, relative to the sign of the cone's determinant. From four to sixteen
 rows each choice is solved and its signs are tested, at O(2ⁿ n³); cones without volume are tried last, by
-nonnegative least squares.
+nonnegative least squares. Where no cone holds q there is no solution: for every cone a plane that has q on
+one side and the cone on the other is the proof. More than sixteen rows are handed on to Lemke's method.
 
 Reference: Murty, Linear Complementarity, Linear and Nonlinear Programming, section 1.3.
 """
@@ -16,10 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perp.problems import LCP, Status
+from perp.problems import LCP, ProblemError, Status
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.factors import kernel, lu, lu_solve
+from perp.solvers.pivoting.lemke import LemkeOptions, lemke
 from perp.solvers.pivoting.rows import dense
 from perp.solvers.registry import register
 
@@ -151,14 +153,14 @@ def _cone(M, q, choice, z, block, order, x):
 
 
 @kernel
-def next_solution(M, q, choice, z, work, order):
-    """The first choice from `choice` on that gives a solution, with that solution in z; 2ⁿ for none.
+def next_solution(M, q, choice, end, z, work, order):
+    """The first choice from `choice` on that gives a solution, with that solution in z; `end` for none.
 
     `order`, shape (2 n + 1,), is workspace; its last entry counts the cones without volume.
     """
     n = q.size
     x, block = work[:n], work[n : n + n * n].reshape((n, n))
-    while choice < (1 << n):
+    while choice < end:
         if n == 2:
             found = _cone_2d(M, q, choice, z)
         elif n == 3:
@@ -173,33 +175,28 @@ def next_solution(M, q, choice, z, work, order):
     return choice
 
 
-def _too_large(problem: LCP) -> str | None:
-    return (
-        None if problem.size <= LARGEST else f"it has {problem.size} rows, and enumeration ends at {LARGEST}"
-    )
-
-
 @register(
     "direct",
     takes=LCP,
-    summary="every complementary cone; at most 16 rows, all solutions on request",
+    summary="every complementary cone up to 16 rows, all solutions on request; more are handed to lemke",
     options=DirectOptions,
-    refuses=_too_large,
 )
 def direct(problem: LCP, control: Control, options: DirectOptions) -> Attempt:
     """Solve a small LCP by testing its complementary cones, the one of the start first."""
     n = problem.size
+    if n > LARGEST:
+        return _handed_on(problem, control, options)
     M = dense(problem.M)
     z, work, order = np.zeros(n), np.empty(n + n * n), np.zeros(2 * n + 1, dtype=np.int64)
     limit = control.limit(1 << n)
     found: list[tuple[int, Vector]] = []
     if control.start is not None and not options.all_solutions:
         choice = sum(1 << i for i in range(n) if control.start[i] > 0)
-        if next_solution(M, problem.q, choice, z, work, order) == choice:
+        if next_solution(M, problem.q, choice, choice + 1, z, work, order) == choice:
             return Attempt(z, 1, info=_describe(choice, n, 1))
     choice = 0
     while choice < min(limit, 1 << n):
-        choice = int(next_solution(M, problem.q, choice, z, work, order))
+        choice = int(next_solution(M, problem.q, choice, 1 << n, z, work, order))
         if choice < (1 << n):
             if not any(_same(z, other) for _, other in found):
                 found.append((choice, z.copy()))
@@ -212,14 +209,61 @@ def direct(problem: LCP, control: Control, options: DirectOptions) -> Attempt:
                 found.append((flat, solution))
     tested = min(choice + 1, 1 << n) if found and not options.all_solutions else min(choice, 1 << n)
     if not found:
-        reason = Status.ITERATION_LIMIT if tested < (1 << n) else Status.FAILED
-        message = "" if tested < (1 << n) else f"None of the {1 << n} complementary cones holds q."
-        return Attempt(np.zeros(n), tested, reason, {"pivots": tested, "solutions": []}, message)
+        info: dict[str, object] = {"pivots": tested, "solutions": []}
+        if tested < (1 << n):
+            return Attempt(np.zeros(n), tested, Status.ITERATION_LIMIT, info)
+        info["certificate"] = separators(M, problem.q, control)
+        message = f"None of the {1 << n} complementary cones holds q."
+        return Attempt(np.zeros(n), tested, Status.INFEASIBLE, info, message)
     first, answer = found[0]
     info = _describe(first, n, tested)
     if options.all_solutions:
         info["solutions"] = [solution for _, solution in found]
     return Attempt(answer, tested, info=info)
+
+
+def _handed_on(problem: LCP, control: Control, options: DirectOptions) -> Attempt:
+    """The answer of Lemke's method, with a note: 2ⁿ cones are too many."""
+    if options.all_solutions:
+        raise ProblemError(f"all_solutions: {problem.size} rows have too many cones, {LARGEST} is the most")
+    attempt = lemke(problem, control, LemkeOptions())
+    note = f"direct enumerates at most {LARGEST} rows: these {problem.size} were handed on to lemke."
+    attempt.info["solver"] = "lemke"
+    attempt.message = f"{note} {attempt.message}".strip()
+    return attempt
+
+
+def separators(M: np.ndarray, q: Vector, control: Control) -> np.ndarray | None:
+    """For every cone C a vector y with Cᵀ y ≥ 0 and qᵀ y < 0, shape (2ⁿ, n); None where one has none.
+
+    Where q = C x has a negative x_k that is row k of C⁻¹; else, and for cones without volume, what
+    nonnegative least squares leave of q, reversed.
+    """
+    from scipy.optimize import nnls
+
+    n = q.size
+    found = np.empty((1 << n, n))
+    size = float(np.linalg.norm(q))
+    for choice in range(1 << n):
+        if choice % 1024 == 0 and control.out_of_time():
+            return None
+        free = [i for i in range(n) if (choice >> i) & 1]
+        cone = np.eye(n)
+        cone[:, free] = -M[:, free]
+        try:
+            inverse = np.linalg.inv(cone)
+        except np.linalg.LinAlgError:
+            inverse = np.full((n, n), np.nan)
+        shares = inverse @ q
+        k = int(np.argmin(shares / np.linalg.norm(inverse, axis=1))) if np.isfinite(shares).all() else -1
+        if k >= 0 and shares[k] < -1e3 * ROUND_OFF * np.linalg.norm(inverse[k]) * size:
+            found[choice] = inverse[k] / np.linalg.norm(inverse[k])
+            continue
+        y, distance = nnls(cone, q, maxiter=100 * (n + 1))
+        if distance <= 10 * ROUND_OFF * size:
+            return None
+        found[choice] = (cone @ y - q) / distance
+    return found
 
 
 def _flat_solutions(

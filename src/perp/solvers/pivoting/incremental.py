@@ -24,6 +24,7 @@ from perp.solvers.pivoting.factors import (
     solve_transposed,
     solve_upper,
 )
+from perp.solvers.pivoting.general_driving import drive_general
 from perp.solvers.pivoting.principal import repair
 from perp.solvers.pivoting.rows import (
     AT_HI,
@@ -41,6 +42,7 @@ from perp.solvers.pivoting.rows import (
     describe,
     pivot,
     sides_of,
+    symmetric,
 )
 
 # A Schur complement or a change of w below this fraction, per free row, of what was summed to get it is zero:
@@ -343,6 +345,9 @@ def drive_rows(M, q, lo, hi, integers, work, warm, worst_first, limit):
 def drive(problem: LCP | BoxedLCP, control: Control, options: PivotOptions, *, worst_first: bool) -> Attempt:
     """Drive the rows of a problem in order, or the worst one first."""
     n = problem.size
+    limit = control.limit(PIVOTS_PER_ROW * max(n, 4))
+    if not symmetric(problem.M):
+        return drive_general(problem, limit)
     M = dense(problem.M)
     lo, hi = bounds_of(problem)
     integers = np.zeros(HEADER + 3 * n, dtype=np.int64)
@@ -363,7 +368,6 @@ def drive(problem: LCP | BoxedLCP, control: Control, options: PivotOptions, *, w
         warm = False
         return outcome
 
-    limit = control.limit(PIVOTS_PER_ROW * max(n, 4))
     every = options.check_every or (n if control.watched else 0)
     outcome, pivots = pivot(advance, z.copy, control, limit=limit, every=every)
     attempt = Attempt(z.copy(), pivots, info=describe(sides, pivots, bounded=isinstance(problem, BoxedLCP)))
@@ -371,9 +375,17 @@ def drive(problem: LCP | BoxedLCP, control: Control, options: PivotOptions, *, w
         ray = work[n : 2 * n].copy()
         attempt.reason = Status.INFEASIBLE
         attempt.info.update(ray=ray, certificate=ray)
-        return attempt if proves_infeasible(problem, ray) else repair(problem, control, attempt)
-    if outcome == SINGULAR:
-        return repair(problem, control, attempt)
+        if proves_infeasible(problem, ray):
+            return attempt
+    if outcome in (RAY, SINGULAR):
+        # round-off of a semidefinite matrix, or one that is not
+        repaired = repair(problem, control, attempt)
+        if repaired.reason is Status.INFEASIBLE or control.measure(repaired.z) <= control.tol:
+            return repaired
+        spent = repaired.iterations
+        other = drive_general(problem, max(0, control.limit(limit + spent) - spent))
+        other.iterations += repaired.iterations
+        return other if control.measure(other.z) < control.measure(repaired.z) else repaired
     if outcome != DONE:
         attempt.reason = control.reason if outcome == STOPPED else Status.ITERATION_LIMIT
     return attempt

@@ -4,8 +4,8 @@ Guess which rows are free, solve for them, and exchange every row whose sign is 
 of wrong rows has not shrunk for a while, exchange only the last of them until it does (Murty's rule, finite
 for P-matrices). A singular free block is handled by proximal steps: the matrix is shifted by a little of its
 scale, and the right-hand side moves along until the shift has no effect. A step costs one factorisation of
-the free block, or a few O(k²) updates of it, and one product with the free columns; it needs n² + O(n) numbers.
-Large sparse matrices stay sparse, see `sparse_principal`.
+the free block, or a few O(k²) updates of it, and one product with the free columns; it needs n² + O(n)
+numbers. Large sparse matrices stay sparse, see `sparse_principal`.
 
 Reference: Júdice and Pires, A block principal pivoting algorithm for large-scale strictly monotone linear
 complementarity problems, Computers & Operations Research 21 (1994).

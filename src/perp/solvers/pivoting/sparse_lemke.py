@@ -1,13 +1,13 @@
 """Lemke's complementary pivoting on sparse matrices, from a basis that block exchanges have prepared.
 
 A pivot changes one row, and an obstacle problem has 10⁵ rows: from z = 0 that would be 10⁵ sparse solves. So
-the path begins, as PATH's does after its crash, at the basis of `sparse_principal`, with a covering vector that
-raises every basic variable by one for a unit of z₀; where that basis is a solution there is nothing to follow.
-The basis is kept as sparse factors and the columns that have changed since (product form); a pivot costs one
-solve with them, memory is that of the factor.
+the path begins, as PATH's does after its crash, at the basis of `sparse_principal`, with a covering vector
+that raises every basic variable by one for a unit of z₀; where that basis is a solution there is nothing to
+follow. The basis is kept as sparse factors and the columns that have changed since (product form); a pivot
+costs one solve with them, memory is that of the factor.
 
-Reference: Cottle, Pang and Stone, The Linear Complementarity Problem, section 4.4; Dirkse and Ferris, The PATH
-solver, Optimization Methods and Software 5 (1995), for the crash.
+Reference: Cottle, Pang and Stone, The Linear Complementarity Problem, section 4.4; Dirkse and Ferris, The
+PATH solver, Optimization Methods and Software 5 (1995), for the crash.
 """
 
 from __future__ import annotations
@@ -120,16 +120,13 @@ def follow(
     n = problem.size
     basic = np.arange(n)
     basic[free] = n + free
-    given = covering is not None
-    if covering is None:
-        covering = np.where(np.isin(np.arange(n), free), 0.0, 1.0)
-        covering -= problem.M[:, free] @ np.ones(free.size)
-    basis = Basis(problem.M, covering, basic)
+    summed = np.where(np.isin(np.arange(n), free), 0.0, 1.0) - problem.M[:, free] @ np.ones(free.size)
+    basis = Basis(problem.M, summed if covering is None else covering, basic)
     if not basis.factor():
         return End(free, 0, Status.STALLED)
     x = basis.solve(problem.q)
     # without a vector of the user's z₀ enters with rate −1 in every place
-    rates = -covering if given else np.full(n, -1.0)
+    rates = np.full(n, -1.0) if covering is None else -covering
     out = int(np.argmin(x / -rates))
     if x[out] >= 0.0:
         return End(free, 0)
@@ -167,7 +164,7 @@ def _basic_z(basis: Basis, n: int) -> np.ndarray:
 
 
 def sparse_lemke(problem: LCP, control: Control, covering: Vector | None = None) -> Attempt:
-    """Solve a large sparse LCP by Lemke's method: from a prepared basis, or from z = 0 with a given vector."""
+    """Solve a large sparse LCP by Lemke's method, from a prepared basis or with a given covering vector."""
     steps = SparseSteps(problem.M, problem.q, bounds_of(problem), is_symmetric(problem.M))
     none = np.empty(0, dtype=np.int64)
     if covering is None:
@@ -194,12 +191,8 @@ def sparse_lemke(problem: LCP, control: Control, covering: Vector | None = None)
         sides[free] = FREE
         steps.solve(sides)
     z = np.maximum(steps.z, 0.0)
-    info: dict[str, Any] = {
-        "active_set": np.flatnonzero(sides == FREE),
-        "pivots": pivots,
-        "crash_steps": steps.steps,
-    }
-    info.update(extra)
+    free = np.flatnonzero(sides == FREE)
+    info: dict[str, Any] = {"active_set": free, "pivots": pivots, "crash_steps": steps.steps, **extra}
     attempt = Attempt(z, steps.steps + pivots, reason, info)
     control.check(attempt.iterations, z)
     return attempt

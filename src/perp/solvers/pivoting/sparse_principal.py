@@ -1,8 +1,8 @@
 """Block principal pivoting on sparse matrices: sparse factors of the free block, nothing of n² numbers.
 
-As in `principal`, wrong rows change sides all at once, and singly once that no longer lowers their number. Two
-things make large problems short: between exchanges a few sweeps let the edges of free regions move by more
-than one row, and for an LCP with a symmetric matrix the first sides come from smaller problems
+As in `principal`, wrong rows change sides all at once, and singly once that no longer lowers their number.
+Two things make large problems short: between exchanges a few sweeps let the edges of free regions move by
+more than one row, and for an LCP with a symmetric matrix the first sides come from smaller problems
 (`coarse_start`). A step costs one sparse factorisation of the free block; memory is that of the factor.
 
 Reference: Júdice and Pires, A block principal pivoting algorithm for large-scale strictly monotone linear
@@ -57,7 +57,7 @@ class SparseSteps:
         self.z = np.clip(np.zeros(q.size), *bounds)
 
     def solve(self, sides: np.ndarray) -> tuple[Vector, Vector] | None:
-        """z and w for these sides, free rows not yet within their bounds; None where the block is singular."""
+        """The z and w of these sides, free rows perhaps out of bounds; None where the block is singular."""
         z = np.where(sides == AT_LO, self.lo, np.where(sides == AT_HI, self.hi, 0.0))
         free = np.flatnonzero(sides == FREE)
         self.steps += 1

@@ -1,4 +1,4 @@
-"""Block Gauss–Seidel for contact problems with every set.
+"""Block Gauss–Seidel for contact problems with every set, and for LCPs in blocks of rows (`block_direct`).
 
 Each sweep visits the constraints in order and solves constraint c for its impulse with all others fixed,
 exactly (see `contact.local_solve`); relaxation mixes the new impulse with the old one. With `anderson` the
@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from perp.problems import ContactProblem, ProblemError
+from perp.problems import LCP, ContactProblem, ProblemError
 from perp.problems.validation import Vector, freeze
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import register
@@ -36,11 +36,13 @@ class GaussSeidelOptions:
         anderson: How many earlier sweeps to extrapolate from; 0 for none.
         work_on: "delassus" for the blocks of W, "bodies" for J and M, which a problem in dynamics form with a
             sparse Jacobian and a mass in small groups has; "auto" for bodies where that is possible.
+        rows: Rows of a block of an LCP, 1 to 16: its complementary cones are enumerated as by `direct`.
     """
 
     relaxation: float = 1.0
     anderson: int = 0
     work_on: Literal["auto", "delassus", "bodies"] = "auto"
+    rows: int = 3
 
     def __post_init__(self) -> None:
         if not 0.0 < self.relaxation < 2.0:
@@ -49,16 +51,25 @@ class GaussSeidelOptions:
             raise ProblemError(f"anderson = {self.anderson}: 0 or more is needed")
         if self.work_on not in ("auto", "delassus", "bodies"):
             raise ProblemError(f"work_on = {self.work_on!r}: 'auto', 'delassus' or 'bodies' is needed")
+        if not (isinstance(self.rows, int) and 1 <= self.rows <= 16):
+            raise ProblemError(f"rows = {self.rows!r}: a whole number from 1 to 16 is needed")
 
 
 @register(
     "block-gauss-seidel",
-    takes=ContactProblem,
+    takes=(ContactProblem, LCP),
     options=GaussSeidelOptions,
-    summary="sweeps of exact local contact solves; every set, exact and relaxed",
+    summary="sweeps of exact local solves: contacts with every set, LCPs in blocks of rows",
+    memory=lambda problem: 8.0 * problem.size**2 if isinstance(problem, LCP) else 0.0,
 )
-def block_gauss_seidel(problem: ContactProblem, control: Control, options: GaussSeidelOptions) -> Attempt:
-    """Solve a contact problem by block Gauss–Seidel sweeps."""
+def block_gauss_seidel(
+    problem: ContactProblem | LCP, control: Control, options: GaussSeidelOptions
+) -> Attempt:
+    """Solve a contact problem or an LCP by block Gauss–Seidel sweeps."""
+    if isinstance(problem, LCP):
+        from perp.solvers.projection.block_direct import solve_blocks
+
+        return solve_blocks(problem, control, options.rows, options.relaxation)
     from perp.solvers.contact.canonical import to_canonical
 
     if problem.size == 0:

@@ -24,7 +24,8 @@ from perp.problems.validation import Vector, freeze
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.factors import dot, kernel, lu, lu_solve
 from perp.solvers.pivoting.lemke import LemkeOptions, lemke
-from perp.solvers.pivoting.rows import AT_HI, AT_LO, FREE, dense, describe
+from perp.solvers.pivoting.rows import AT_HI, AT_LO, FREE, dense, dense_memory, describe
+from perp.solvers.registry import NoOptions, register
 
 # Shifts of the exchange, relative to the scale of each column. The first keeps any block within working
 # precision; the last ones resolve matrices whose own small diagonal decides between dependent rows.
@@ -256,7 +257,22 @@ class MovingBounds:
         return self.project(E @ attempt.z[: self.q.size] + c)
 
 
-def solve_moving_bounds(problem: BoxedLCP, control: Control) -> Attempt:
+def _refuses(problem: BoxedLCP) -> str | None:
+    if problem.friction_index is None or not (problem.friction_index >= 0).any():
+        return "its bounds do not follow other rows (no friction_index)"
+    if (problem.limiting_row < -1).any():
+        return "its friction follows the magnitude of rows that may be negative"
+    return None
+
+
+@register(
+    "moving-bounds",
+    takes=BoxedLCP,
+    summary="exchanges of sides with friction bounds that move along, then Lemke's paths; friction index",
+    refuses=_refuses,
+    memory=dense_memory(14),
+)
+def moving_bounds(problem: BoxedLCP, control: Control, options: NoOptions) -> Attempt:
     """Solve a boxed LCP with a friction index: exchanges, then Lemke's paths, then sweeps, until solved."""
     rows = MovingBounds(problem, control)
     first = rows.project(control.begin(problem.size))

@@ -1,0 +1,307 @@
+"""Dantzig's driving on any matrix: nonsymmetric, indefinite, with any bounds, as far as the method goes.
+
+The symmetric semidefinite kernel (`incremental`) keeps a Cholesky factor, and every push there lowers the
+row's error. Without semidefiniteness a push may lead away before it leads back: here the driven row r keeps
+both its z and its w basic, and the path of points where all earlier rows are complementary is followed from
+vertex to vertex: whatever blocks leaves, and its complement enters, until w_r is zero or z_r reaches its
+other bound. The path may also end at the bound it came from, or in a ray: then the row waits until others
+have been driven, and where none of those that wait can be driven any more the method has broken down, and
+says so. A pivot costs n² operations on the tableau of basic against nonbasic variables; it needs 2 n² + O(n)
+numbers.
+
+Reference: Cottle, Pang and Stone, The Linear Complementarity Problem, section 4.2; van de Panne and Whinston,
+The symmetric formulation of the simplex method for quadratic programming, Econometrica 37 (1969).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perp.problems import LCP, BoxedLCP, Status
+from perp.problems.validation import Vector
+from perp.solvers.attempt import Attempt
+from perp.solvers.linear import solve_regularised
+from perp.solvers.pivoting.factors import kernel
+from perp.solvers.pivoting.rows import AT_HI, AT_LO, FREE, UNSEEN, bounds_of, dense, describe
+
+# Rates below this fraction of the largest are round-off, not pivots; ratios as close as this are ties.
+PIVOT_TOLERANCE, TIE = 1e-11, 1e-11
+# A w below this fraction of the largest entry of q is zero.
+ZERO = 1e-13
+# Orders of the rows that are tried, the given one first: on random symmetric indefinite LCPs with eight rows
+# one order solves a quarter of the solvable ones, sixteen a half.
+ORDERS = 16
+# How a drive ends.
+DRIVEN, RETURNED, UNBOUNDED, EXHAUSTED = 0, 1, 2, 3
+
+
+@kernel
+def _exchange(T, place, column):
+    """Exchange the basic variable in `place` with the nonbasic one in `column`."""
+    n = T.shape[0]
+    pivot = 1.0 / T[place, column]
+    row = T[place]
+    for j in range(n):
+        row[j] *= -pivot
+    row[column] = pivot
+    for i in range(n):
+        if i != place:
+            factor = T[i, column]
+            if factor != 0.0:
+                T[i, column] = 0.0
+                for j in range(n):
+                    T[i, j] += factor * row[j]
+
+
+@kernel
+def _room(variable, direction, n, r, lo, hi, sides, value):
+    """How far a basic variable may move in a direction: to a bound of z, or to zero of w."""
+    i = variable if variable < n else variable - n
+    if variable >= n:
+        if i != r and sides[i] == UNSEEN:
+            return np.inf
+        return hi[i] - value if direction > 0.0 else value - lo[i]
+    if i == r:
+        return -value * direction if value * direction < 0.0 else np.inf
+    if sides[i] == AT_LO and lo[i] != hi[i]:
+        return max(value, 0.0) if direction < 0.0 else np.inf
+    if sides[i] == AT_HI and lo[i] != hi[i]:
+        return max(-value, 0.0) if direction > 0.0 else np.inf
+    return np.inf
+
+
+@kernel
+def drive_row(T, r, lo, hi, basic, nonbasic, sides, x, y, limit):
+    """Drive row r; returns (how that ended, pivots).
+
+    Args:
+        T: Rates of basic against nonbasic variables, shape (n, n); w_i is variable i, z_i is n + i.
+        r: The row.
+        lo: Lower bounds, shape (n,).
+        hi: Upper bounds, shape (n,).
+        basic: The variable in each row of T.
+        nonbasic: The variable in each column of T.
+        sides: UNSEEN rows do not block; AT_LO, AT_HI or FREE otherwise.
+        x: Values of the basic variables.
+        y: Values of the nonbasic ones.
+        limit: Pivots at most.
+    """
+    n = x.size
+    own = place = -1
+    for k in range(n):
+        if basic[k] == r:
+            own = k
+    column = -1
+    for k in range(n):
+        if nonbasic[k] == n + r:
+            column = k
+    sign = -1.0 if x[own] > 0.0 else 1.0
+    direction = sign
+    pivots = 0
+    while True:
+        entering = nonbasic[column]
+        largest = 0.0
+        for k in range(n):
+            largest = max(largest, abs(T[k, column]))
+        floor = PIVOT_TOLERANCE * max(largest, 1e-300)
+        step, place = np.inf, -1
+        if entering >= n:
+            i = entering - n
+            step = hi[i] - y[column] if direction > 0.0 else y[column] - lo[i]
+        best = 0.0
+        for k in range(n):
+            rate = direction * T[k, column]
+            if abs(rate) > floor:
+                room = _room(basic[k], 1.0 if rate > 0.0 else -1.0, n, r, lo, hi, sides, x[k]) / abs(rate)
+                room = max(room, 0.0)
+                tie = TIE * step if step < np.inf else 0.0
+                # among ties the driven row itself, else the safest pivot
+                weight = np.inf if basic[k] == r else abs(rate)
+                if room < step - tie or (place >= 0 and room <= step + tie and weight > best):
+                    step, place, best = min(room, step), k, weight
+        if step == np.inf:
+            return UNBOUNDED, pivots
+        if pivots >= limit:
+            return EXHAUSTED, pivots
+        pivots += 1
+        for k in range(n):
+            x[k] += step * direction * T[k, column]
+        y[column] += step * direction
+        if place < 0:
+            # the entering z goes all the way to its other bound
+            i = entering - n
+            y[column] = hi[i] if direction > 0.0 else lo[i]
+            sides[i] = AT_HI if direction > 0.0 else AT_LO
+            if i == r:
+                return DRIVEN, pivots
+            leaving = entering
+        else:
+            leaving = basic[place]
+            value = y[column]
+            i = leaving if leaving < n else leaving - n
+            if leaving < n:
+                y[column] = 0.0
+            else:
+                upper = direction * T[place, column] > 0.0
+                y[column] = hi[i] if upper else lo[i]
+                sides[i] = AT_HI if upper else AT_LO
+            _exchange(T, place, column)
+            x[place] = value
+            basic[place], nonbasic[column] = entering, leaving
+            if leaving == r:
+                sides[r] = FREE
+                return DRIVEN, pivots
+            if leaving == n + r:
+                # its w has kept its sign: that is right at one of the bounds only
+                return (DRIVEN if (sides[r] == AT_HI) == (sign > 0.0) else RETURNED), pivots
+            if leaving < n:
+                sides[i] = FREE
+        # the complement of what left enters: w away from the bound, z away from the bound where w held it
+        complement = leaving + n if leaving < n else leaving - n
+        for k in range(n):
+            if nonbasic[k] == complement:
+                column = k
+        if leaving >= n:
+            direction = 1.0 if sides[i] == AT_LO else -1.0
+        else:
+            direction = 1.0 if y[column] <= lo[i] else -1.0
+
+
+@kernel
+def drive_all(M, q, lo, hi, order, sides, z, T, spare, vectors, basic, nonbasic, limit):
+    """Drive every row, those that could not be driven again after the others; returns (rows left, pivots).
+
+    Args:
+        M: Any matrix, shape (n, n).
+        q: Vector, shape (n,).
+        lo: Lower bounds.
+        hi: Upper bounds.
+        order: The rows in the order in which they are driven.
+        sides: Receives the side of every row.
+        z: Where the rows rest at first, within their bounds; receives the answer.
+        T: Workspace, shape (n, n).
+        spare: Workspace, shape (n, n).
+        vectors: Workspace, shape (4, n).
+        basic: Workspace, shape (2, n).
+        nonbasic: Workspace, shape (2, n).
+        limit: Pivots at most.
+    """
+    n = q.size
+    x, y, kept_x, kept_y = vectors[0], vectors[1], vectors[2], vectors[3]
+    kept_sides = np.empty(n, dtype=np.int64)
+    scale = 0.0
+    for i in range(n):
+        basic[0, i], nonbasic[0, i], y[i], sides[i] = i, n + i, z[i], UNSEEN
+        scale = max(scale, abs(q[i]))
+    T[:, :] = M
+    for i in range(n):
+        total = q[i]
+        for j in range(n):
+            total += M[i, j] * z[j]
+        x[i] = total
+    pivots, waiting, left = 0, n, n
+    while left > 0:
+        waiting = 0
+        for place in range(n):
+            r = order[place]
+            if sides[r] != UNSEEN:
+                continue
+            own = -1
+            for k in range(n):
+                if basic[0, k] == r:
+                    own = k
+            resting = -1
+            for k in range(n):
+                if nonbasic[0, k] == n + r:
+                    resting = k
+            value = y[resting]
+            if abs(x[own]) <= ZERO * scale or (value <= lo[r] if x[own] > 0.0 else value >= hi[r]):
+                if value <= lo[r]:
+                    sides[r] = AT_LO
+                elif value >= hi[r]:
+                    sides[r] = AT_HI
+                else:
+                    sides[r] = FREE
+                    if abs(T[own, resting]) > 0.0:
+                        _exchange(T, own, resting)
+                        basic[0, own], nonbasic[0, resting] = n + r, r
+                        x[own], y[resting] = value, 0.0
+                continue
+            spare[:, :] = T
+            kept_x[:], kept_y[:], kept_sides[:] = x, y, sides
+            basic[1], nonbasic[1] = basic[0], nonbasic[0]
+            end, made = drive_row(T, r, lo, hi, basic[0], nonbasic[0], sides, x, y, limit - pivots)
+            pivots += made
+            if end == DRIVEN:
+                continue
+            waiting += 1
+            if end == RETURNED:
+                sides[r] = UNSEEN
+                continue
+            T[:, :] = spare
+            x[:], y[:], sides[:] = kept_x, kept_y, kept_sides
+            basic[0], nonbasic[0] = basic[1], nonbasic[1]
+            if end == EXHAUSTED:
+                left = waiting
+                break
+        if waiting == 0 or waiting >= left:
+            left = waiting
+            break
+        left = waiting
+    for k in range(n):
+        if basic[0, k] >= n:
+            z[basic[0, k] - n] = x[k]
+        if nonbasic[0, k] >= n:
+            z[nonbasic[0, k] - n] = y[k]
+    return left, pivots
+
+
+def drive_general(problem: LCP | BoxedLCP, limit: int) -> Attempt:
+    """Drive the rows of a problem with any matrix, those without bounds first.
+
+    Args:
+        problem: The problem, with bounds that stay where they are.
+        limit: Pivots at most.
+    """
+    n = problem.size
+    M = dense(problem.M)
+    lo, hi = bounds_of(problem)
+    square, integers = np.empty((2, n, n)), np.empty((2, 2, n), dtype=np.int64)
+    sides, vectors = np.empty(n, dtype=np.int64), np.empty((4, n))
+    shuffle = np.random.default_rng(0)
+    order = np.argsort(np.isfinite(lo) | np.isfinite(hi), kind="stable")
+    best = Attempt(np.clip(0.0, lo, hi), 0)
+    fewest, pivots, tried = n + 1, 0, 0
+    while tried < ORDERS:
+        tried += 1
+        z = np.clip(0.0, lo, hi)
+        left, made = drive_all(
+            M, problem.q, lo, hi, order, sides, z, square[0], square[1], vectors, integers[0], integers[1],
+            limit - pivots,
+        )  # fmt: skip
+        pivots += int(made)
+        if left < fewest:
+            fewest = int(left)
+            info = describe(sides, pivots, bounded=isinstance(problem, BoxedLCP))
+            best = Attempt(_settled(M, problem.q, lo, hi, sides, z), pivots, info=info)
+            best.info["rows_left"] = np.flatnonzero(sides == UNSEEN)
+        if not left or pivots >= limit:
+            break
+        order = shuffle.permutation(n)
+    best.iterations = pivots
+    best.info.update(pivots=pivots, orders=tried)
+    if fewest:
+        best.reason = Status.ITERATION_LIMIT if pivots >= limit else Status.STALLED
+        best.message = f"Dantzig's driving broke down: {fewest} of {n} rows end in rays or return."
+    return best
+
+
+def _settled(M: np.ndarray, q: Vector, lo: Vector, hi: Vector, sides: np.ndarray, z: Vector) -> Vector:
+    """z with the free rows solved afresh, without the round-off of many pivots."""
+    free = np.flatnonzero(sides == FREE)
+    z = np.where(sides == AT_LO, lo, np.where(sides == AT_HI, hi, z))
+    z[free] = 0.0
+    solved = solve_regularised(M[np.ix_(free, free)], -(M[free] @ z + q[free]), symmetric=False)
+    if solved is not None:
+        z[free] = solved
+    return np.clip(z, lo, hi)
