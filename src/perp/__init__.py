@@ -37,6 +37,7 @@ from perp.problems import (
     SolverMissing,
     Status,
     UnknownSolver,
+    complementary_matrix,
     residual,
     residuals,
 )
@@ -102,6 +103,7 @@ __all__ = [
     "Table",
     "UnknownSolver",
     "certify",
+    "complementary_matrix",
     "load",
     "load_guess",
     "register",

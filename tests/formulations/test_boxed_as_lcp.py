@@ -96,12 +96,12 @@ def test_sides_without_room_and_multipliers_without_bound_are_left_out() -> None
 @pytest.mark.parametrize(
     ("q", "case"),
     [
-        (-3.0, ("2.1⁺", "1⁻", "stick at a bound")),
-        (-0.5, ("2.2⁺", "1⁻", "inside")),
-        (-1.0, ("2.2⁺", "1⁻", "inside")),  # just at the bound, with the equation still held
+        (-3.0, ("2.1⁺", "1⁻", "slides at a bound")),
+        (-0.5, ("2.2⁺", "1⁻", "holds")),
+        (-1.0, ("2.2⁺", "1⁻", "holds")),  # just at the bound, with the equation still held
         (0.0, ("1⁺", "1⁻", "no force")),
-        (0.5, ("1⁺", "2.2⁻", "inside")),
-        (3.0, ("1⁺", "2.1⁻", "stick at a bound")),
+        (0.5, ("1⁺", "2.2⁻", "holds")),
+        (3.0, ("1⁺", "2.1⁻", "slides at a bound")),
     ],
 )
 @pytest.mark.parametrize("form", ["split", "shifted"])
@@ -113,12 +113,68 @@ def test_cases_of_the_document(q: float, case: tuple[str, str, str], form: str) 
     assert solution.w[0] == pytest.approx(q + np.clip(-q, -1, 1))
 
 
+@pytest.mark.parametrize("solver", ["principal", "dantzig", "baraff", "pgs", "boxed-newton", "auto"])
+def test_cases_and_forces_after_native_solves(solver: str) -> None:
+    rng = np.random.default_rng(8)
+    problem = perp.BoxedLCP(spd(6, rng), 3 * rng.standard_normal(6), -0.4, 0.6)
+    native = perp.solve(problem, solver, tol=1e-11)
+    split = perp.solve(problem, "lemke", formulation="split", tol=1e-11)
+    assert native.cases == split.cases == split.info["cases"]
+    assert {case.words for case in native.cases} >= {"slides at a bound", "holds"}
+    for mine, documents in zip(native.split_forces, split.info["split"], strict=True):
+        assert np.abs(mine - documents).max() <= 1e-8
+
+
+def test_split_forces_are_the_unknowns_of_the_lcp() -> None:
+    rng = np.random.default_rng(9)
+    problem = perp.BoxedLCP(spd(5, rng), 3 * rng.standard_normal(5), -0.3, 0.5)
+    turned = boxed_as_split_lcp(problem)
+    assert isinstance(turned.problem, perp.LCP)
+    x = perp.solve(turned.problem, "lemke", tol=1e-12).z
+    assert turned.info is not None
+    assert np.abs(np.concatenate(turned.info(x)["split"]) - x).max() <= 1e-9
+
+
+@pytest.mark.parametrize("form", ["split", "shifted"])
+def test_active_sets_survive(form: str) -> None:
+    rng = np.random.default_rng(10)
+    problem = perp.BoxedLCP(spd(8, rng), 2 * rng.standard_normal(8), -0.4, 0.6)
+    native = perp.solve(problem, "principal")
+    through = perp.solve(problem, "lemke", formulation=form)
+    assert native.info["active_set"].size
+    assert native.info["at_upper"].size
+    for name in ("active_set", "at_upper"):
+        assert np.array_equal(native.info[name], through.info[name])
+
+
+def test_complementary_matrix_of_an_active_set() -> None:
+    rng = np.random.default_rng(11)
+    problem = perp.LCP(spd(6, rng), rng.standard_normal(6))
+    solution = perp.solve(problem, "lemke")
+    active = solution.info["active_set"]
+    s = np.linalg.solve(perp.complementary_matrix(problem, active), problem.q)
+    assert (s >= 0).all()
+    inside = np.isin(np.arange(6), active)
+    assert s == pytest.approx(np.where(inside, solution.z, solution.w))
+    sparse = perp.LCP(sp.csr_array(problem.M), problem.q)
+    assert np.array_equal(
+        perp.complementary_matrix(sparse, inside), perp.complementary_matrix(problem, active)
+    )
+    assert np.array_equal(perp.complementary_matrix(problem, []), np.eye(6))
+    with pytest.raises(perp.ProblemError, match="row 6"):
+        perp.complementary_matrix(problem, [6])
+    with pytest.raises(perp.ProblemError, match="truth values"):
+        perp.complementary_matrix(problem, [0.5])
+    with pytest.raises(perp.ProblemError, match="BoxedLCP"):
+        _ = solution.cases
+
+
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 def test_cases_do_not_depend_on_units(scale: float) -> None:
     problem = perp.BoxedLCP(np.eye(3), np.array([-3.0, -0.5, 0.0]) * scale, -scale, scale)
     solution = perp.solve(problem, "lemke", formulation="split")
     words = [case.words for case in solution.info["cases"]]
-    assert words == ["stick at a bound", "inside", "no force"]
+    assert words == ["slides at a bound", "holds", "no force"]
 
 
 @pytest.mark.parametrize("form", ["split", "shifted"])

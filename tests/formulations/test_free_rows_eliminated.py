@@ -83,7 +83,7 @@ def test_chains_have_names_and_reasons() -> None:
     solution = perp.solve(problem, "lemke", formulation="schur+split")
     assert solution.formulation == "schur+split"
     assert solution.z == pytest.approx([1.0, 1.0])
-    assert solution.info["cases"][0].words == "stick at a bound"  # of the one row that was left
+    assert solution.info["cases"][0].words == "slides at a bound"  # of the one row that was left
     with pytest.raises(perp.SolverMismatch, match="split cannot follow split"):
         perp.solve(problem, "lemke", formulation="split+split")
     with pytest.raises(perp.UnknownSolver, match="no formulation is called 'split:4'"):

@@ -15,33 +15,15 @@ where A is and no bound follows another row.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from perp.formulations.free_rows_eliminated import free_rows, free_rows_eliminated
 from perp.formulations.registry import Reformulated, composed, formulation
 from perp.problems import LCP, BoxedLCP, ProblemError
+from perp.problems.active_sets import cases, split_forces
 from perp.problems.validation import Vector, is_sparse
-
-# A force this close to a bound, against its own size, and a velocity this small against q, count as equal.
-CASE_TOLERANCE = 1e-9
-
-
-class Case(NamedTuple):
-    """Which case of the reformulation a row is in.
-
-    Attributes:
-        plus: "1⁺" no force of the upper side, "2.1⁺" at the upper bound with the equation broken, "2.2⁺"
-            active
-            with the equation held.
-        minus: "1⁻", "2.1⁻" or "2.2⁻": the same for the lower side.
-        words: "no force", "stick at a bound" or "inside".
-    """
-
-    plus: str
-    minus: str
-    words: str
 
 
 @dataclass(frozen=True)
@@ -121,7 +103,7 @@ def boxed_as_shifted_lcp(problem: BoxedLCP) -> Reformulated:
         inner: Any = reduced.problem
         turned = composed(reduced, _assemble(inner, shifted_parts(inner)))
         return Reformulated(
-            turned.problem, turned.back, turned.start, lambda x: {"cases": cases(problem, turned.back(x))}
+            turned.problem, turned.back, turned.start, lambda x: _information(problem, turned.back(x))
         )
     return _assemble(problem, shifted_parts(problem))
 
@@ -173,24 +155,8 @@ def _assemble(problem: BoxedLCP, parts: Parts) -> Reformulated:
         pull = parts.sign * problem.evaluate(clipped)[parts.row]
         return np.concatenate([size, np.maximum(-pull, 0.0)[bounded]])
 
-    return Reformulated(lcp, back, start, lambda x: {"cases": cases(problem, back(x))})
+    return Reformulated(lcp, back, start, lambda x: _information(problem, back(x)))
 
 
-def cases(problem: BoxedLCP, z: Vector) -> list[Case]:
-    """The case of every row at an answer z; forces are counted from the point of the box nearest 0."""
-    lo, hi = problem.bounds(z)
-    w = problem.evaluate(z)
-    force = z - np.clip(0.0, lo, hi)
-    size = CASE_TOLERANCE * np.maximum(np.abs(z), np.max(np.abs(z), initial=0.0))
-    still = CASE_TOLERANCE * max(float(np.max(np.abs(problem.q), initial=0.0)), np.finfo(float).tiny)
-    found = []
-    for i in range(problem.size):
-        plus, minus = "1⁺", "1⁻"
-        if force[i] > size[i]:
-            plus = "2.1⁺" if w[i] < -still and z[i] >= hi[i] - size[i] else "2.2⁺"
-        elif force[i] < -size[i]:
-            minus = "2.1⁻" if w[i] > still and z[i] <= lo[i] + size[i] else "2.2⁻"
-        broken = "2.1" in plus or "2.1" in minus
-        words = "stick at a bound" if broken else "no force" if (plus, minus) == ("1⁺", "1⁻") else "inside"
-        found.append(Case(plus, minus, words))
-    return found
+def _information(problem: BoxedLCP, z: Vector) -> dict[str, Any]:
+    return {"cases": cases(problem, z), "split": split_forces(problem, z, problem.evaluate(z))}

@@ -1,5 +1,6 @@
 """What is to be solved, what came out, and the residual that judges it."""
 
+from perp.problems.active_sets import complementary_matrix
 from perp.problems.boxed import BoxedLCP
 from perp.problems.contact import ContactProblem
 from perp.problems.errors import (
@@ -46,6 +47,7 @@ __all__ = [
     "SolverMissing",
     "Status",
     "UnknownSolver",
+    "complementary_matrix",
     "residual",
     "residuals",
 ]

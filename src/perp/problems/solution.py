@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from perp.problems.active_sets import Case, SplitForces, cases, split_forces
+from perp.problems.boxed import BoxedLCP
 from perp.problems.contact import ContactProblem
+from perp.problems.errors import ProblemError
 from perp.problems.residual import Problem, Residuals, residuals
 from perp.problems.status import Status
 from perp.problems.validation import Vector
@@ -75,6 +78,21 @@ class Solution:
     def residuals(self) -> Residuals:
         """The residual in parts, with the literature's figures."""
         return residuals(self.problem, self.z)
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """The case of every row of a boxed LCP, whoever solved it: no force, holds, slides at a bound."""
+        return cases(self._boxed(), self.z)
+
+    @cached_property
+    def split_forces(self) -> SplitForces:
+        """λ⁺, λ⁻, β⁺, β⁻ of every row of a boxed LCP, whoever solved it."""
+        return split_forces(self._boxed(), self.z, self.w)
+
+    def _boxed(self) -> BoxedLCP:
+        if not isinstance(self.problem, BoxedLCP):
+            raise ProblemError(f"the cases of a box are those of a BoxedLCP, not of {self.problem!r}")
+        return self.problem
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the answer to an .npz, .json, .npy or .txt file."""

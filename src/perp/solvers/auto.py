@@ -9,7 +9,7 @@ from perp.problems.validation import is_sparse
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.auto_contact import solve_contact
-from perp.solvers.solve import find_route
+from perp.solvers.solve import bring_back_active_set, find_route
 
 # Pivoting keeps dense factors of 8 to 24 n² bytes: beyond this size sweeps come first, unless M is sparse.
 LARGEST_DENSE = 2000
@@ -87,7 +87,7 @@ def _try(name: str, problem: LCP | BoxedLCP | MCP, control: Control) -> Attempt 
     start = None if control.start is None or turned.start is None else turned.start(control.start)
     attempt = info.run(turned.problem, control.through(turned.back, start), info.options())
     attempt.z = turned.back(attempt.z)
-    attempt.info.pop("active_set", None)  # in the other problem's indices
+    bring_back_active_set(problem, attempt)
     attempt.info["formulation"] = route.name
     # a certificate of the other form proves nothing about this one as it stands
     if attempt.reason is Status.INFEASIBLE:

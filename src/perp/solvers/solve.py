@@ -10,7 +10,18 @@ from typing import Any, overload
 import numpy as np
 
 from perp.formulations.registry import Formulation, Reformulated, all_formulations, find_formulation
-from perp.problems import ContactProblem, ContactSolution, NotSolved, Problem, ProblemError, Solution, Status
+from perp.problems import (
+    LCP,
+    BoxedLCP,
+    ContactProblem,
+    ContactSolution,
+    NotSolved,
+    Problem,
+    ProblemError,
+    Solution,
+    Status,
+)
+from perp.problems.active_sets import active_rows
 from perp.problems.infeasibility import proves_infeasible
 from perp.problems.residual import as_answer, judge
 from perp.problems.validation import Vector
@@ -126,7 +137,7 @@ def solve(
         attempt, turned = run_formulation(info, turned, control, settings)
     finished = perf_counter()
     if turned is not None:
-        attempt = _bring_back(attempt, turned)
+        attempt = _bring_back(problem, attempt, turned)
     solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
     if throw and solution.status is not Status.SOLVED:
         raise NotSolved(problem, solution)
@@ -253,12 +264,23 @@ def find_route(problem: Problem, info: SolverInfo, name: str | None = None) -> F
     return chosen
 
 
-def _bring_back(attempt: Attempt, turned: Reformulated) -> Attempt:
-    attempt.info.pop("active_set", None)  # in the other problem's indices
+def _bring_back(problem: Problem, attempt: Attempt, turned: Reformulated) -> Attempt:
     if turned.info is not None:
         attempt.info.update(turned.info(attempt.z))
     attempt.z = turned.back(attempt.z)
+    bring_back_active_set(problem, attempt)
     return attempt
+
+
+def bring_back_active_set(problem: Problem, attempt: Attempt) -> None:
+    """Say in the rows of `problem` what an algorithm has said of the rows of another form."""
+    attempt.info.pop("at_upper", None)
+    if attempt.info.pop("active_set", None) is None or not isinstance(problem, (LCP, BoxedLCP)):
+        return
+    active, upper = active_rows(problem, attempt.z, problem.evaluate(attempt.z))
+    attempt.info["active_set"] = active
+    if isinstance(problem, BoxedLCP):
+        attempt.info["at_upper"] = upper
 
 
 def _conclude(
