@@ -24,7 +24,7 @@ KNOWN_ISSUES = (
         "friction-fixed-point",
         "Stalls on many rank-deficient contact problems, and says so.",
     ),
-    KnownIssue("direct", "Tries all 2ⁿ bases: it is meant for a dozen rows and refuses or times out above."),
+    KnownIssue("direct", "Tries all 2ⁿ bases: it is meant for a dozen rows, and hands on more than 16."),
     KnownIssue(
         "clarabel",
         "Solves convex programs. With friction it is called again and again by our fixed point on the "
