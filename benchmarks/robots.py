@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--step", default="0.005", help="seconds")
     parser.add_argument("--rest", default="200", help="steps at rest")
     parser.add_argument("--move", default="300", help="steps under random controls")
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds of wall time for a robot")
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds of CPU time for a robot")
     parser.add_argument("--csv", type=Path, help="a file for all columns, written row by row")
     parser.add_argument("--markdown", type=Path, help="a file for the table of the documentation")
     given = parser.parse_args()
