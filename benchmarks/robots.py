@@ -3,7 +3,7 @@
     python benchmarks/robots.py                                # all that are installed (robot_scenes.py)
     python benchmarks/robots.py beside known                   # groups
     python benchmarks/robots.py scene.xml other.urdf cassie    # files, or parts of names
-    python benchmarks/robots.py --csv robots.csv --markdown table.md
+    python benchmarks/robots.py --csv robots.csv --page docs/robots.md
 
 Every robot runs in its own process (shaking.py) with a time limit, so that one that hangs, or that ends its
 process, is a row like the others. `ratio` is the mean CPU time of a step over that of `mj_step` in the same
@@ -15,6 +15,8 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,8 @@ from robot_scenes import RobotScene, robot_scenes
 
 Table = list[dict[str, Any]]
 HERE = Path(__file__).parent
+# What lies between these on a page is written here.
+BEGIN, END = "<!-- written by benchmarks/robots.py -->", "<!-- end -->"
 
 
 def chosen(words: list[str]) -> list[RobotScene]:
@@ -119,7 +123,7 @@ def main() -> None:
     parser.add_argument("--move", default="300", help="steps under random controls")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds of CPU time for a robot")
     parser.add_argument("--csv", type=Path, help="a file for all columns, written row by row")
-    parser.add_argument("--markdown", type=Path, help="a file for the table of the documentation")
+    parser.add_argument("--page", type=Path, help="a page of the documentation, whose table is replaced")
     given = parser.parse_args()
     words = ["--step", given.step, "--rest", given.rest, "--move", given.move]
     table: Table = []
@@ -130,8 +134,8 @@ def main() -> None:
         if given.csv:
             write_csv(given.csv, table)
     print("\n".join(summary(table)))
-    if given.markdown:
-        given.markdown.write_text(markdown(table), encoding="utf-8")
+    if given.page:
+        write_page(given.page, table)
 
 
 def line(row: dict[str, Any]) -> str:
@@ -141,6 +145,15 @@ def line(row: dict[str, Any]) -> str:
         mean, ratio, tail = (row[f"{name}_{key}"] for key in ("mean", "ratio", "tail"))
         out += f" | {name} {mean:8.3f} ms, {ratio:6.1f} x, tail {tail:6.1f}"
     return f"{out} | {row['problem'][:100]}"
+
+
+def write_page(path: Path, table: Table) -> None:
+    """The table, between the two marks of the page."""
+    text = path.read_text(encoding="utf-8")
+    pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
+    load, cores = os.getloadavg()[1], os.cpu_count()
+    about = f"Made at a load of {load:.1f} on {cores} cores.\n\n"
+    path.write_text(pattern.sub(lambda _: f"{BEGIN}\n{about}{markdown(table)}{END}", text), encoding="utf-8")
 
 
 def write_csv(path: Path, table: Table) -> None:
