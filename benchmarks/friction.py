@@ -15,6 +15,7 @@ import argparse
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -52,12 +53,30 @@ def cpu_time(problem: perp.ContactProblem, solver: str = AUTO) -> tuple[float, p
     return min(means, default=first), solution
 
 
+class PeerFailed(Exception):
+    """A peer gave no answer that says anything of its solver: it could not start, crashed or was killed."""
+
+
 def siconos(interpreter: str, file: Path, solver: str) -> tuple[float | None, float]:
-    """Time and error of one solver of Siconos, measured in a process of the interpreter that has it."""
+    """Time and error of one solver of Siconos, measured in a process of the interpreter that has it.
+
+    Raises:
+        PeerFailed: The process ended without an answer, and not because its solver used up its CPU time.
+    """
     peer = Path(__file__).with_name("siconos_peer.py")
     command = [interpreter, str(peer), str(file), solver]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    return json.loads(done.stdout) if done.returncode == 0 and done.stdout else (None, float("inf"))
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise PeerFailed(f"{interpreter} cannot be started: {error}") from None
+    if done.returncode == -signal.SIGXCPU:
+        return None, float("inf")
+    if done.returncode != 0 or not done.stdout:
+        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        code = done.returncode
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        raise PeerFailed(f"Siconos {solver} {how}: {said}")
+    return json.loads(done.stdout)
 
 
 class Times:
@@ -92,14 +111,24 @@ class Times:
         return float(row["seconds"]) if row and row["seconds"] else np.inf
 
 
-def compare(files: list[Path], interpreter: str | None, times: Times) -> None:
-    """Measure what is not known yet, and print one line a problem."""
+def compare(files: list[Path], interpreter: str | None, times: Times) -> list[str]:
+    """Measure what is not known yet, and print one line a problem.
+
+    Returns:
+        What went wrong with peers, one line each. They get no figure: the next run tries them again.
+    """
+    failures: list[str] = []
     for file in files:
         problem: Any = perp.load(file)
         name = file.stem.partition("__")[2]
         for solver in PEERS if interpreter else ():
-            if not times.known(name, solver):
-                times.add(name, solver, problem.size, *siconos(interpreter, file, solver))  # type: ignore[arg-type]
+            if times.known(name, solver):
+                continue
+            try:
+                times.add(name, solver, problem.size, *siconos(str(interpreter), file, solver))
+            except PeerFailed as failed:
+                failures.append(f"{name}: {failed}")
+                print(f"{name:32s} ERROR {failed}", flush=True)
         if not times.known(name, AUTO):
             seconds, solution = cpu_time(problem)
             error = max(solution.residuals.value, solution.residuals.literature)
@@ -110,6 +139,7 @@ def compare(files: list[Path], interpreter: str | None, times: Times) -> None:
             f"{ours / best if best < np.inf else np.nan:7.2f}",
             flush=True,
         )
+    return failures
 
 
 def summarise(names: list[str], times: Times) -> None:
@@ -188,8 +218,8 @@ def clarabel_ratios(files: list[Path]) -> None:
     print(f"geometric mean of ratios {mean:.3f}, largest {max(ratios):.2f}")
 
 
-def main() -> None:
-    """Run what the arguments ask for."""
+def main() -> int:
+    """Run what the arguments ask for; 1 where a peer failed, as its figures are not its solvers'."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -203,13 +233,16 @@ def main() -> None:
     files = sorted(options.problems.glob(f"{options.family}__*.npz"))
     if options.clarabel:
         clarabel_ratios(files)
-        return
+        return 0
     times = Times(options.cache)
-    compare(files, options.siconos, times)
+    failures = compare(files, options.siconos, times)
     names = [file.stem.partition("__")[2] for file in files]
     summarise(names, times)
     if options.plot:
         plot(names, times, options.plot)
+    for failure in failures:
+        print(f"a peer failed: {failure}", file=sys.stderr)
+    return int(bool(failures))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 Called by `friction.py` as `python siconos_peer.py FILE.npz SOLVER`: one thread, zero start, tolerance 1e-8 in
 Siconos's own error measure. Prints the mean CPU seconds of a solve (or null where it does not converge) and
-the error as JSON. The process is ended after `CAP` CPU seconds in a solve that does not end by itself. Such
-a limit makes the process's clock of CPU time tick every few milliseconds: the thread's clock is read instead.
+the error as JSON. The system ends the process by SIGXCPU after `CAP` CPU seconds in a solve that does not end
+by itself. Such a limit makes the process's clock of CPU time tick every few milliseconds: the thread's clock
+is read instead.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def run(path: Path, name: str) -> tuple[float | None, float]:
 
 
 if __name__ == "__main__":
-    resource.setrlimit(resource.RLIMIT_CPU, (CAP + 1, CAP + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (CAP + 1, CAP + 2))
     # the drivers print: what they say goes elsewhere
     answer = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

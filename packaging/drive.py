@@ -1,6 +1,6 @@
 """Uses perp as its users do and notes which kernels Python calls.
 
-    python packaging/drive.py README.md NOTES.json
+    python packaging/drive.py README.md NOTES.json [--readme]
 
 Writes {"compiled": functions that had to be compiled, "used": {index file: data files that were loaded}}.
 """
@@ -20,8 +20,8 @@ from perp.compilation.cache import KernelCache
 from perp.compilation.stopwatch import STOPWATCH
 
 
-def main(page: Path, notes: Path) -> None:
-    """Drive everything once, in this process."""
+def main(page: Path, notes: Path, *, everything: bool) -> None:
+    """Drive the page, and everything else that `perp warm-up` does, once in this process."""
     used: dict[str, set[str]] = {}
     load = KernelCache._load_overload
 
@@ -34,7 +34,7 @@ def main(page: Path, notes: Path) -> None:
         return found
 
     KernelCache._load_overload = noted
-    for name in warm_up.tasks():
+    for name in warm_up.tasks() if everything else ():
         warm_up.run(name)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -46,4 +46,4 @@ def main(page: Path, notes: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())
+    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), everything="--readme" not in sys.argv)

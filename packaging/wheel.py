@@ -1,6 +1,6 @@
 """Builds a wheel that carries its compiled kernels.
 
-    python packaging/wheel.py [--out dist]
+    python packaging/wheel.py [--out dist] [--readme]
 
 The package is copied into an empty folder, driven through its public face by `perp warm-up` and the README
 until a whole pass compiles nothing, and what such a pass loads is what Python calls: those kernels, which
@@ -62,7 +62,9 @@ def main() -> int:
     """Build the wheel and say how large it is."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
-    out = parser.parse_args().out.resolve()
+    parser.add_argument("--readme", action="store_true", help="only what the README needs: for a quick check")
+    options = parser.parse_args()
+    out = options.out.resolve()
     sys.path.insert(0, str(ROOT / "src"))
     from perp.compilation import shipped
 
@@ -71,12 +73,14 @@ def main() -> int:
         tree.mkdir()
         copy_sources(tree)
         around = environment(tree, shipped.CPU)
-        # On all cores first; what the processes have compiled is loaded by the passes that follow.
-        subprocess.run([sys.executable, "-m", "perp.cli", "warm-up"], env=around, cwd=name, check=True)
+        if not options.readme:
+            # On all cores; what the processes have compiled is loaded by the passes that follow.
+            subprocess.run([sys.executable, "-m", "perp.cli", "warm-up"], env=around, cwd=name, check=True)
         notes = Path(name) / "used.json"
+        work = ["--readme"] if options.readme else []
         for number in range(1, PASSES + 1):
             subprocess.run(
-                [sys.executable, ROOT / "packaging" / "drive.py", ROOT / "README.md", notes],
+                [sys.executable, ROOT / "packaging" / "drive.py", ROOT / "README.md", notes, *work],
                 env=around, cwd=name, check=True,
             )  # fmt: skip
             result = json.loads(notes.read_text(encoding="utf-8"))

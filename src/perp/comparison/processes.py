@@ -13,6 +13,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Any, Self, cast
@@ -60,6 +61,7 @@ class WorkerProcess:
     def __init__(self, command: Sequence[str]) -> None:
         self._command = list(command)
         self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -86,9 +88,10 @@ class WorkerProcess:
                 return pickle.load(process.stdout)  # type: ignore[arg-type]  # noqa: S301
             message, hung = "the process was ended", True
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            process = process or self._process
             code = process.wait() if process is not None else 0
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            message, hung = f"the solver ended its process ({how})", False
+            message, hung = f"the solver ended its process ({how}){self._last_words()}", False
         self.end()
         raise WorkerLost(message, hung=hung)
 
@@ -103,12 +106,23 @@ class WorkerProcess:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        if self._errors is not None:
+            self._errors.close()
+
+    def _last_words(self) -> str:
+        """The last line on its standard error before it began to serve, such as a failed import."""
+        if self._errors is None:
+            return ""
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return f": {lines[-1]}" if lines else ""
 
     def _start(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
             self.end()
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
                 start_new_session=True,
                 env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(sys.path)},
             )  # fmt: skip

@@ -44,7 +44,7 @@ def _version(python: str) -> str | None:
     code = "import siconos, siconos.numerics; print(getattr(siconos, 'version', ''))"
     try:
         run = subprocess.run(
-            [python, ISOLATED, "-c", code], capture_output=True, text=True, timeout=60, check=True
+            [python, ISOLATED, "-c", code], capture_output=True, text=True, timeout=600, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
