@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import perp
-from files.shared_data import FOLDER, shared_file, shared_files
+from files.shared_data import FOLDER, OWN, shared_file, shared_files
 from perp.files import load, load_guess, save
 
 TYPES = {"lcp": perp.LCP, "mlcp": perp.BoxedLCP, "relay": perp.BoxedLCP}
@@ -31,11 +31,28 @@ def csc(arrays, name):
     return M
 
 
-def test_all_files_are_there():
+def test_a_clone_has_a_selection_of_small_files_with_their_origin():
+    files = [path for path in OWN.rglob("*") if path.is_file()]
+    problems = [path for path in files if path.suffix in (".npz", ".hdf5")]
+    assert len(problems) == 84 + 5
+    assert {path.relative_to(OWN).as_posix() for path in files} - {
+        path.relative_to(OWN).as_posix() for path in problems
+    } == {"README.md"}
+    assert max(path.stat().st_size for path in files) < 2**20
+    assert sum(path.stat().st_size for path in files) < 4 * 2**20
+    about = (OWN / "README.md").read_text(encoding="utf-8")
+    assert "Siconos" in about
+    assert "Apache-2.0" in about
+    kinds = {path.name.split("__")[0] for path in problems if path.suffix == ".npz"}
+    assert kinds == {"fc2d", "fc3d", "gfc2d", "gfc3d", "grfc3d", "rfc3d", "lcp", "mlcp", "relay"}
+
+
+def test_all_files_are_there_where_they_lie_beside_the_checkout():
     if not FOLDER.exists():
         pytest.skip("no ../shared/data")
     assert len(list(FOLDER.glob("problems/*.npz"))) >= 87
-    assert len(list(FOLDER.glob("fclib/*.hdf5"))) >= 5
+    for path in (*OWN.rglob("*.hdf5"), *OWN.rglob("*.npz")):
+        assert path.read_bytes() == (FOLDER / path.relative_to(OWN)).read_bytes()
 
 
 @pytest.mark.parametrize("path", shared_files("problems/*.npz"))

@@ -9,11 +9,9 @@ import pytest
 
 import perp
 import twins
+from files.shared_data import real_files
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-FILES = sorted(DATA.glob("problems/*.npz")) + sorted(DATA.glob("fclib/*.hdf5"))
-
-pytestmark = pytest.mark.skipif(not FILES, reason="the shared data folder is not beside this checkout")
+FILES = real_files("problems/*.npz", "fclib/*.hdf5")
 
 
 def impulses(path: Path) -> list[np.ndarray]:

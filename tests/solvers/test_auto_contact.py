@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import perp
+from files.shared_data import shared_files
 from perp.bench.sets.random_contacts import random_problem
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = ROOT.parent / "shared" / "data" / "problems"
 GRAVITY, STEP, MASS = 9.81, 0.01, 2.0
 
 
@@ -55,7 +52,7 @@ def test_relaxation_lifts_a_sliding_block_by_its_known_speed():
     assert perp.residual(problem, solution.z) > 0.1
 
 
-@pytest.mark.parametrize("file", sorted(DATA.glob("*fc*.npz")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", shared_files("problems/*fc*.npz"))
 def test_problems_of_siconos_to_1e_8_in_both_measures(file):
     if file.stem.endswith("07002_00801"):
         pytest.skip("14,004 rows: part of the benchmark")

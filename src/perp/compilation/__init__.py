@@ -9,6 +9,7 @@ import numba: `take_over` therefore waits for numba's import. Code of others kee
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
@@ -41,12 +42,18 @@ class _NumbaImport(MetaPathFinder):
 def _equip(dispatcher: ModuleType) -> None:
     from numba.core import event
 
-    from perp.compilation.cache import cache_of
     from perp.compilation.stopwatch import STOPWATCH, Stopwatch
 
     event.Listener.register(Stopwatch)
     event.register("numba:compile", cast(event.Listener, STOPWATCH))
-    dispatcher.FunctionCache = cache_of  # pyright: ignore[reportAttributeAccessIssue]
+    dispatcher.FunctionCache = _cache_of  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _cache_of(py_func: Callable[..., Any]) -> Any:
+    # Imported when the first kernel is defined: numba is still being imported when it is equipped.
+    from perp.compilation.cache import cache_of
+
+    return cache_of(py_func)
 
 
 def take_over() -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from numba import njit
 
-from perp.problems.set_kernels import judge_dense, judge_sparse
 from perp.kernels.borrowed import borrowed
+from perp.problems.set_kernels import judge_dense, judge_sparse
 from perp.solvers.contact.first_stage import sweep_from
 from perp.solvers.contact.packed import unpack
 
