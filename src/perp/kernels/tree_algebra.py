@@ -54,6 +54,20 @@ def half_solve(n, L, at, x, first):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def mobility_of_six(L, at, x, first):
+    """xᵀ M⁻¹ x of a free body, x all six entries from `first`: the same in registers."""
+    y5 = x[first + 5] * L[at + 35]
+    y4 = (x[first + 4] - L[at + 34] * y5) * L[at + 28]
+    y3 = (x[first + 3] - L[at + 33] * y5 - L[at + 27] * y4) * L[at + 21]
+    y2 = (x[first + 2] - L[at + 32] * y5 - L[at + 26] * y4 - L[at + 20] * y3) * L[at + 14]
+    y1 = x[first + 1] - L[at + 31] * y5 - L[at + 25] * y4 - L[at + 19] * y3 - L[at + 13] * y2
+    y1 *= L[at + 7]
+    y0 = x[first] - L[at + 30] * y5 - L[at + 24] * y4 - L[at + 18] * y3 - L[at + 12] * y2 - L[at + 6] * y1
+    y0 *= L[at]
+    return y0 * y0 + y1 * y1 + y2 * y2 + y3 * y3 + y4 * y4 + y5 * y5
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def solve_mass(n, L, at, x, first):
     """M⁻¹ x in place in x[first …]."""
     half_solve(n, L, at, x, first)

@@ -36,6 +36,7 @@ from perp.kernels.tree_algebra import (
     factor_block,
     factor_mass,
     half_solve,
+    mobility_of_six,
     solve_block,
     solve_block_transposed,
     solve_mass,
@@ -112,10 +113,10 @@ def prepare(p, w):
                 last = t
                 w.touch[w.touch_start[t]] = c
                 w.touch_start[t] += 1
-        _measure(p, w, c)
     for t in range(trees, 0, -1):
         w.touch_start[t] = w.touch_start[t - 1]
     w.touch_start[0] = 0
+    _measure(p, w)
     return _islands(p, w)
 
 
@@ -160,66 +161,97 @@ def _islands(p, w):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _measure(p, w, c):
-    """Mobilities of a constraint: means of J M⁻¹ Jᵀ + Σ over its normal, tangential and angular rows."""
-    x, mobility, begin, end = w.change, w.mobility[c], p.start[c], p.start[c + 1]
-    mobility[:] = 0.0
-    for i in range(begin, end):
-        first, last = p.row_begin[i], p.row_begin[i + 1]
-        total, k = p.compliance[i], first
-        while k < last:
-            t = w.tree_of[p.column[k]]
-            a, b = p.tree_start[t], p.tree_start[t + 1]
-            for j in range(a, b):
-                x[j] = 0.0
-            while k < last and p.column[k] < b:
-                x[p.column[k]] = p.value[k]
-                k += 1
-            half_solve(b - a, w.factor, p.mass_start[t], x, a)
-            for j in range(a, b):
-                total += x[j] * x[j]
-        mobility[row_group(i - begin)] += total
-    size = end - begin
-    if size > 1:
-        mobility[1] /= min(size, ANGULAR) - 1
-    if size > ANGULAR:
-        mobility[2] /= size - ANGULAR
-    largest = max(mobility[0], mobility[1])
-    # rows that hardly move at all would have a weight of nothing
-    floor = _LEAST_MOBILITY * largest if largest > 0.0 else 1.0
-    mobility[0], mobility[1] = max(mobility[0], floor), max(mobility[1], floor)
-    if not mobility[2] > 0.0:
-        mobility[2] = mobility[1]
+def _measure(p, w):
+    """Mobilities: means of J M⁻¹ Jᵀ + Σ over the normal, tangential and angular rows of each constraint."""
+    x, column, value, tree_start, mass_start = w.change, p.column, p.value, p.tree_start, p.mass_start
+    for c in range(p.count[0]):
+        begin, end = p.start[c], p.start[c + 1]
+        normal = tangent = turning = 0.0
+        for i in range(begin, end):
+            k, last, total = p.row_begin[i], p.row_begin[i + 1], p.compliance[i]
+            while k < last:
+                t = w.tree_of[column[k]]
+                a, b = tree_start[t], tree_start[t + 1]
+                if b - a == 6 and k + 6 <= last and column[k + 5] == b - 1:
+                    total += mobility_of_six(w.factor, mass_start[t], value, k)
+                    k += 6
+                    continue
+                for j in range(a, b):
+                    x[j] = 0.0
+                while k < last and column[k] < b:
+                    x[column[k]] = value[k]
+                    k += 1
+                half_solve(b - a, w.factor, mass_start[t], x, a)
+                for j in range(a, b):
+                    total += x[j] * x[j]
+            if i == begin:
+                normal = total
+            elif i < begin + ANGULAR:
+                tangent += total
+            else:
+                turning += total
+        if end > begin + 1:
+            tangent /= min(end - begin, ANGULAR) - 1
+        if end > begin + ANGULAR:
+            turning /= end - begin - ANGULAR
+        largest = max(normal, tangent)
+        # rows that hardly move at all would have a weight of nothing
+        floor = _LEAST_MOBILITY * largest if largest > 0.0 else 1.0
+        w.mobility[c, 0], w.mobility[c, 1] = max(normal, floor), max(tangent, floor)
+        w.mobility[c, 2] = turning if turning > 0.0 else w.mobility[c, 1]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _evaluate(p, w, k):
-    """v = v̂ + M⁻¹ Jᵀ λ and u = L v + b + Σ λ over island k."""
+def _evaluate(p, w, first_island, end_island):
+    """v = v̂ + M⁻¹ Jᵀ λ and u = L v + b + Σ λ over some islands."""
     v = p.velocity
-    for a in range(w.island_tree_start[k], w.island_tree_start[k + 1]):
+    begin, end = w.island_tree_start[first_island], w.island_tree_start[end_island]
+    listed, listed_end = w.island_constraint_start[first_island], w.island_constraint_start[end_island]
+    for a in range(begin, end):
         t = w.island_tree[a]
         for j in range(p.tree_start[t], p.tree_start[t + 1]):
             v[j] = 0.0
-    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+    for a in range(listed, listed_end):
         c = w.island_constraint[a]
         for i in range(p.start[c], p.start[c + 1]):
             push = p.impulse[i]
             if push != 0.0:
                 for e in range(p.row_begin[i], p.row_begin[i + 1]):
                     v[p.column[e]] += p.value[e] * push
-    for a in range(w.island_tree_start[k], w.island_tree_start[k + 1]):
+    for a in range(begin, end):
         t = w.island_tree[a]
         first, last = p.tree_start[t], p.tree_start[t + 1]
         solve_mass(last - first, w.factor, p.mass_start[t], v, first)
         for j in range(first, last):
             v[j] += p.free_velocity[j]
-    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+    for a in range(listed, listed_end):
         c = w.island_constraint[a]
         for i in range(p.start[c], p.start[c + 1]):
             total = p.bias[i] + p.compliance[i] * p.impulse[i]
             for e in range(p.row_begin[i], p.row_begin[i + 1]):
                 total += p.left[e] * v[p.column[e]]
             p.row_velocity[i] = total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _judge_starts(p, w, islands, g):
+    """Worst residual and merit of each island at its start, into `outcome`; velocities of its first step."""
+    x, u = p.impulse, p.row_velocity
+    for k in range(islands):
+        worst = merit = 0.0
+        for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+            c = w.island_constraint[a]
+            i = p.start[c]
+            size = p.start[c + 1] - i
+            for r in range(i, i + size):
+                w.pulled[r] = u[r]
+            value, square = violation(
+                p.kind[c], p.parameter[c], size, w.mobility[c], x[i:], u[i:], p.unit[i:], g
+            )
+            if not value <= worst:
+                worst = value
+            merit += square
+        w.outcome[k, 0], w.outcome[k, 1] = worst, merit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -543,11 +575,8 @@ def _copy_rows(p, w, k, source, target):
 def _solve_island(p, w, k, limit, room):
     """Newton steps on island k; returns the status, the steps and the worst residual."""
     g = room[0]
+    worst, merit = w.outcome[k, 0], w.outcome[k, 1]
     _copy_rows(p, w, k, p.impulse, w.centre)
-    _evaluate(p, w, k)
-    worst, merit, _, _ = _judge(p, w, k, 0.0, g)
-    if worst <= 1.0:
-        return SOLVED, 0, worst
     warm = False
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         warm = warm or p.impulse[p.start[w.island_constraint[a]]] != 0.0
@@ -573,13 +602,13 @@ def _solve_island(p, w, k, limit, room):
             _eliminate_trees(p, w, k, pattern, offset, blocks, row)
         _copy_rows(p, w, k, p.impulse, w.before)
         _advance(p, w, k)
-        _evaluate(p, w, k)
+        _evaluate(p, w, k, k + 1)
         worst, merit, inner_worst, inner = _judge(p, w, k, sigma, g)
         for _ in range(_HALVINGS):
             if inner_worst <= _FAR or inner <= _RISE * max(current, reference):
                 break
             _halve(p, w, k)
-            _evaluate(p, w, k)
+            _evaluate(p, w, k, k + 1)
             worst, merit, inner_worst, inner = _judge(p, w, k, sigma, g)
         current = inner
         if worst <= 1.0:
@@ -612,12 +641,12 @@ def _solve_island(p, w, k, limit, room):
                     sigma = min(max(_GROWTH * sigma, _HEAVY), _HEAVIEST)
                     shrink = min(3.0 * shrink, _MOST_SHRINK)
                 _copy_rows(p, w, k, w.centre, p.impulse)
-                _evaluate(p, w, k)
+                _evaluate(p, w, k, k + 1)
                 current = reference
         # the next step starts from the proximal velocities
         _judge(p, w, k, sigma, g)
     _copy_rows(p, w, k, w.best, p.impulse)
-    _evaluate(p, w, k)
+    _evaluate(p, w, k, k + 1)
     return LIMIT, limit, best_worst
 
 
@@ -641,7 +670,12 @@ def solve_trees(problem, workspace, limit, info, worst):
         return
     room = np.empty((22, 16))
     info[0] = islands
+    _evaluate(p, w, 0, islands)
+    _judge_starts(p, w, islands, room[0])
     for k in range(islands):
+        if w.outcome[k, 0] <= 1.0:
+            worst[0] = max(worst[0], w.outcome[k, 0])
+            continue
         status, steps, value = _solve_island(p, w, k, limit, room)
         info[1] += status != SOLVED
         info[2] = max(info[2], steps)

@@ -31,6 +31,8 @@ WORKSPACE_FIELDS = [
     ("island_tree_start", _I),
     ("island_constraint", _I),
     ("island_constraint_start", _I),
+    # worst residual and merit of each island at its start
+    ("outcome", _F2),
     # K, f of the constraints and K L
     ("K", _F3),
     ("f", _F),
@@ -51,12 +53,12 @@ WorkspaceType = StructType(WORKSPACE_FIELDS)
 
 
 @njit(cache=True)
-def _pack(integers, vectors, mobility, panel, K):
+def _pack(integers, vectors, mobility, outcome, panel, K):
     w = structref.new(WorkspaceType)  # pyright: ignore[reportCallIssue]
     w.tree_of, w.touch_start, w.touch, w.parent, w.island_of, w.island_tree = integers[:6]
     w.island_tree_start, w.island_constraint, w.island_constraint_start, w.pivot = integers[6:]
     w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled, w.before = vectors
-    w.mobility, w.panel, w.K = mobility, panel, K
+    w.mobility, w.outcome, w.panel, w.K = mobility, outcome, panel, K
     return w
 
 
@@ -70,8 +72,8 @@ def workspace_view(w):
         borrowed(w.factor), borrowed(w.tree_of), borrowed(w.mobility), borrowed(w.touch_start),
         borrowed(w.touch), borrowed(w.parent), borrowed(w.island_of), borrowed(w.island_tree),
         borrowed(w.island_tree_start), borrowed(w.island_constraint), borrowed(w.island_constraint_start),
-        borrowed(w.K), borrowed(w.f), borrowed(w.KL), borrowed(w.diagonal), borrowed(w.pivot),
-        borrowed(w.change), borrowed(w.panel), borrowed(w.centre), borrowed(w.best), borrowed(w.pulled),
+        borrowed(w.outcome), borrowed(w.K), borrowed(w.f), borrowed(w.KL), borrowed(w.diagonal),
+        borrowed(w.pivot), borrowed(w.change), borrowed(w.panel), borrowed(w.centre), borrowed(w.best), borrowed(w.pulled),
         borrowed(w.before),
     )  # fmt: skip
 
@@ -92,4 +94,4 @@ def tree_workspace(problem: TreeProblem) -> object:
     )
     panel = np.zeros((int(size.max(initial=0)), n))
     K = np.zeros((constraints, MOST_ROWS, MOST_ROWS))
-    return _pack(integers, vectors, np.zeros((constraints, 3)), panel, K)
+    return _pack(integers, vectors, np.zeros((constraints, 3)), np.zeros((trees, 2)), panel, K)
