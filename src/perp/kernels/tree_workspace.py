@@ -73,8 +73,8 @@ def workspace_view(w):
         borrowed(w.touch), borrowed(w.parent), borrowed(w.island_of), borrowed(w.island_tree),
         borrowed(w.island_tree_start), borrowed(w.island_constraint), borrowed(w.island_constraint_start),
         borrowed(w.outcome), borrowed(w.K), borrowed(w.f), borrowed(w.KL), borrowed(w.diagonal),
-        borrowed(w.pivot), borrowed(w.change), borrowed(w.panel), borrowed(w.centre), borrowed(w.best), borrowed(w.pulled),
-        borrowed(w.before),
+        borrowed(w.pivot), borrowed(w.change), borrowed(w.panel), borrowed(w.centre), borrowed(w.best),
+        borrowed(w.pulled), borrowed(w.before),
     )  # fmt: skip
 
 
