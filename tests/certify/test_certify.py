@@ -145,3 +145,21 @@ def test_package_and_function_share_a_name() -> None:
 
     problem = perp.LCP([[1.0]], [-1.0])
     assert package(problem, perp.solve(problem)).proved  # type: ignore[operator]
+
+
+def test_a_proof_is_one_of_the_answer_that_was_given() -> None:
+    """The sides of (0, 3) lead to the exact solution (0, 200.7), which is 197.7 away: that is no proof of 3."""
+    problem = perp.LCP([[2.0, 0.0], [0.0, 0.01]], [1.0, -2.007])
+    for method in ("exact", "interval"):
+        refused = perp.certify(problem, answer(problem, [0.0, 3.0]), method=method)
+        assert not refused.proved
+        assert refused.distance == pytest.approx(197.7)
+        assert "z[1] = 3" in refused.failures[0]
+        assert perp.certify(problem, answer(problem, [0.0, 200.7]), method=method).proved
+        assert perp.certify(problem, answer(problem, [0.0, 200.8]), method=method, accuracy=1e-3).proved
+
+
+def test_a_small_entry_is_not_hidden_behind_a_large_one() -> None:
+    problem = perp.LCP(np.eye(2), [-1e5, -1.0])
+    assert perp.certify(problem, answer(problem, [1e5, 1.0])).proved
+    assert not perp.certify(problem, answer(problem, [1e5, 1.01])).proved

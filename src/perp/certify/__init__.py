@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
@@ -15,17 +17,26 @@ LARGEST_EXACT = 150
 __all__ = ["Certificate", "certify"]
 
 
-def certify(problem: Problem, solution: Solution, *, method: str = "auto") -> Certificate:
-    """Prove that an answer stands for an exact solution, or that there is none.
+# An answer is that of an exact solution whose entries it has to six digits, the least of them to twelve of
+# the largest: what a residual of 1e-8 and an ordinary condition leave.
+ACCURACY, RELATIVE_ZERO = 1e-6, 1e-6
+
+
+def certify(
+    problem: Problem, solution: Solution, *, method: str = "auto", accuracy: float = ACCURACY
+) -> Certificate:
+    """Prove that an answer is an exact solution up to rounding, or that there is none.
 
     The sides of the answer (which rows are free, which rest at a bound) are taken over, the rows are solved
     without rounding, and every sign is checked. The exact solution is that of the problem's doubles as they
-    stand.
+    stand. The proof is one about the answer: it has to agree with the exact solution in every entry z_i up to
+    `accuracy` · (|z_i| + 1e-6 max |z|).
 
     Args:
         problem: An LCP or BoxedLCP, with or without friction index.
         solution: An answer of `perp.solve` for it; one that claims infeasibility must carry its certificate.
         method: "exact" for rational arithmetic, "interval" for balls, "auto" for exact up to 150 rows.
+        accuracy: How near the answer has to be to the exact solution, relative to its entries.
 
     Returns:
         What is proved, or why nothing is.
@@ -54,9 +65,35 @@ def certify(problem: Problem, solution: Solution, *, method: str = "auto") -> Ce
         from perp.certify.infeasible import prove_infeasible
 
         return prove_infeasible(problem, solution.info["certificate"])
-    return _prove(
-        problem, solution, exact=method == "exact" or (method == "auto" and problem.size <= LARGEST_EXACT)
-    )
+    if not accuracy > 0:
+        raise ProblemError(f"accuracy = {accuracy!r}: a positive number is needed")
+    exact = method == "exact" or (method == "auto" and problem.size <= LARGEST_EXACT)
+    return _of_the_answer(_prove(problem, solution, exact=exact), solution, accuracy)
+
+
+def _of_the_answer(certificate: Certificate, solution: Solution, accuracy: float) -> Certificate:
+    """The certificate, refused where the exact solution is not the one that was given."""
+    if not certificate.proved:
+        return certificate
+    import numpy as np
+
+    if certificate.z is not None:
+        exact = np.array([float(x) for x in certificate.z])
+        away = np.array(
+            [float(abs(x - Fraction(float(y)))) for x, y in zip(certificate.z, solution.z, strict=True)]
+        )
+    else:
+        assert certificate.center is not None  # noqa: S101
+        assert certificate.radius is not None  # noqa: S101
+        exact = certificate.center
+        away = np.abs(exact - solution.z) + certificate.radius
+    allowed = accuracy * (np.abs(exact) + RELATIVE_ZERO * np.abs(exact).max(initial=0.0))
+    far = away > allowed
+    if not far.any():
+        return certificate
+    i = int(np.argmax(np.where(far, away - allowed, -1.0)))
+    why = f"the answer has z[{i}] = {solution.z[i]:.6g}, the exact solution of its sides {exact[i]:.6g}"
+    return replace(certificate, status=f"not proved: {why}", failures=(why,))
 
 
 def _prove(problem: LCP | BoxedLCP, solution: Solution, *, exact: bool) -> Certificate:

@@ -19,8 +19,9 @@ class Certificate:
         status: "proved" (exact rational arithmetic), "enclosed" (ball arithmetic: a solution lies within
             `radius` of `center`, entry by entry), or "not proved: " and why.
         claim: "solution" or "no solution".
-        z: The exact solution, or the exact vector that proves that there is none; None unless proved.
-        w: M z + q of the exact solution; None unless proved.
+        z: The exact solution, or the exact vector that proves that there is none; None unless proved. Where
+            the answer is too far from it to be proved, it is here all the same.
+        w: M z + q of the exact solution; None where there is no z.
         active_set: Rows whose w is zero by construction.
         center: Midpoints of the enclosure, shape (n,); None unless enclosed.
         radius: Radii of the enclosure, shape (n,); None unless enclosed.

@@ -46,6 +46,7 @@ class MCP(Savable):
     start: Vector | None = None
     M: Matrix | None = field(default=None, init=False)
     q: Vector | None = field(default=None, init=False)
+    _latest: tuple[bytes, Matrix] | None = field(default=None, init=False)  # solver and residual ask in turn
     copy: InitVar[bool] = True
 
     if TYPE_CHECKING:  # anything that NumPy can read is accepted; the attributes are arrays
@@ -103,8 +104,12 @@ class MCP(Savable):
 
     def derivative(self, z: Vector) -> Matrix:
         """The Jacobian at z, dense or CSR, shape (n, n); values may be non-finite away from a solution."""
-        n = self.size
-        return matrix("jacobian(z)", self.jacobian(z), rows=n, columns=n, finite=False, copy=False)
+        key = z.tobytes()
+        if self._latest is None or self._latest[0] != key:
+            n = self.size
+            J = matrix("jacobian(z)", self.jacobian(z), rows=n, columns=n, finite=False, copy=False)
+            object.__setattr__(self, "_latest", (key, J))
+        return self._latest[1]  # type: ignore[index]
 
     def column_scale_at(self, z: Vector) -> Vector:
         """The largest change of any f per unit of z_i at z, shape (n,).

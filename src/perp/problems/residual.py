@@ -91,19 +91,16 @@ def natural_map(problem: Problem, z: Vector, w: Vector) -> Vector:
     elif isinstance(problem, BoxedLCP):
         boxed_natural_map(problem.lo, problem.hi, problem.limiting_row, problem.column_scale, z, w, out)
     else:
-        none = np.full(problem.size, -1, dtype=np.int64)
-        boxed_natural_map(problem.lo, problem.hi, none, problem.column_scale_at(z), z, w, out)
+        from perp.problems.mcp_residual import mcp_map
+
+        return mcp_map(problem, z, w)
     return out
 
 
-def data_size(problem: Problem) -> Vector:
+def data_size(problem: LCP | BoxedLCP | ContactProblem) -> Vector:
     """The vector whose norm a residual is relative to: q with every row in one unit."""
     if isinstance(problem, ContactProblem):
         return problem.q * problem.row_scale
-    if isinstance(problem, MCP):
-        # not at the start: f far away may be of any size, and would excuse any error
-        value = problem.q if problem.q is not None else problem.evaluate(problem.nearest_zero)
-        return value if np.isfinite(value).all() else np.ones(problem.size)
     return problem.q
 
 
@@ -122,6 +119,9 @@ def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
         _improve(problem, z, w)
     elif isinstance(problem, ContactProblem):
         w = _improved(problem, z, w)
+    if isinstance(problem, MCP):
+        value = _largest(natural_map(problem, z, w))
+        return (value, w) if np.isfinite(value) else (np.inf, w)
     value = relative_norm(natural_map(problem, z, w), data_size(problem))
     return (value, w) if np.isfinite(value) else (np.inf, w)
 
@@ -183,6 +183,11 @@ def residuals(problem: Problem, z: Any) -> Residuals:
         return Residuals(inf, inf, inf, inf, inf, inf, inf, inf, inf)
     if isinstance(problem, ContactProblem):
         return _contact_residuals(problem, z, w, value)
+    if isinstance(problem, MCP):
+        from perp.problems.mcp_residual import mcp_parts
+
+        primal, dual, complementarity, literature = mcp_parts(problem, z, w)
+        return Residuals(value, primal, dual, complementarity, literature, literature)
     return _boxed_residuals(problem, z, w, value)
 
 
@@ -223,9 +228,9 @@ def _contact_residuals(problem: ContactProblem, impulse: Vector, u: Vector, valu
     )
 
 
-def _boxed_residuals(problem: LCP | BoxedLCP | MCP, z: Vector, w: Vector, value: float) -> Residuals:
+def _boxed_residuals(problem: LCP | BoxedLCP, z: Vector, w: Vector, value: float) -> Residuals:
     lo, hi = problem.bounds(z) if isinstance(problem, BoxedLCP) else (problem.lo, problem.hi)
-    d = problem.column_scale_at(z) if isinstance(problem, MCP) else problem.column_scale
+    d = problem.column_scale
     unit = _largest(data_size(problem)) or 1.0
     z, w, lo, hi = z / unit, w / unit, lo / unit, hi / unit
     size = float(np.linalg.norm(data_size(problem) / unit)) or 1.0

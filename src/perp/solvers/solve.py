@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from perp.formulations.registry import Formulation, Reformulated, all_formulations, find_formulation
+<<<<<<< HEAD
 from perp.problems import (
     LCP,
     BoxedLCP,
@@ -23,6 +24,10 @@ from perp.problems import (
 )
 from perp.problems.active_sets import active_rows
 from perp.problems.infeasibility import proves_infeasible
+=======
+from perp.problems import ContactProblem, ContactSolution, NotSolved, Problem, ProblemError, Solution, Status
+from perp.problems.infeasibility import exact_certificate
+>>>>>>> 4926871 (MCP residual in the functions' own sizes near the answer; INFEASIBLE only with an exact proof; certify speaks of the answer it was given)
 from perp.problems.residual import as_answer, judge
 from perp.problems.validation import Vector
 from perp.solvers import registry
@@ -272,6 +277,7 @@ def _bring_back(problem: Problem, attempt: Attempt, turned: Reformulated) -> Att
     return attempt
 
 
+<<<<<<< HEAD
 def bring_back_active_set(problem: Problem, attempt: Attempt) -> None:
     """Say in the rows of `problem` what an algorithm has said of the rows of another form."""
     attempt.info.pop("at_upper", None)
@@ -281,6 +287,15 @@ def bring_back_active_set(problem: Problem, attempt: Attempt) -> None:
     attempt.info["active_set"] = active
     if isinstance(problem, BoxedLCP):
         attempt.info["at_upper"] = upper
+=======
+def _proved_infeasible(problem: Problem, info: dict[str, Any]) -> Status:
+    """INFEASIBLE with the vector that proves it in exact arithmetic, or another word where none does."""
+    certificate = exact_certificate(problem, info.pop("certificate", None))
+    if certificate is None:
+        return Status.RAY if "ray" in info else Status.FAILED
+    info["certificate"] = certificate
+    return Status.INFEASIBLE
+>>>>>>> 4926871 (MCP residual in the functions' own sizes near the answer; INFEASIBLE only with an exact proof; certify speaks of the answer it was given)
 
 
 def _conclude(
@@ -298,8 +313,8 @@ def _conclude(
     reason = attempt.reason
     if value <= control.tol:
         status = Status.SOLVED
-    elif reason is Status.INFEASIBLE and not proves_infeasible(problem, attempt.info.get("certificate")):
-        status = Status.RAY if "ray" in attempt.info else Status.FAILED
+    elif reason is Status.INFEASIBLE:
+        status = _proved_infeasible(problem, attempt.info)
     elif reason is None or reason is Status.SOLVED:
         exact = route is None or route.is_exact(problem)
         status = Status.INACCURATE if exact or route is None else route.shortfall
