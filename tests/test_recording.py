@@ -123,7 +123,7 @@ def test_a_file_gives_back_every_bit(scene: str, tmp_path: Path) -> None:
     recording.save(tmp_path / "run.h5")
     again = perp.Recording.open(tmp_path / "run.h5")
     assert_same_bits(recording, again)
-    assert again.about == {"format": "perp recording 1", **recording.about}
+    assert again.about == {"format": "perp recording 2", **recording.about}
     assert (again.body_names, again.geom_names) == (recording.body_names, recording.geom_names)
     assert again.times.tolist() == recording.times.tolist()
     for one, other in zip(recording.geometry, again.geometry, strict=True):
@@ -219,3 +219,29 @@ def test_damaged_files_are_refused_or_read_but_never_crash(tmp_path: Path) -> No
         except perp.FileError:
             refused += 1
     assert refused > 5
+
+
+def test_a_damaged_recording_does_not_open_with_other_data(tmp_path):
+    """One byte changed anywhere, or the end cut off: refused, or (bytes of no meaning) just the same."""
+    path = tmp_path / "run.h5"
+    perp.Simulation(library.box_on_plane(), step=0.01).run(0.05).save(path)
+    sound = perp.Recording.open(path)
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    refused = 0
+    for k in range(400):
+        damaged = bytearray(content)
+        if k % 10 == 0:
+            damaged = damaged[: int(rng.integers(1, len(content)))]
+        else:
+            for place in rng.integers(0, len(content), 1 + k % 3):
+                damaged[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(damaged)
+        try:
+            found = perp.Recording.open(path)
+        except perp.FileError:
+            refused += 1
+            continue
+        assert found.about == sound.about
+        assert np.array_equal(found.positions, sound.positions)
+    assert refused == 400

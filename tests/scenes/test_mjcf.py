@@ -114,3 +114,31 @@ def test_a_distance_is_held_by_an_equality_of_a_spatial_tendon() -> None:
         eye = bob.position + sim.state.rotation[0] @ [0, 0, 0.05]
         assert np.linalg.norm(eye - [0, 0, 1]) == pytest.approx(length, abs=1e-9)
     assert bob.position[0] < 0.2  # it swings
+
+
+INCLUDING = "<mujoco><include file='{}'/><worldbody><geom type='plane' size='1 1 1'/></worldbody></mujoco>"
+
+
+def test_a_scene_includes_nothing_from_outside_its_folder(tmp_path, monkeypatch):
+    (tmp_path / "secret.xml").write_text("<mujoco><size nuser_body='5'/></mujoco>")
+    folder = tmp_path / "scene"
+    folder.mkdir()
+    (folder / "part.xml").write_text("<mujoco><option timestep='0.003'/></mujoco>")
+    (folder / "nested.xml").write_text("<mujoco><include file='../secret.xml'/></mujoco>")
+    (folder / "link.xml").symlink_to(tmp_path / "secret.xml")
+    monkeypatch.chdir(folder)
+    outside = [
+        "../secret.xml",
+        str(tmp_path / "secret.xml"),
+        "&#46;&#46;/secret.xml",
+        "nested.xml",
+        "link.xml",
+    ]
+    for name in outside:
+        main = folder / "main.xml"
+        main.write_text(INCLUDING.format(name))
+        for scene in (main, INCLUDING.format(name)):
+            with pytest.raises(SceneError, match="not in the scene's folder"):
+                perp.Simulation(scene, step=0.01)
+    main.write_text(INCLUDING.format("part.xml") + "<!-- <include file='/etc/hosts'/> -->")
+    assert perp.Simulation(main).step_size == 0.003

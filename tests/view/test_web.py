@@ -159,3 +159,27 @@ def test_simulate_view_shows_the_run_while_it_goes_on_and_replays_it_then(
             assert run.wait() == 130
         finally:
             run.kill()
+
+
+def test_a_page_of_another_site_is_refused(viewer: web.Viewer) -> None:
+    """A browser names the site whose page opens the websocket; only pages of this server may."""
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    port = urlsplit(viewer.url).port
+    address = f"ws://127.0.0.1:{port}"
+    for origin in (
+        "http://evil.example",
+        f"http://evil.example:{port}",
+        "null",
+        "http://localhost:1",
+        "http://[",
+    ):
+        with pytest.raises(InvalidStatus) as caught, connect(address, origin=origin):
+            pass
+        assert caught.value.response.status_code == 403
+    with pytest.raises(InvalidStatus), connect(address, additional_headers={"Host": f"evil.example:{port}"}):
+        pass
+    for own in (f"http://localhost:{port}", f"http://127.0.0.1:{port}", None):
+        with connect(address, origin=own, subprotocols=["viser-v1.1.1"]):
+            pass

@@ -5,12 +5,16 @@ writes stay in memory until `commit`, which appends everything new, then a journ
 part, and only then changes the old part and cuts the journal off. A process that ends before the journal is
 complete leaves the old file with unused bytes behind it; one that ends later leaves a complete journal, which
 the next reader applies. A full disk is noticed while appending, when nothing old has been touched.
+
+`seal` writes the size and a checksum of everything into 16 bytes of the file, and `is_sealed` tells whether
+they still fit. The checksum is a sum over pages, so that a commit costs only the pages that it changes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import io
 import os
 import struct
@@ -22,6 +26,7 @@ import numpy as np
 PAGE = 4096
 _END = struct.Struct("<QQI12s")  # where the journal begins, number of pages, checksum, mark
 _MARK = b"perp-journal"
+_SEAL = struct.Struct("<QQ")  # size of the file, sum over its pages
 
 
 class JournalFile(io.RawIOBase):
@@ -45,6 +50,7 @@ class JournalFile(io.RawIOBase):
         self._size = os.fstat(descriptor).st_size
         self._recover()
         self._committed = self._size
+        self._sum: int | None = None  # over the committed pages, known from the first seal on
         if writable and self._pages:
             self.commit()
 
@@ -89,6 +95,7 @@ class JournalFile(io.RawIOBase):
                 _write_all(self._descriptor, body + end, journal)
             os.fsync(self._descriptor)
         except OSError:
+            self._sum = None
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._committed)
             raise
@@ -99,6 +106,38 @@ class JournalFile(io.RawIOBase):
         os.ftruncate(self._descriptor, self._size)
         self._committed = self._size
         self._pages.clear()
+
+    def seal(self, place: int) -> None:
+        """Write the size and the checksum of all that is to be committed next to `place`, 16 bytes."""
+        self.seek(place)
+        self.write(bytes(_SEAL.size))
+        if self._sum is None or self._size < self._committed:
+            self._sum = self._total(self._size, place)
+        else:
+            before = -(-self._committed // PAGE)
+            for number, page in self._pages.items():
+                if number < before:
+                    old = _read_all(
+                        self._descriptor, number * PAGE, min(PAGE, self._committed - number * PAGE)
+                    )
+                    self._sum -= _page_sum(number, old, place)
+                self._sum += _page_sum(number, page, place)
+            self._sum %= 1 << 64
+        self.seek(place)
+        self.write(_SEAL.pack(self._size, self._sum))
+
+    def is_sealed(self, place: int) -> bool:
+        """Whether the file is, byte for byte, what was sealed at `place`."""
+        self.seek(place)
+        size, total = _SEAL.unpack(self.read(_SEAL.size).ljust(_SEAL.size, b"\0"))
+        return 0 < size <= self._size and self._total(size, place) == total
+
+    def _total(self, size: int, place: int) -> int:
+        total = 0
+        self.seek(0)
+        for number in range(-(-size // PAGE)):
+            total += _page_sum(number, self.read(min(PAGE, size - number * PAGE)), place)
+        return total % (1 << 64)
 
     def close(self) -> None:
         """Let go of the file; changes that were not committed are lost."""
@@ -158,6 +197,15 @@ class JournalFile(io.RawIOBase):
             done += length
         self._size = max(self._size, self._place)
         return done
+
+
+def _page_sum(number: int, content: bytes | bytearray, place: int) -> int:
+    """A number for one page: its bytes, zeros after the end of the file and where the seal is."""
+    page = bytearray(content.ljust(PAGE, b"\0"))
+    start = place - number * PAGE
+    for i in range(max(0, start), min(PAGE, start + _SEAL.size)):
+        page[i] = 0
+    return int.from_bytes(hashlib.blake2b(page, digest_size=8, salt=number.to_bytes(16, "little")).digest())
 
 
 def _read_all(descriptor: int, start: int, size: int) -> bytes:

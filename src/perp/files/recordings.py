@@ -4,6 +4,7 @@
     /start, /geometry, /scene   written once
     /steps, /contacts    one dataset per column, one row per step and per contact
     /snapshot            the whole state after the last step, to go on from
+    /checksum            size and checksum of the whole file, renewed with every chunk
 
 All of a chunk is committed together through `JournalFile`, so that rows, contacts and snapshot always belong
 to the same step, whatever ended the process. HDF5's classic file layout is used: it has no mark for "open for
@@ -26,7 +27,7 @@ from perp.files.journal import JournalFile
 from perp.files.reading import PathName, open_regular, reason
 from perp.problems.errors import FileError
 
-FORMAT = "perp recording 1"
+FORMAT = "perp recording 2"
 # Bytes of a row group on the disk: large enough to read fast, small enough to rewrite with each chunk.
 _CHUNK_BYTES = 1 << 16
 _CHUNK_ROWS = 256
@@ -105,7 +106,14 @@ class RecordingFile:
         check_recording(path)
         try:
             stream = JournalFile(os.open(path, os.O_RDWR), writable=True)
-            return cls(path, stream, h5py.File(stream, "r+", libver="earliest"))
+            file = h5py.File(stream, "r+", libver="earliest")
+            try:
+                _verify(path, stream, file)
+            except FileError:
+                file.close()
+                stream.close()
+                raise
+            return cls(path, stream, file)
         except (BlockingIOError, PermissionError) as error:
             busy = "another process is writing it" if isinstance(error, BlockingIOError) else reason(error)
             raise FileError(path, f"cannot be continued: {busy}") from error
@@ -141,6 +149,7 @@ class RecordingFile:
     def _begin(
         self, about: Mapping[str, Any], groups: Mapping[str, Arrays], tables: Mapping[str, Arrays]
     ) -> None:
+        self._file["checksum"] = np.zeros(2, np.uint64)
         text = json.dumps({"format": FORMAT, **about}, ensure_ascii=False)
         self._file["about"] = np.frombuffer(text.encode(), np.uint8)
         for name, arrays in groups.items():
@@ -165,6 +174,7 @@ class RecordingFile:
     def _commit(self, when: str) -> None:
         try:
             self._file.flush()
+            self._stream.seal(_place_of_checksum(self.path, self._file))
             self._stream.commit()
         except OSError as error:
             raise FileError(
@@ -189,6 +199,7 @@ def read_recording(
             h5py.File(stream, "r") as file,
         ):
             about = _read_about(path, file)
+            _verify(path, stream, file)
             groups = {
                 name: {key: _read(path, f"{name}/{key}", data) for key, data in _members(group)}
                 for name, group in _members(file)
@@ -210,6 +221,20 @@ def check_recording(path: PathName) -> None:
     with open_regular(path) as (handle, _):
         if handle.read(8) != b"\x89HDF\r\n\x1a\n":
             raise FileError(path, "is no recording: it is not an HDF5 file")
+
+
+def _place_of_checksum(path: PathName, file: Any) -> int:
+    """Where in the file the checksum is."""
+    place = file["checksum"].id.get_offset() if "checksum" in file else None
+    if place is None:
+        raise FileError(path, "has no checksum")
+    return place
+
+
+def _verify(path: PathName, stream: JournalFile, file: Any) -> None:
+    """Refuse a file of which a single byte has changed since it was written."""
+    if not stream.is_sealed(_place_of_checksum(path, file)):
+        raise FileError(path, "is damaged: its checksum is not that of its content")
 
 
 def _publish(temporary: Path, target: Path, *, force: bool) -> None:

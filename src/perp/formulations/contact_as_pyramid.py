@@ -29,6 +29,8 @@ from perp.problems.sets import COULOMB, ELLIPTIC, ROLLING, Sets
 from perp.problems.validation import Vector, is_sparse
 
 DEFAULT_FACETS = 8
+# Of the matrix of the LCP; solvers take a few times as much.
+LARGEST_BYTES = 2e9
 
 
 @formulation(
@@ -61,6 +63,7 @@ def contact_as_pyramid(
     """
     if facets < 4 or facets % 2:
         raise ProblemError(f"facets = {facets}: an even number of at least 4 is needed")
+    _check_size(problem, facets)
     kept, q = np.ones(problem.size, dtype=bool), problem.q
     if velocity_level and problem.dynamics is not None:
         kept, q = _closed_contacts(problem)
@@ -75,6 +78,23 @@ def contact_as_pyramid(
         lcp = LCP(boxed.M, boxed.q, copy=False)
         return Reformulated(lcp, turned.back, None, info)
     return composed(turned, boxed_as_shifted_lcp(boxed))
+
+
+def _check_size(problem: ContactProblem, facets: int) -> None:
+    """Refuse what would not fit into memory before anything is built.
+
+    Every 2×2 block of W between tangents becomes one of facets × facets numbers.
+    """
+    cones = int(np.count_nonzero(problem.sets.kind >= COULOMB))
+    if is_sparse(problem.W):
+        numbers = problem.W.nnz / 4 * facets**2
+    else:
+        numbers = (problem.size + cones * (facets + 1)) ** 2
+    if 8 * numbers > LARGEST_BYTES:
+        raise ProblemError(
+            f"facets = {facets}: the LCP of {cones} contacts would take about {8e-9 * numbers:.3g} GB; "
+            f"at most {1e-9 * LARGEST_BYTES:.0f} GB are built"
+        )
 
 
 def _closed_contacts(problem: ContactProblem) -> tuple[np.ndarray, Vector]:

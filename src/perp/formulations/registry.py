@@ -134,7 +134,9 @@ def find_formulation(name: str) -> Formulation | None:
     for part in name.split("+"):
         base, colon, number = part.partition(":")
         step = known.get(base)
-        if step is None or (colon and not (number.isdigit() and _takes_number(step.build))):
+        if step is None or (
+            colon and not (number.isdecimal() and len(number) < 19 and _takes_number(step.build))
+        ):
             return None
         steps.append(replace(step, name=part, build=_numbered(step.build, int(number))) if colon else step)
     return reduce(_chain, steps)

@@ -68,7 +68,8 @@ def largest_length(entries):
 
     `entries` is the largest |M_ij z_j| relative to ‖q‖.
     """
-    return NEGLIGIBLE / (0.25 * UNIT * entries) if entries > 0.0 else math.inf
+    round_off = 0.25 * UNIT * entries
+    return NEGLIGIBLE / round_off if round_off > 0.0 else math.inf
 
 
 @njit(cache=True, nogil=True)

@@ -13,6 +13,7 @@ from perp.problems.validation import freeze
 from perp.scenes.attributes import import_report
 from perp.scenes.engine import enabled, engine
 from perp.scenes.frames import from_matrix
+from perp.scenes.includes import check_includes
 from perp.scenes.mjcf_joints import read_equalities, read_joints
 from perp.scenes.mjcf_motors import read_motors
 from perp.scenes.model import WORLD, Model, SceneError, find
@@ -96,6 +97,7 @@ def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
     if isinstance(scene, str) and scene.lstrip().startswith("<"):
         if is_urdf(scene):
             return read_urdf(scene, None)
+        check_includes(scene, Path.cwd(), "the scene")
         return mujoco.MjSpec.from_string(scene), []
     if not isinstance(scene, str | Path):
         raise SceneError(
@@ -107,6 +109,7 @@ def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
     text = path.read_text(encoding="utf-8", errors="replace")
     if is_urdf(text):
         return read_urdf(text, path)
+    check_includes(text, path.parent, str(path))
     return mujoco.MjSpec.from_file(str(path)), []
 
 

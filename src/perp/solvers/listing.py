@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from perp.problems import Problem
+import numpy as np
+
+from perp.problems import PerpError, Problem
 from perp.solvers import registry
 from perp.solvers.registry import SolverInfo
 from perp.solvers.solve import check_problem, find_route
@@ -40,7 +42,11 @@ def can_take(info: SolverInfo, problem: Problem) -> bool:
         return False
     if route is None or problem.size > LARGEST_BUILT:
         return True
-    return info.objection(route.build(problem).problem) is None
+    try:
+        with np.errstate(all="ignore"):
+            return info.objection(route.build(problem).problem) is None
+    except PerpError:  # numbers that this formulation cannot hold, such as μ² of μ = 1e160
+        return False
 
 
 def _place(info: SolverInfo) -> tuple[int, str, str]:

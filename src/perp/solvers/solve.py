@@ -10,10 +10,8 @@ from typing import Any, overload
 import numpy as np
 
 from perp.formulations.registry import Formulation, Reformulated, all_formulations, find_formulation
-<<<<<<< HEAD
 from perp.problems import (
-    LCP,
-    BoxedLCP,
+    MCP,
     ContactProblem,
     ContactSolution,
     NotSolved,
@@ -22,12 +20,7 @@ from perp.problems import (
     Solution,
     Status,
 )
-from perp.problems.active_sets import active_rows
-from perp.problems.infeasibility import proves_infeasible
-=======
-from perp.problems import ContactProblem, ContactSolution, NotSolved, Problem, ProblemError, Solution, Status
 from perp.problems.infeasibility import exact_certificate
->>>>>>> 4926871 (MCP residual in the functions' own sizes near the answer; INFEASIBLE only with an exact proof; certify speaks of the answer it was given)
 from perp.problems.residual import as_answer, judge
 from perp.problems.validation import Vector
 from perp.solvers import registry
@@ -142,7 +135,7 @@ def solve(
         attempt, turned = run_formulation(info, turned, control, settings)
     finished = perf_counter()
     if turned is not None:
-        attempt = _bring_back(problem, attempt, turned)
+        attempt = _bring_back(attempt, turned)
     solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
     if throw and solution.status is not Status.SOLVED:
         raise NotSolved(problem, solution)
@@ -269,25 +262,23 @@ def find_route(problem: Problem, info: SolverInfo, name: str | None = None) -> F
     return chosen
 
 
-def _bring_back(problem: Problem, attempt: Attempt, turned: Reformulated) -> Attempt:
+def _bring_back(attempt: Attempt, turned: Reformulated) -> Attempt:
+    attempt.info.pop("active_set", None)  # in the other problem's indices
     if turned.info is not None:
         attempt.info.update(turned.info(attempt.z))
     attempt.z = turned.back(attempt.z)
-    bring_back_active_set(problem, attempt)
     return attempt
 
 
-<<<<<<< HEAD
-def bring_back_active_set(problem: Problem, attempt: Attempt) -> None:
-    """Say in the rows of `problem` what an algorithm has said of the rows of another form."""
-    attempt.info.pop("at_upper", None)
-    if attempt.info.pop("active_set", None) is None or not isinstance(problem, (LCP, BoxedLCP)):
-        return
-    active, upper = active_rows(problem, attempt.z, problem.evaluate(attempt.z))
-    attempt.info["active_set"] = active
-    if isinstance(problem, BoxedLCP):
-        attempt.info["at_upper"] = upper
-=======
+def _onto_bounds(problem: MCP, z: Vector, w: Vector, value: float) -> tuple[Vector, Vector, float]:
+    """An answer a hair off its bounds, as interior points give it, moved onto them where that is better."""
+    from perp.problems.mcp_residual import at_its_bounds
+
+    moved = at_its_bounds(problem, z, w)
+    other, slack = judge(problem, moved)
+    return (moved, slack, other) if other < value else (z, w, value)
+
+
 def _proved_infeasible(problem: Problem, info: dict[str, Any]) -> Status:
     """INFEASIBLE with the vector that proves it in exact arithmetic, or another word where none does."""
     certificate = exact_certificate(problem, info.pop("certificate", None))
@@ -295,7 +286,6 @@ def _proved_infeasible(problem: Problem, info: dict[str, Any]) -> Status:
         return Status.RAY if "ray" in info else Status.FAILED
     info["certificate"] = certificate
     return Status.INFEASIBLE
->>>>>>> 4926871 (MCP residual in the functions' own sizes near the answer; INFEASIBLE only with an exact proof; certify speaks of the answer it was given)
 
 
 def _conclude(
@@ -310,6 +300,8 @@ def _conclude(
     """Measure the answer and set the status: the only place where SOLVED is given."""
     z = np.ascontiguousarray(attempt.z, dtype=np.float64)
     value, w = judge(problem, z)
+    if isinstance(problem, MCP) and np.isfinite(w).all() and value > 0.0:
+        z, w, value = _onto_bounds(problem, z, w, value)
     reason = attempt.reason
     if value <= control.tol:
         status = Status.SOLVED

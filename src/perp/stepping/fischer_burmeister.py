@@ -135,9 +135,12 @@ def _linear_solve(
         D = diags_array(scale)
         A = (D @ (W + diags_array(added)) @ D).tocsc()
         symmetric = {"SymmetricMode": True} if u is None else {}
-        factor = splu(
-            A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0 if u is None else 0.1, options=symmetric
-        )
+        try:
+            factor = splu(
+                A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0 if u is None else 0.1, options=symmetric
+            )
+        except RuntimeError:  # exactly singular
+            return np.full(system.rows, np.nan), 1
         return scale * factor.solve(scale * right), 1
     if u is None and system.rows <= _COMPILED_ROWS:
         out = np.empty(system.rows)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from perp.problems import PerpError
 from perp.view.frames import Frames
+from perp.view.own_origin import only_own_pages
 from perp.view.web_panel import Controls, Plots
 from perp.view.web_scene import Stage
 
@@ -96,7 +97,7 @@ class Viewer:
     def __init__(self, *, port: int = 8080, open_browser: bool = True) -> None:
         viser = engine()
         # this machine only: a simulation is not to be steered from elsewhere
-        with redirect_stdout(StringIO()):  # it prints a banner
+        with redirect_stdout(StringIO()), only_own_pages():  # it prints a banner
             self._server = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
         self._lock = threading.RLock()
         self._frames: Frames | None = None

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from perp.problems import LCP, BoxedLCP, ContactProblem, ProblemError
+from perp.problems import LCP, BoxedLCP, ContactProblem, ProblemError, SolverError
 from perp.problems.validation import Vector, freeze, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.contact.as_contact import as_contact, refuses_friction_index
@@ -30,6 +30,9 @@ ITERATIONS = 20_000
 # Penalties are compared at these iterations; a ratio of residuals below the threshold is not worth a
 # factorisation.
 BALANCE_EVERY, BALANCE_RATIO, BALANCES = 20, 5.0, 12
+# Where W + ρ D is singular, ρ is multiplied by this, so many times: no ratio of two eigenvalues is likely to
+# be a power of it.
+GROWTH, PENALTIES = 1.7, 20
 # The part of its change by which the shift follows in an iteration: halved at each multiple of so many
 # iterations, down to the least.
 FOLLOW, FOLLOW_LEAST, HALVE_EVERY = 0.5, 0.02, 500
@@ -104,16 +107,16 @@ class _Splitting:
         self.polish_at, self.polished = POLISH_FROM, False
 
     def _factorise(self) -> Callable[[Vector], Vector]:
+        """Solves with W + ρ D; ρ grows where an indefinite W makes that singular."""
+        from perp.solvers.linear import factorise
+
         W: Any = self.problem.W
-        if is_sparse(W):
-            from scipy.sparse import diags_array
-            from scipy.sparse.linalg import splu
-
-            return splu((W + diags_array(self.rho * self.scale)).tocsc()).solve
-        from scipy.linalg import lu_factor, lu_solve
-
-        factors = lu_factor(W + np.diag(self.rho * self.scale), check_finite=False)
-        return lambda b: lu_solve(factors, b, check_finite=False)
+        for _ in range(PENALTIES):
+            solve = factorise(W, symmetric=False, shift=self.rho * self.scale)
+            if solve is not None:
+                return solve
+            self.rho *= GROWTH
+        raise SolverError("admm: the matrix cannot be factorised with any penalty")
 
     def _shift(self, u: Vector) -> Vector:
         shift = np.zeros(u.size)
@@ -198,6 +201,6 @@ class _Splitting:
             return
         old = self.rho
         self.rho = float(np.clip(old * np.sqrt(ratio), 1e-8, 1e8))
-        self.y *= old / self.rho
         self.solve = self._factorise()
+        self.y *= old / self.rho
         self.balances += 1
