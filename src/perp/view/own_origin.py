@@ -41,7 +41,7 @@ def is_own(headers: Any) -> bool:
 @contextmanager
 def only_own_pages() -> Iterator[None]:
     """Servers that viser starts meanwhile refuse what `is_own` does."""
-    server = import_module("websockets.asyncio.server")
+    server: Any = import_module("websockets.asyncio.server")
     original = server.serve
 
     def serve(*args: Any, process_request: Any = None, **options: Any) -> Any:
