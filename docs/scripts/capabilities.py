@@ -42,7 +42,7 @@ PROBLEMS = {
     "LCP, M not symmetric": perp.LCP(SKEWED, Q2),
     "boxed": perp.BoxedLCP(M2, Q2, -1.0, 1.0),
     "boxed, friction index": perp.BoxedLCP(M2, Q2, [0.0, -0.5], [np.inf, 0.5], friction_index=[-1, 0]),
-    "MCP": perp.MCP(lambda z: z**3 + z - 1, lambda z: np.diag(3 * z**2 + 1), [0.0, -1.0], [np.inf, 1.0]),
+    "MCP": perp.MCP(lambda z: z**3 + z - 1, [0.0, -1.0], [np.inf, 1.0], lambda z: np.diag(3 * z**2 + 1)),
 }
 CONTACTS = {
     "Free": contact(perp.Free()),

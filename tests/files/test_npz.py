@@ -111,7 +111,7 @@ def test_numpy_reads_it_without_pickle(tmp_path: Path):
 
 
 def test_functions_cannot_be_saved(tmp_path: Path):
-    problem = perp.MCP(lambda z: z, lambda z: np.eye(1), [0.0], [np.inf])
+    problem = perp.MCP(lambda z: z, [0.0], [np.inf], lambda z: np.eye(1))
     with refusal(tmp_path / "a.npz", "nonlinear MCP"):
         save(problem, tmp_path / "a.npz")
     assert not list(tmp_path.iterdir())

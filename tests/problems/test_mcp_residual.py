@@ -17,7 +17,7 @@ def mcp(f, lo, hi, start=None) -> perp.MCP:
     def jacobian(z):
         return np.array([np.imag(f(z + 1e-30j * unit)) / 1e-30 for unit in np.eye(z.size)]).T
 
-    return perp.MCP(lambda z: np.real(f(z.astype(complex))), jacobian, lo, hi, start=start)
+    return perp.MCP(lambda z: np.real(f(z.astype(complex))), lo, hi, jacobian, start=start)
 
 
 WRONG = {
@@ -65,8 +65,8 @@ RIGHT = {
         mcp(lambda z: np.array([z[0] - z[1], z[0] + z[1] - 0.2]), [-INF] * 2, [INF] * 2), [0.1, 0.1 + 1e-17],
     ),
     "infinite slope at the bound": (
-        perp.MCP(lambda z: np.sqrt(z) + 1, lambda z: np.array([[INF if z[0] == 0 else 0.5 / z[0] ** 0.5]]),
-                 [0.0], [INF], start=[1.0]), [0.0],
+        perp.MCP(lambda z: np.sqrt(z) + 1, [0.0], [INF],
+                 lambda z: np.array([[INF if z[0] == 0 else 0.5 / z[0] ** 0.5]]), start=[1.0]), [0.0],
     ),
 }  # fmt: skip
 

@@ -175,7 +175,7 @@ def test_a_solver_that_cannot_take_the_problem_says_why_and_what_can():
         perp.SolverMismatch, match=r"lemke cannot take this ContactProblem: it takes LCP.*These can: .*block"
     ):
         perp.solve(perp.ContactProblem.coulomb(np.eye(3), np.ones(3), 0.5), "lemke")
-    curved = perp.MCP(lambda z: z**3, lambda z: np.diag(3 * z**2), [0.0], [1.0])
+    curved = perp.MCP(lambda z: z**3, [0.0], [1.0], lambda z: np.diag(3 * z**2))
     with pytest.raises(perp.SolverMismatch, match="cannot take this MCP"):
         perp.solve(curved, "pgs")
 

@@ -15,8 +15,6 @@ References: Stewart and Trinkle (1996); Anitescu and Potra (1997).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from perp.formulations.registry import Reformulated, formulation
@@ -30,22 +28,23 @@ ROOT_FLOOR = 1e-30
 WEIGHT_FLOOR = 1e-8
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class MotionMCP(MCP):
     """The MCP above, with its data for solvers that want formulas in place of functions.
 
     Attributes:
-        mass, jacobian, momentum, bias: M̂, Ĵ, p̂, b̂.
+        mass, jacobian_matrix, momentum, bias: M̂, Ĵ, p̂, b̂.
         balls: The friction conditions on x.
         relaxed: Whether the gaps carry −‖û_T‖.
     """
 
-    mass: np.ndarray = field(init=False)
-    jacobian_matrix: np.ndarray = field(init=False)
-    momentum: Vector = field(init=False)
-    bias: Vector = field(init=False)
-    balls: list[Ball] = field(init=False)
-    relaxed: bool = field(init=False)
+    __slots__ = ("balls", "bias", "jacobian_matrix", "mass", "momentum", "relaxed")
+
+    mass: np.ndarray
+    jacobian_matrix: np.ndarray
+    momentum: Vector
+    bias: Vector
+    balls: list[Ball]
+    relaxed: bool
 
 
 @formulation(
@@ -132,12 +131,9 @@ def _mcp(scaled: ScaledContact, relaxed: bool) -> MotionMCP:
         return D
 
     first = _consistent(scaled, scaled.free_body_velocity, np.zeros(rows), fill=True)
-    mcp = MotionMCP(f, derivative, lo, hi, start=np.clip(first, lo, hi))
-    for name, value in (
-        ("mass", mass), ("jacobian_matrix", jacobian), ("momentum", momentum), ("bias", bias),
-        ("balls", balls), ("relaxed", relaxed),
-    ):  # fmt: skip
-        object.__setattr__(mcp, name, value)
+    mcp = MotionMCP(f, lo, hi, derivative, start=np.clip(first, lo, hi))
+    mcp.mass, mcp.jacobian_matrix, mcp.momentum, mcp.bias = mass, jacobian, momentum, bias
+    mcp.balls, mcp.relaxed = balls, relaxed
     return mcp
 
 

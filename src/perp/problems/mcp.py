@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, InitVar, dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from perp.problems.column_scale import column_scale
 from perp.problems.errors import ProblemError
+from perp.problems.mcp_derivatives import Differences, check_derivative
 from perp.problems.saving import Savable
 from perp.problems.validation import (
     Matrix,
     Vector,
-    freeze,
     matrix,
     ordered_bounds,
     per_row,
@@ -23,60 +21,88 @@ from perp.problems.validation import (
     vector,
 )
 
-# Derivatives below this fraction of f itself are nothing but round-off.
-ROUND_OFF = 1e-12
 
-
-@dataclass(frozen=True, eq=False, repr=False)
 class MCP(Savable):
-    """Find z in [lo, hi] with f_i(z) ≥ 0 at lo_i, f_i(z) ≤ 0 at hi_i, f_i(z) = 0 in between.
+    """Find z in [lower, upper] with f_i(z) ≥ 0 at lower_i, f_i(z) ≤ 0 at upper_i, f_i(z) = 0 in between.
 
     Args:
         f: Function of z, shape (n,) -> (n,).
-        jacobian: Function of z, shape (n,) -> (n, n), dense or sparse.
-        lo, hi: Bounds, shape (n,); −inf and inf mean "no bound".
+        lower, upper: Bounds, shape (n,), or one number for all; −inf and inf mean "no bound".
+        jacobian: Function of z, shape (n,) -> (n, n), dense or sparse. None takes differences of f,
+            "complex-step" derivatives without cancellation of an f that is analytic and takes complex z.
         start: Where solvers begin when they are given nothing better; the box's point nearest 0 by default.
+        names: What messages call the unknowns and their rows, n strings.
+        pattern: Where the Jacobian may be nonzero, an (n, n) array or sparse matrix, or "detect": differences
+            then take one evaluation per group of columns that share no row. None means dense.
+
+    Raises:
+        ProblemError: The sizes do not fit, bounds are crossed, f or its Jacobian have another shape.
+
+    What f raises is not caught: it reaches the caller of `perp.solve` as it is.
     """
+
+    __slots__ = ("_latest", "M", "f", "hi", "jacobian", "lo", "names", "q", "start")  # noqa: RUF023
 
     f: Callable[[Vector], Any]
     jacobian: Callable[[Vector], Any]
     lo: Vector
     hi: Vector
-    _: KW_ONLY
-    start: Vector | None = None
-    M: Matrix | None = field(default=None, init=False)
-    q: Vector | None = field(default=None, init=False)
-    _latest: tuple[bytes, Matrix] | None = field(default=None, init=False)  # solver and residual ask in turn
-    copy: InitVar[bool] = True
+    start: Vector | None
+    names: tuple[str, ...] | None
+    M: Matrix | None
+    q: Vector | None
 
-    if TYPE_CHECKING:  # anything that NumPy can read is accepted; the attributes are arrays
-
-        def __init__(
-            self, f: Any, jacobian: Any, lo: Any, hi: Any, *, start: Any = None, copy: bool = True
-        ) -> None: ...
-
-    def __post_init__(self, copy: bool) -> None:
-        assign = object.__setattr__
-        if not callable(self.f):
-            raise ProblemError(f"f is {type(self.f).__name__}: a function of z is needed")
-        if not callable(self.jacobian):
-            raise ProblemError(f"jacobian is {type(self.jacobian).__name__}: a function of z is needed")
-        assign(self, "lo", vector("lo", self.lo, finite=False, copy=copy))
-        assign(self, "hi", per_row("hi", self.hi, self.lo.size, finite=False, copy=copy))
-        ordered_bounds(self.lo, self.hi)
-        if self.start is not None:
-            assign(self, "start", vector("start", self.start, self.size, copy=copy))
+    def __init__(
+        self,
+        f: Any,
+        lower: Any,
+        upper: Any,
+        jacobian: Any = None,
+        *,
+        start: Any = None,
+        names: Sequence[str] | None = None,
+        pattern: Any = None,
+    ) -> None:
+        if not callable(f):
+            raise ProblemError(f"f is {type(f).__name__}: a function of z is needed")
+        size = _size(lower, upper, start, names)
+        self.f = f
+        self.lo = per_row("lower", lower, size, finite=False)
+        self.hi = per_row("upper", upper, size, finite=False)
+        ordered_bounds(self.lo, self.hi, ("lower", "upper"))
+        self.start = None if start is None else vector("start", start, size)
+        self.names = _names(names, size)
+        self.M = self.q = self._latest = None
         self.evaluate(self.first_point)
+        if jacobian is None or jacobian in ("complex-step", "differences"):
+            differences = Differences(self.evaluate if jacobian != "complex-step" else f, self.lo, self.hi)
+            self.jacobian = differences.jacobian(self.first_point, pattern, jacobian == "complex-step")
+        elif callable(jacobian):
+            self.jacobian = jacobian
+        else:
+            raise ProblemError(
+                f"jacobian is {jacobian if isinstance(jacobian, str) else type(jacobian).__name__}: "
+                "a function of z, None or 'complex-step' is needed"
+            )
 
     @classmethod
-    def affine(cls, M: Any, q: Any, lo: Any, hi: Any, *, start: Any = None, copy: bool = True) -> MCP:
+    def affine(
+        cls,
+        M: Any,
+        q: Any,
+        lower: Any,
+        upper: Any,
+        *,
+        start: Any = None,
+        names: Any = None,
+        copy: bool = True,
+    ) -> MCP:
         """The affine f(z) = M z + q: the one kind of MCP that is plain data and can be saved to a file."""
         M = square_matrix("M", M, copy=copy)
         q = vector("q", q, M.shape[0], copy=copy)
-        lo = per_row("lo", lo, q.size, finite=False, copy=copy)
-        problem = cls(lambda z: M @ z + q, lambda _: M, lo, hi, start=start, copy=copy)
-        object.__setattr__(problem, "M", M)
-        object.__setattr__(problem, "q", q)
+        lower = per_row("lower", lower, q.size, finite=False)
+        problem = cls(lambda z: M @ z + q, lower, upper, lambda _: M, start=start, names=names)
+        problem.M, problem.q = M, q
         return problem
 
     @property
@@ -87,40 +113,61 @@ class MCP(Savable):
     @property
     def first_point(self) -> Vector:
         """`start` moved into the box, or the box's point nearest 0."""
-        start = np.zeros(self.size) if self.start is None else self.start
-        return np.clip(start, self.lo, self.hi)
+        return self.nearest_zero if self.start is None else np.clip(self.start, self.lo, self.hi)
 
     @property
     def nearest_zero(self) -> Vector:
         """The box's point nearest 0."""
         return np.clip(np.zeros(self.size), self.lo, self.hi)
 
+    def name(self, i: int) -> str:
+        """What to call unknown and row i in a message."""
+        return f"z[{i}]" if self.names is None else self.names[i]
+
     def evaluate(self, z: Vector) -> Vector:
         """f(z), checked for shape (values may be non-finite away from a solution)."""
-        value = np.asarray(self.f(z), dtype=np.float64)
-        if value.shape != (self.size,):
-            raise ProblemError(f"f(z) has shape {value.shape}: ({self.size},) is needed")
-        return value
+        value = np.asarray(self.f(z))
+        if value.dtype.kind not in "biuf":
+            raise ProblemError(f"f(z) has entries of type {value.dtype}: real numbers are needed")
+        if value.shape != (self.lo.size,):
+            raise ProblemError(f"f(z) has shape {value.shape}: ({self.lo.size},) is needed")
+        return value.astype(np.float64, copy=False)
 
     def derivative(self, z: Vector) -> Matrix:
         """The Jacobian at z, dense or CSR, shape (n, n); values may be non-finite away from a solution."""
-        key = z.tobytes()
+        key = z.tobytes()  # solver and residual ask for the same one in turn
         if self._latest is None or self._latest[0] != key:
             n = self.size
             J = matrix("jacobian(z)", self.jacobian(z), rows=n, columns=n, finite=False, copy=False)
-            object.__setattr__(self, "_latest", (key, J))
-        return self._latest[1]  # type: ignore[index]
+            self._latest = (key, J)
+        return self._latest[1]
 
-    def column_scale_at(self, z: Vector) -> Vector:
-        """The largest change of any f per unit of z_i at z, shape (n,).
+    def check_jacobian(self, z: Any = None, *, tolerance: float = 1e-4) -> None:
+        """Compare the Jacobian with differences of f at z (the start by default).
 
-        Where f is stationary its derivative is round-off, which would call any distance from a bound small:
-        such columns count as 1, and so do those that are not finite.
+        Raises:
+            ProblemError: It is wrong; the message names the worst entry, row and variable, and both values.
         """
-        scale = column_scale(self.derivative(z))
-        scale = np.where(np.isfinite(scale), scale, 1.0)
-        noise = ROUND_OFF * float(np.abs(self.evaluate(self.first_point)).max(initial=0.0))
-        return freeze(np.where(scale > noise, scale, max(1.0, float(scale.max(initial=0.0)))))
+        at = self.first_point if z is None else vector("z", z, self.size)
+        wrong = check_derivative(self.evaluate, self.derivative(at), at, self.lo, self.hi, tolerance)
+        if wrong is not None:
+            i, j, given, found, count = wrong
+            raise ProblemError(
+                f"jacobian(z)[{i}, {j}] is {given:.6g}, but differences of f give {found:.6g} "
+                f"(row {self.name(i)}, variable {self.name(j)}); {count} entries differ"
+            )
+
+    def where_not_finite(self, z: Vector, f: Vector) -> str:
+        """Which rows of f(z) are NaN or infinite, and the variables that they depend on, as words."""
+        rows = np.flatnonzero(~np.isfinite(f))
+        i = int(rows[0])
+        more = f" (and {rows.size - 1} more rows)" if rows.size > 1 else ""
+        J = self.derivative(z)
+        used = np.flatnonzero(np.asarray(J[[i]].toarray() if hasattr(J, "tocsr") else J[[i]]).ravel() != 0)
+        at = ", ".join(
+            f"{self.name(int(j))} = {z[j]:.6g}" for j in (used if used.size else np.arange(z.size))[:5]
+        )
+        return f"f is {f[i]} in row {i} ({self.name(i)}){more} at {at}"
 
     def equals(self, other: object) -> bool:
         """Whether `other` is the same problem: the same functions, or the same matrices when affine."""
@@ -132,3 +179,21 @@ class MCP(Savable):
 
     def __repr__(self) -> str:
         return f"MCP(n={self.size})"
+
+
+def _size(lower: Any, upper: Any, start: Any, names: Any) -> int:
+    """The number of unknowns, from whatever is not a single number."""
+    for x in (start, lower, upper, names):
+        if x is not None and np.ndim(x) > 0:
+            return len(x)
+    raise ProblemError(
+        "lower and upper are single numbers: give start, so that the number of unknowns is known"
+    )
+
+
+def _names(names: Any, size: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if len(names) != size:
+        raise ProblemError(f"names has {len(names)} entries: {size} are needed")
+    return tuple(str(name) for name in names)

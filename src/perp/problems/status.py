@@ -20,6 +20,14 @@ class Status(StrEnum):
     STALLED = (
         "Not solved: progress stalled above the tolerance. Loosen tol, or try a Newton or pivoting solver."
     )
+    LOCAL_MINIMUM = (
+        "Not solved: the search ended in a local minimum of the merit function that is no solution, from every "
+        "start that was tried. The problem may have no solution; give another start."
+    )
+    EVALUATION_ERROR = (
+        "Not solved: the function is not finite where the solver has to begin; the message says where. "
+        "Give a start or bounds within which it is defined."
+    )
     DIVERGED = (
         "Not solved: the iterates grew without bound or became NaN. The problem may have no solution; "
         "try a pivoting solver or a damped variant."

@@ -149,20 +149,23 @@ def _sparse_matrix(name: str, x: Any, *, finite: bool, copy: bool) -> csr_array:
     )
 
 
-def ordered_bounds(lo: Vector, hi: Vector) -> None:
+def ordered_bounds(lo: Vector, hi: Vector, names: tuple[str, str] = ("lo", "hi")) -> None:
     """Checks lo <= hi with -inf and inf allowed where they mean "no bound"."""
-    for name, array in (("lo", lo), ("hi", hi)):
+    low, high = names
+    for name, array in ((low, lo), (high, hi)):
         if np.isnan(array).any():
             i = int(np.argmax(np.isnan(array)))
             raise ProblemError(f"{name}[{i}] is nan: a bound is a number or an infinity")
     wrong = lo > hi
     if wrong.any():
         i = int(np.argmax(wrong))
-        raise ProblemError(f"lo[{i}] = {lo[i]} is greater than hi[{i}] = {hi[i]}")
+        raise ProblemError(f"{low}[{i}] = {lo[i]} is greater than {high}[{i}] = {hi[i]}")
     wrong = (lo == np.inf) | (hi == -np.inf)
     if wrong.any():
         i = int(np.argmax(wrong))
-        raise ProblemError(f"lo[{i}] = {lo[i]}, hi[{i}] = {hi[i]}: no number lies between these bounds")
+        raise ProblemError(
+            f"{low}[{i}] = {lo[i]}, {high}[{i}] = {hi[i]}: no number lies between these bounds"
+        )
 
 
 def same_array(x: Any, y: Any) -> bool:

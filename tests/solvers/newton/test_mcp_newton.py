@@ -17,7 +17,7 @@ def nonlinear(f, lo, hi, start) -> perp.MCP:
         columns = [np.imag(f(z + 1j * step * unit)) / step for unit in np.eye(z.size)]
         return np.array(columns).T
 
-    return perp.MCP(lambda z: np.real(f(z.astype(complex))), jacobian, lo, hi, start=start)
+    return perp.MCP(lambda z: np.real(f(z.astype(complex))), lo, hi, jacobian, start=start)
 
 
 def kojima_shindo(z: np.ndarray) -> np.ndarray:
@@ -132,11 +132,11 @@ def test_an_infinite_jacobian_at_the_first_point_is_a_status_and_no_error():
         with np.errstate(divide="ignore"):
             return np.array([[0.5 / np.sqrt(max(z[0], 0.0)) if z[0] > 0 else np.inf]])
 
-    problem = perp.MCP(lambda z: np.sqrt(np.maximum(z, 0.0)) - 1.0, slope, [0.0], [np.inf])
+    problem = perp.MCP(lambda z: np.sqrt(np.maximum(z, 0.0)) - 1.0, [0.0], [np.inf], slope)
     solution = perp.solve(problem, throw=False)
     assert np.isfinite(solution.z).all()
     assert solution.solved == (perp.residual(problem, solution.z) <= 1e-8)
-    stuck = perp.MCP(lambda z: z - 1.0, lambda z: np.array([[np.inf]]), [0.0], [np.inf])
+    stuck = perp.MCP(lambda z: z - 1.0, [0.0], [np.inf], lambda z: np.array([[np.inf]]))
     answer = perp.solve(stuck, throw=False)  # steps of the natural map need no slope
     assert answer.solved == (perp.residual(stuck, answer.z) <= 1e-8)
     assert not answer.solved or answer.z == pytest.approx([1.0])
