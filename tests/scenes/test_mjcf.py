@@ -141,4 +141,4 @@ def test_a_scene_includes_nothing_from_outside_its_folder(tmp_path, monkeypatch)
             with pytest.raises(SceneError, match="not in the scene's folder"):
                 perp.Simulation(scene, step=0.01)
     main.write_text(INCLUDING.format("part.xml") + "<!-- <include file='/etc/hosts'/> -->")
-    assert perp.Simulation(main).step_size == 0.003
+    assert load_scene(main).shapes.opt.timestep == 0.003
