@@ -21,6 +21,7 @@ from time import perf_counter
 import numpy as np
 
 from perp.problems import MCP, ProblemError, Status
+from perp.problems.residual import judge
 from perp.problems.validation import Vector, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.newton.mcp_equations import Equations
@@ -42,8 +43,8 @@ SLOW, PATIENCE = 0.8, 8
 WHOLE_STEPS = 25
 # Unknowns up to which paths are followed: a path costs some n³ operations.
 LARGEST_PATH = 400
-# Merit relative to the scale of the unknowns at which only round-off is left.
-CONVERGED = 1e-30
+# Merit per row at which it is worth asking whether the MCP is solved although the problem behind it is not.
+CONVERGED = 1e-20
 DAMPINGS = (1e-6, 1e-4, 1e-2, 1.0, 1e2)
 # Weight of the product in the penalised function (0.05 in Chen, Chen and Kanzow's experiments).
 PENALTY = 0.05
@@ -207,7 +208,7 @@ class _Run:
                 return False
             self.answer = self._polished(equations, z)
             return True
-        if merit <= CONVERGED * float(equations.d @ equations.d):
+        if merit <= CONVERGED * z.size and judge(self.problem, z)[0] <= self.control.tol:
             # an answer of the MCP whose residual in the problem that it came from is large: a relaxation
             self.answer = z
             return True

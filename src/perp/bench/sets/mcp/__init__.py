@@ -1,0 +1,1 @@
+"""Mixed complementarity problems of the literature, written from their formulas."""

@@ -1,0 +1,32 @@
+"""The set `mcp-literature`: every problem at every one of its starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from perp.bench.sets.base import NamedProblem
+from perp.bench.sets.mcp.classics import classics
+from perp.bench.sets.mcp.economics import economics
+from perp.bench.sets.mcp.mechanics import mechanics
+from perp.bench.sets.mcp.model import Model
+from perp.bench.sets.mcp.programs import programs
+
+
+def models() -> list[Model]:
+    """All problems, each a name of its own."""
+    return [*classics(), *economics(), *mechanics(), *programs()]
+
+
+@dataclass
+class McpLiteratureSet:
+    """MCPs of the literature; `/2` behind a name is its second start."""
+
+    name: str = "mcp-literature"
+
+    def problems(self) -> Iterator[NamedProblem]:
+        """Every problem that has a solution, from each of its starts."""
+        for model in models():
+            if model.solvable:
+                for k in range(len(model.starts)):
+                    yield NamedProblem(f"{model.name}/{k + 1}", model.mcp(k))
