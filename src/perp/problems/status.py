@@ -21,8 +21,8 @@ class Status(StrEnum):
         "Not solved: progress stalled above the tolerance. Loosen tol, or try a Newton or pivoting solver."
     )
     LOCAL_MINIMUM = (
-        "Not solved: the search ended in a local minimum of the merit function that is no solution, from every "
-        "start that was tried. The problem may have no solution; give another start."
+        "Not solved: the search ended in a local minimum of the merit function that is no solution, from "
+        "every start that was tried. The problem may have no solution; give another start."
     )
     EVALUATION_ERROR = (
         "Not solved: the function is not finite where the solver has to begin; the message says where. "

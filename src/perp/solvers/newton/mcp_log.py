@@ -1,4 +1,4 @@
-"""What a solve of an MCP tells: a line per iteration in the style of PATH's log, and its worst rows by name."""
+"""What a solve of an MCP tells: a line per iteration in the style of PATH's log, its worst rows by name."""
 
 from __future__ import annotations
 

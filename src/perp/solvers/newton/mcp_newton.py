@@ -99,7 +99,7 @@ def mcp_newton(problem: MCP, control: Control, options: McpNewtonOptions) -> Att
 
 
 def _starts(problem: MCP, control: Control, options: McpNewtonOptions) -> Iterator[tuple[Vector, float]]:
-    """Where to begin and with which weight of the product: the start, then points of the box near 0, 1, −1."""
+    """Where to begin, with which weight of the product: the start, then points of the box near 0, 1, −1."""
     first = problem.first_point if control.start is None else control.start
     first = np.clip(first, problem.lo, problem.hi)
     yield first, 0.0

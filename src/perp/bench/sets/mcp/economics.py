@@ -32,8 +32,14 @@ def _mathiesen(alpha: float, b2: float, b3: float) -> Model:
         b3 - y,
     ]
     starts = ([1.0] * 4, [0.5, 1.0, 2.0, 1.0], [3.0, 3.0, 1.0, 1.0])
-    return Model(f"mathiesen-{alpha:g}-{b2:g}-{b3:g}", "Mathiesen, Econ. Lett. 18 (1985)", rows,
-                 [0.0] * 4, [INF, INF, INF, INF], starts)  # fmt: skip
+    return Model(
+        f"mathiesen-{alpha:g}-{b2:g}-{b3:g}",
+        "Mathiesen, Econ. Lett. 18 (1985)",
+        rows,
+        [0.0] * 4,
+        [INF, INF, INF, INF],
+        starts,
+    )
 
 
 def _scarf_1960(weight: float) -> Model:
@@ -45,8 +51,14 @@ def _scarf_1960(weight: float) -> Model:
         share = p[i] / (p[i] + weight * p[j])
         demand[i] = demand[i] + share
         demand[j] = demand[j] + weight * share
-    return Model(f"scarf-{weight:g}", "Scarf, Int. Econ. Review 1 (1960)", [1.0 - demand[0], 1.0 - demand[1]],
-                 [1e-6] * 2, [INF] * 2, ([1.0, 2.0], [0.3, 0.2], [5.0, 5.0]))  # fmt: skip
+    return Model(
+        f"scarf-{weight:g}",
+        "Scarf, Int. Econ. Review 1 (1960)",
+        [1.0 - demand[0], 1.0 - demand[1]],
+        [1e-6] * 2,
+        [INF] * 2,
+        ([1.0, 2.0], [0.3, 0.2], [5.0, 5.0]),
+    )
 
 
 def _exchange(goods: int, consumers: int, sigma: float, seed: int) -> Model:
@@ -59,15 +71,25 @@ def _exchange(goods: int, consumers: int, sigma: float, seed: int) -> Model:
         excess: object = float(endowment[:, i].sum())
         for c in range(consumers):
             income = sum(float(endowment[c, j]) * p[j] for j in range(goods))
-            index = sum(float(share[c, j]) * (p[j] ** (1 - sigma) if j < goods - 1 else 1.0) for j in range(goods))
+            index = sum(
+                float(share[c, j]) * (p[j] ** (1 - sigma) if j < goods - 1 else 1.0) for j in range(goods)
+            )
             excess = excess - float(share[c, i]) * income / (p[i] ** sigma * index)  # type: ignore[operator]
         rows.append(excess)
     n = goods - 1
-    return Model(f"ces-exchange-{goods}-{consumers}-{sigma:g}", "Kehoe, Econometrica 48 (1980): CES exchange",
-                 rows, [1e-6] * n, [INF] * n, ([1.0] * n, [0.1] * n, [5.0] * n))  # fmt: skip
+    return Model(
+        f"ces-exchange-{goods}-{consumers}-{sigma:g}",
+        "Kehoe, Econometrica 48 (1980): CES exchange",
+        rows,
+        [1e-6] * n,
+        [INF] * n,
+        ([1.0] * n, [0.1] * n, [5.0] * n),
+    )
 
 
-def _transport(name: str, supply: list[float], demand: list[float], cost: np.ndarray, elasticity: float, tax: float) -> Model:
+def _transport(
+    name: str, supply: list[float], demand: list[float], cost: np.ndarray, elasticity: float, tax: float
+) -> Model:
     """Flows, prices at sources and markets; demand falls with its price (spatial price equilibrium)."""
     m, n = len(supply), len(demand)
     z = variables(m * n + m + n)
@@ -76,12 +98,19 @@ def _transport(name: str, supply: list[float], demand: list[float], cost: np.nda
     rows = [source[i] + (float(cost[i, j]) + tax) - market[j] for i in range(m) for j in range(n)]
     rows += [supply[i] - sum(x[i][1:], x[i][0]) for i in range(m)]
     rows += [
-        sum((x[i][j] for i in range(1, m)), x[0][j]) - demand[j] * market[j] ** (-elasticity) for j in range(n)
+        sum((x[i][j] for i in range(1, m)), x[0][j]) - demand[j] * market[j] ** (-elasticity)
+        for j in range(n)
     ]
     lower = [0.0] * (m * n + m) + [1e-4] * n
     size = m * n + m + n
-    return Model(name, "Samuelson (1952); Takayama and Judge (1971); GAMS library transmcp", rows, lower, [INF] * size,
-                 ([1.0] * size, [0.0] * (m * n + m) + [1.0] * n, [10.0] * size))  # fmt: skip
+    return Model(
+        name,
+        "Samuelson (1952); Takayama and Judge (1971); GAMS library transmcp",
+        rows,
+        lower,
+        [INF] * size,
+        ([1.0] * size, [0.0] * (m * n + m) + [1.0] * n, [10.0] * size),
+    )
 
 
 def _traffic() -> Model:
@@ -96,15 +125,22 @@ def _traffic() -> Model:
     clockwise = [_sum([z[o] for o in range(n) if (link - o) % n < 2]) for link in range(n)]
     counter = [_sum([z[5 + o] for o in range(n) if (o - 1 - link) % n < 3]) for link in range(n)]
     rows = [
-        _sum([10 * delay(clockwise[(o + k) % n]) for k in range(2)]) + delay(z[o]) - z[10 + o] for o in range(n)
+        _sum([10 * delay(clockwise[(o + k) % n]) for k in range(2)]) + delay(z[o]) - z[10 + o]
+        for o in range(n)
     ]
     rows += [
         _sum([10 * delay(counter[(o - 1 - k) % n]) for k in range(3)]) + delay(z[5 + o]) - z[10 + o]
         for o in range(n)
     ]
     rows += [z[o] + z[5 + o] - demand[o] for o in range(n)]
-    return Model("bertsekas-gafni", "Bertsekas and Gafni, Math. Program. Study 17 (1982)", rows, [0.0] * 15, [INF] * 15,
-                 ([0.0] * 15, [1.0] * 15, [0.1] * 10 + [50.0] * 5))  # fmt: skip
+    return Model(
+        "bertsekas-gafni",
+        "Bertsekas and Gafni, Math. Program. Study 17 (1982)",
+        rows,
+        [0.0] * 15,
+        [INF] * 15,
+        ([0.0] * 15, [1.0] * 15, [0.1] * 10 + [50.0] * 5),
+    )
 
 
 def _braess(toll: float) -> Model:
@@ -112,10 +148,19 @@ def _braess(toll: float) -> Model:
     a, b, c, t = variables(4)
     first, second = a + c, b + c
     rows = [
-        10 * first + 50 + a - t, 50 + b + 10 * second - t, 10 * first + 10 + c + 10 * second + toll - t, a + b + c - 6,
-    ]  # fmt: skip
-    return Model(f"braess-{toll:g}", "Braess, Unternehmensforschung 12 (1968)", rows, [0.0] * 4, [INF] * 4,
-                 ([0.0] * 4, [2.0, 2.0, 2.0, 92.0], [6.0, 0, 0, 0]))  # fmt: skip
+        10 * first + 50 + a - t,
+        50 + b + 10 * second - t,
+        10 * first + 10 + c + 10 * second + toll - t,
+        a + b + c - 6,
+    ]
+    return Model(
+        f"braess-{toll:g}",
+        "Braess, Unternehmensforschung 12 (1968)",
+        rows,
+        [0.0] * 4,
+        [INF] * 4,
+        ([0.0] * 4, [2.0, 2.0, 2.0, 92.0], [6.0, 0, 0, 0]),
+    )
 
 
 def _thuenen(rings: int) -> Model:
@@ -137,8 +182,14 @@ def _thuenen(rings: int) -> Model:
     lower = [0.0] * n
     for k in range(n - 1 - crops, n - 1):
         lower[k] = 1e-3
-    return Model(f"von-thuenen-{rings}", "von Thünen (1826) in the form of Samuelson (1983) and MCPLIB's vonthmcp", rows, lower,
-                 [INF] * n, ([1.0] * n, [0.1] * n))  # fmt: skip
+    return Model(
+        f"von-thuenen-{rings}",
+        "von Thünen (1826) in the form of Samuelson (1983) and MCPLIB's vonthmcp",
+        rows,
+        lower,
+        [INF] * n,
+        ([1.0] * n, [0.1] * n),
+    )
 
 
 def _power_market(conjecture: float) -> Model:
@@ -154,15 +205,28 @@ def _power_market(conjecture: float) -> Model:
     for f in range(firms):
         for i in range(nodes):
             price = intercept[i] - slope[i] * total[i]
-            rows.append(cost[f] + fee[i] - fee[home[f]] + 0.01 * _sum(sales[f]) - price + conjecture * slope[i] * sales[f][i])
+            rows.append(
+                cost[f]
+                + fee[i]
+                - fee[home[f]]
+                + 0.01 * _sum(sales[f])
+                - price
+                + conjecture * slope[i] * sales[f][i]
+            )
     injection = [_sum(sales[i]) - total[i] if i < firms else -1.0 * total[i] for i in range(nodes)]
     flow = _sum([factor[i] * injection[i] for i in range(nodes)])
     rows += [fee[i] + factor[i] * (up - down) for i in range(nodes)]
     rows += [30.0 - flow, 30.0 + flow]
     n = len(rows)
     lower = [0.0] * (firms * nodes) + [-INF] * nodes + [0.0, 0.0]
-    return Model(f"power-market-{conjecture:g}", "Hobbs, IEEE Trans. Power Syst. 16 (2001)", rows, lower, [INF] * n,
-                 ([0.0] * n, [100.0] * (firms * nodes) + [0.0] * 5))  # fmt: skip
+    return Model(
+        f"power-market-{conjecture:g}",
+        "Hobbs, IEEE Trans. Power Syst. 16 (2001)",
+        rows,
+        lower,
+        [INF] * n,
+        ([0.0] * n, [100.0] * (firms * nodes) + [0.0] * 5),
+    )
 
 
 def _game(name: str, A: list[list[float]], B: list[list[float]]) -> Model:
@@ -170,8 +234,13 @@ def _game(name: str, A: list[list[float]], B: list[list[float]]) -> Model:
     a, b = np.array(A, float), np.array(B, float)
     m, n = a.shape
     M = np.block([[np.zeros((m, m)), a], [b.T, np.zeros((n, n))]])
-    return linear(f"game-{name}", "Lemke and Howson, SIAM J. 12 (1964)", M, -np.ones(m + n),
-                  ([0.1] * (m + n), [1.0] * (m + n)))  # fmt: skip
+    return linear(
+        f"game-{name}",
+        "Lemke and Howson, SIAM J. 12 (1964)",
+        M,
+        -np.ones(m + n),
+        ([0.1] * (m + n), [1.0] * (m + n)),
+    )
 
 
 def _capital() -> Model:
@@ -182,13 +251,21 @@ def _capital() -> Model:
     discount = 0.7
     utility = [0.5, 0.3, 0.9]
     rows = [
-        _sum([y[k] * (use[k][j] - discount * make[k][j]) for k in range(2)]) + w * land[j] - utility[j] * (1 + a[j]) ** (-0.5)
+        _sum([y[k] * (use[k][j] - discount * make[k][j]) for k in range(2)])
+        + w * land[j]
+        - utility[j] * (1 + a[j]) ** (-0.5)
         for j in range(3)
     ]
     rows += [_sum([(make[k][j] - use[k][j]) * a[j] for j in range(3)]) for k in range(2)]
     rows += [2.0 - _sum([land[j] * a[j] for j in range(3)])]
-    return Model("hansen-koopmans", "Hansen and Koopmans, J. Econ. Theory 5 (1972): the form, with three activities", rows,
-                 [0.0] * 6, [INF] * 6, ([0.0] * 6, [1.0] * 6, [10.0] * 6))  # fmt: skip
+    return Model(
+        "hansen-koopmans",
+        "Hansen and Koopmans, J. Econ. Theory 5 (1972): the form, with three activities",
+        rows,
+        [0.0] * 6,
+        [INF] * 6,
+        ([0.0] * 6, [1.0] * 6, [10.0] * 6),
+    )
 
 
 def _sum(terms: list[Symbol]) -> Symbol:
@@ -204,25 +281,62 @@ def economics() -> list[Model]:
     q = variables(2)
     return [
         Model("nash-cournot-5", murphy, five, [1e-4] * 5, [INF] * 5, ([10.0] * 5, [1.0] * 5, [100.0] * 5)),
-        Model("nash-cournot-10", murphy, ten, [1e-4] * 10, [INF] * 10, ([10.0] * 10, [1.0] * 10, [50.0] * 10)),
-        Model("nash-cournot-5-capacity", murphy + ", with capacities", five, [1e-4] * 5, [40.0] * 5,
-              ([10.0] * 5, [1.0] * 5, [40.0] * 5)),
-        ncp("cournot-linear", "Cournot (1838): two firms, linear demand", 2,
-            lambda z: [2 * z[0] + z[1] - 9, z[0] + 2 * z[1] - 8], ([0.0, 0.0], [5.0, 5.0])),
-        Model("stackelberg-quota", "a duopoly with a quota at the kink", [4 * q[0] + q[1] - 20, q[0] + 3 * q[1] - 14],
-              [0.0] * 2, [4.0, INF], ([0.0, 0.0], [4.0, 9.0])),
-        _mathiesen(0.75, 1.0, 0.5), _mathiesen(0.9, 5.0, 3.0), _mathiesen(0.5, 2.0, 2.0),
-        _scarf_1960(1.0), _scarf_1960(0.5),
-        _exchange(4, 3, 0.5, 1), _exchange(6, 5, 2.0, 2), _exchange(10, 4, 0.8, 3), _exchange(14, 6, 3.0, 4),
+        Model(
+            "nash-cournot-10", murphy, ten, [1e-4] * 10, [INF] * 10, ([10.0] * 10, [1.0] * 10, [50.0] * 10)
+        ),
+        Model(
+            "nash-cournot-5-capacity",
+            murphy + ", with capacities",
+            five,
+            [1e-4] * 5,
+            [40.0] * 5,
+            ([10.0] * 5, [1.0] * 5, [40.0] * 5),
+        ),
+        ncp(
+            "cournot-linear",
+            "Cournot (1838): two firms, linear demand",
+            2,
+            lambda z: [2 * z[0] + z[1] - 9, z[0] + 2 * z[1] - 8],
+            ([0.0, 0.0], [5.0, 5.0]),
+        ),
+        Model(
+            "stackelberg-quota",
+            "a duopoly with a quota at the kink",
+            [4 * q[0] + q[1] - 20, q[0] + 3 * q[1] - 14],
+            [0.0] * 2,
+            [4.0, INF],
+            ([0.0, 0.0], [4.0, 9.0]),
+        ),
+        _mathiesen(0.75, 1.0, 0.5),
+        _mathiesen(0.9, 5.0, 3.0),
+        _mathiesen(0.5, 2.0, 2.0),
+        _scarf_1960(1.0),
+        _scarf_1960(0.5),
+        _exchange(4, 3, 0.5, 1),
+        _exchange(6, 5, 2.0, 2),
+        _exchange(10, 4, 0.8, 3),
+        _exchange(14, 6, 3.0, 4),
         _transport("transport-fixed", [350, 600], [325, 300, 275], seattle, 0.0, 0.0),
         _transport("transport-elastic", [350, 600], [325, 300, 275], seattle, 1.5, 0.0),
         _transport("transport-tax", [350, 600], [325, 300, 275], seattle, 0.5, 0.1),
-        _transport("spatial-price-5-6", [100, 80, 60, 120, 90], [60, 70, 80, 50, 90, 40],
-                   np.random.default_rng(7).uniform(0.2, 2, (5, 6)), 0.8, 0.0),
-        _traffic(), _braess(0.0), _braess(13.0), _thuenen(4), _thuenen(10),
-        _power_market(1.0), _power_market(0.0), _capital(),
+        _transport(
+            "spatial-price-5-6",
+            [100, 80, 60, 120, 90],
+            [60, 70, 80, 50, 90, 40],
+            np.random.default_rng(7).uniform(0.2, 2, (5, 6)),
+            0.8,
+            0.0,
+        ),
+        _traffic(),
+        _braess(0.0),
+        _braess(13.0),
+        _thuenen(4),
+        _thuenen(10),
+        _power_market(1.0),
+        _power_market(0.0),
+        _capital(),
         _game("prisoners", [[2, 4], [1, 3]], [[2, 1], [4, 3]]),
         _game("matching-pennies", [[2, 1], [1, 2]], [[1, 2], [2, 1]]),
         _game("sexes", [[1, 3], [3, 2]], [[2, 3], [3, 1]]),
         _game("shapley", [[2, 1, 3], [3, 2, 1], [1, 3, 2]], [[1, 2, 3], [3, 1, 2], [2, 3, 1]]),
-    ]  # fmt: skip
+    ]

@@ -111,12 +111,19 @@ def _forward(node: Symbol, inner: list[dict[int, Symbol]]) -> dict[int, Symbol]:
     if len(node.arguments) == 2:
         b = node.arguments[1]
         factors: list[Any] = {
-            "+": [1.0, 1.0], "-": [1.0, -1.0], "*": [b, a], "/": [1.0 / b, -1.0 * node / b] if node.kind == "/" else [],
-        }[node.kind]  # fmt: skip
+            "+": [1.0, 1.0],
+            "-": [1.0, -1.0],
+            "*": [b, a],
+            "/": [1.0 / b, -1.0 * node / b] if node.kind == "/" else [],
+        }[node.kind]
     else:
         p = node.value
         factors = [
-            {"exp": lambda: node, "log": lambda: 1.0 / a, "^": lambda: p * a ** (p - 1) if p != 2 else 2.0 * a}[node.kind]()
+            {
+                "exp": lambda: node,
+                "log": lambda: 1.0 / a,
+                "^": lambda: p * a ** (p - 1) if p != 2 else 2.0 * a,
+            }[node.kind]()
         ]
     out: dict[int, Symbol] = {}
     for factor, by in zip(factors, inner, strict=True):
@@ -142,7 +149,9 @@ def _ordered(roots: Sequence[Symbol]) -> list[Symbol]:
     return out
 
 
-def compiled(rows: Sequence[Symbol], n: int) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], Any]]:
+def compiled(
+    rows: Sequence[Symbol], n: int
+) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], Any]]:
     """f and its Jacobian (sparse for more than 60 unknowns) as Python functions."""
     slopes = [derivatives(row) for row in rows]
     places = [(i, j) for i, by in enumerate(slopes) for j in sorted(by)]
@@ -179,8 +188,11 @@ def _function(results: list[Symbol]) -> Callable[[list[float]], list[float]]:
             names[id(node)] = f"({node.value!r})"
         else:
             text = {
-                "exp": "exp({0})", "log": "log({0})", "^": f"power({{0}}, {node.value!r})", "/": "divide({0}, {1})",
-            }.get(node.kind, f"{{0}} {node.kind} {{1}}")  # fmt: skip
+                "exp": "exp({0})",
+                "log": "log({0})",
+                "^": f"power({{0}}, {node.value!r})",
+                "/": "divide({0}, {1})",
+            }.get(node.kind, f"{{0}} {node.kind} {{1}}")
             names[id(node)] = f"t{len(lines)}"
             lines.append(f"    t{len(lines)} = {text.format(*parts)}")
     body = "\n".join(lines)

@@ -30,8 +30,14 @@ def _obstacle(m: int, name: str, load: float, reaction: float, upper: float) -> 
             low = (math.sin(9 * x) * math.sin(9 * y)) ** 3 if load > 0 else -abs(x - 0.5) - 0.02
             lower.append(min(low, upper))
     n = m * m
-    return Model(name, "Dembo and Tulowitzki (1983); Moré and Toraldo, SIAM J. Optim. 1 (1991)", rows, lower,
-                 [upper] * n, (lower, [min(1.0, upper)] * n))  # fmt: skip
+    return Model(
+        name,
+        "Dembo and Tulowitzki (1983); Moré and Toraldo, SIAM J. Optim. 1 (1991)",
+        rows,
+        lower,
+        [upper] * n,
+        (lower, [min(1.0, upper)] * n),
+    )
 
 
 def _torsion(m: int, c: float) -> Model:
@@ -47,8 +53,14 @@ def _torsion(m: int, c: float) -> Model:
         for j in range(m)
     ]
     width = [h * min(i + 1, j + 1, m - i, m - j) for i in range(m) for j in range(m)]
-    return Model(f"torsion-{c:g}", "Glowinski (1984); Moré and Toraldo (1991)", rows, [-w for w in width], width,
-                 ([0.0] * (m * m), width))  # fmt: skip
+    return Model(
+        f"torsion-{c:g}",
+        "Glowinski (1984); Moré and Toraldo (1991)",
+        rows,
+        [-w for w in width],
+        width,
+        ([0.0] * (m * m), width),
+    )
 
 
 def _journal_bearing(n: int, eccentricity: float) -> Model:
@@ -66,8 +78,14 @@ def _journal_bearing(n: int, eccentricity: float) -> Model:
         row = row - left * p[i - 1] if i else row
         row = row - right * p[i + 1] if i < n - 1 else row
         rows.append(row - step**2 * eccentricity * math.sin(t))
-    return Model(f"journal-bearing-{eccentricity:g}", "Cryer, J. ACM 18 (1971); Lin and Cryer (1985)", rows, [0.0] * n,
-                 [INF] * n, ([0.0] * n, [1.0] * n))  # fmt: skip
+    return Model(
+        f"journal-bearing-{eccentricity:g}",
+        "Cryer, J. ACM 18 (1971); Lin and Cryer (1985)",
+        rows,
+        [0.0] * n,
+        [INF] * n,
+        ([0.0] * n, [1.0] * n),
+    )
 
 
 def _lubrication(n: int, load: float, viscosity: float) -> Model:
@@ -79,9 +97,7 @@ def _lubrication(n: int, load: float, viscosity: float) -> Model:
     x = [a + step * (i + 1) for i in range(n)]
 
     def thickness(at: float) -> Symbol:
-        bend = _sum([
-            (math.log(abs(at - x[j]) + 0.25 * step) * (-step / math.pi)) * p[j] for j in range(n)
-        ])  # fmt: skip
+        bend = _sum([(math.log(abs(at - x[j]) + 0.25 * step) * (-step / math.pi)) * p[j] for j in range(n)])
         return k + at * at / 2 + bend
 
     rows = []
@@ -95,9 +111,14 @@ def _lubrication(n: int, load: float, viscosity: float) -> Model:
 
         rows.append(flow(left, before, p[i]) - flow(right, p[i], after) + load * (right - left))
     rows.append(_sum([step * pressure for pressure in p]) - math.pi / 2)
-    return Model(f"lubrication-{n}-{viscosity:g}", "Kostreva, Comput. Struct. 19 (1984): line contact", rows,
-                 [0.0] * n + [-INF], [INF] * (n + 1),
-                 ([max(0.0, 1 - t * t) ** 0.5 for t in x] + [1.0], [0.5] * n + [1.0]))  # fmt: skip
+    return Model(
+        f"lubrication-{n}-{viscosity:g}",
+        "Kostreva, Comput. Struct. 19 (1984): line contact",
+        rows,
+        [0.0] * n + [-INF],
+        [INF] * (n + 1),
+        ([max(0.0, 1 - t * t) ** 0.5 for t in x] + [1.0], [0.5] * n + [1.0]),
+    )
 
 
 def _american_put(n: int, volatility: float, cost: float) -> Model:
@@ -116,9 +137,17 @@ def _american_put(n: int, volatility: float, cost: float) -> Model:
         slope = (value(i + 1) - value(i - 1)) / (2 * step)
         variance = volatility**2
         extra = cost * bend**2 if cost else 0.0 * z[i]
-        rows.append((z[i] - payoff[i]) - 0.25 * (0.5 * variance * (bend - slope) + extra + rate * slope - rate * z[i]))
-    return Model(f"american-put-{n}-{cost:g}", "Brennan and Schwartz, J. Finance 32 (1977); Leland (1985) for the cost",
-                 rows, payoff, [INF] * n, (payoff, [1.0] * n))  # fmt: skip
+        rows.append(
+            (z[i] - payoff[i]) - 0.25 * (0.5 * variance * (bend - slope) + extra + rate * slope - rate * z[i])
+        )
+    return Model(
+        f"american-put-{n}-{cost:g}",
+        "Brennan and Schwartz, J. Finance 32 (1977); Leland (1985) for the cost",
+        rows,
+        payoff,
+        [INF] * n,
+        (payoff, [1.0] * n),
+    )
 
 
 def _control(steps: int, bound: float, nonlinear: float) -> Model:
@@ -136,8 +165,14 @@ def _control(steps: int, bound: float, nonlinear: float) -> Model:
         rows.append(x[k] - before - h * (u[k] - before - nonlinear * before**3))
     lower = [-INF] * steps + [-bound] * steps + [-INF] * steps
     upper = [INF] * steps + [bound] * steps + [INF] * steps
-    return Model(f"control-{steps}-{nonlinear:g}", "Bertsekas (1982); MCPLIB's opt_cont and bert_oc: the form", rows, lower, upper,
-                 ([0.0] * (3 * steps), [0.5] * (3 * steps)))  # fmt: skip
+    return Model(
+        f"control-{steps}-{nonlinear:g}",
+        "Bertsekas (1982); MCPLIB's opt_cont and bert_oc: the form",
+        rows,
+        lower,
+        upper,
+        ([0.0] * (3 * steps), [0.5] * (3 * steps)),
+    )
 
 
 def _frame(count: int) -> Model:
@@ -150,9 +185,14 @@ def _frame(count: int) -> Model:
         right = (w[i + 1] if i < count - 1 else 0 * z[0]) - w[i]
         rows.append((left + 20 * left**3) - (right + 20 * right**3) - 0.05 - force[i] * -1.0)
     rows += [0.1 - w[i] for i in range(count)]
-    return Model(f"springs-{count}", "Tin-Loi and Pang, Comput. Methods Appl. Mech. Eng. 107 (1993): the form", rows,
-                 [-INF] * count + [0.0] * count, [INF] * (2 * count),
-                 ([0.0] * (2 * count), [0.05] * (2 * count)))  # fmt: skip
+    return Model(
+        f"springs-{count}",
+        "Tin-Loi and Pang, Comput. Methods Appl. Mech. Eng. 107 (1993): the form",
+        rows,
+        [-INF] * count + [0.0] * count,
+        [INF] * (2 * count),
+        ([0.0] * (2 * count), [0.05] * (2 * count)),
+    )
 
 
 def _diodes(current: float) -> Model:
@@ -167,8 +207,14 @@ def _diodes(current: float) -> Model:
         source - v2 + 0.1 * c,
         -1.0 * source - v2 + 0.1 * d,
     ]
-    return Model(f"diode-bridge-{current:g}", "Leenaerts and van Bokhoven (1998): rectifier, exponentials left out", rows,
-                 [-INF] * 2 + [0.0] * 4, [INF] * 6, ([0.0] * 6, [1.0] * 6))  # fmt: skip
+    return Model(
+        f"diode-bridge-{current:g}",
+        "Leenaerts and van Bokhoven (1998): rectifier, exponentials left out",
+        rows,
+        [-INF] * 2 + [0.0] * 4,
+        [INF] * 6,
+        ([0.0] * 6, [1.0] * 6),
+    )
 
 
 def _ignition(n: int, parameter: float) -> Model:
@@ -178,28 +224,53 @@ def _ignition(n: int, parameter: float) -> Model:
         2 * z[i] - (z[i - 1] if i else 0.0) - (z[i + 1] if i < n - 1 else 0.0) - h * h * parameter * exp(z[i])
         for i in range(n)
     ]
-    return Model(f"bratu-{parameter:g}", "Hoppe and Mittelmann, IMA J. Numer. Anal. 9 (1989)", rows, [0.0] * n, [1.0] * n,
-                 ([0.0] * n, [1.0] * n, [0.5] * n))  # fmt: skip
+    return Model(
+        f"bratu-{parameter:g}",
+        "Hoppe and Mittelmann, IMA J. Numer. Anal. 9 (1989)",
+        rows,
+        [0.0] * n,
+        [1.0] * n,
+        ([0.0] * n, [1.0] * n, [0.5] * n),
+    )
 
 
 def _equilibrium() -> Model:
     """Chemical equilibrium of two reactions with a phase that may vanish: logarithms at a bound."""
     a, b, s = variables(3)
-    return Model("phase-vanishing", "Kräutle, SIAM J. Sci. Comput. 33 (2011): the form",
-                 [a + b + s - 2, log(a) - log(b) - 0.3, 1.2 - a], [1e-8, 1e-8, 0.0], [INF] * 3,
-                 ([1.0, 1.0, 0.0], [0.01, 3.0, 1.0]))  # fmt: skip
+    return Model(
+        "phase-vanishing",
+        "Kräutle, SIAM J. Sci. Comput. 33 (2011): the form",
+        [a + b + s - 2, log(a) - log(b) - 0.3, 1.2 - a],
+        [1e-8, 1e-8, 0.0],
+        [INF] * 3,
+        ([1.0, 1.0, 0.0], [0.01, 3.0, 1.0]),
+    )
 
 
 def mechanics() -> list[Model]:
     """The problems."""
     return [
-        _obstacle(12, "obstacle-lower", 100.0, 0.0, INF), _obstacle(12, "obstacle-both", 100.0, 0.0, 0.6),
-        _obstacle(12, "obstacle-nonlinear", -10.0, 5.0, INF), _obstacle(7, "obstacle-small", -20.0, 1.0, INF),
-        _torsion(12, 5.0), _torsion(12, 20.0),
-        _journal_bearing(100, 0.1), _journal_bearing(100, 0.8), _journal_bearing(200, 0.95),
-        _lubrication(40, 4.0, 0.0), _lubrication(40, 4.0, 1.0),
-        _american_put(60, 0.3, 0.0), _american_put(100, 0.2, 0.0), _american_put(60, 0.3, 1e-3),
-        _control(20, 0.5, 0.0), _control(40, 0.2, 1.0),
-        _frame(10), _frame(30), _diodes(1.0), _diodes(-2.0), _ignition(60, 3.0), _ignition(60, 8.0),
+        _obstacle(12, "obstacle-lower", 100.0, 0.0, INF),
+        _obstacle(12, "obstacle-both", 100.0, 0.0, 0.6),
+        _obstacle(12, "obstacle-nonlinear", -10.0, 5.0, INF),
+        _obstacle(7, "obstacle-small", -20.0, 1.0, INF),
+        _torsion(12, 5.0),
+        _torsion(12, 20.0),
+        _journal_bearing(100, 0.1),
+        _journal_bearing(100, 0.8),
+        _journal_bearing(200, 0.95),
+        _lubrication(40, 4.0, 0.0),
+        _lubrication(40, 4.0, 1.0),
+        _american_put(60, 0.3, 0.0),
+        _american_put(100, 0.2, 0.0),
+        _american_put(60, 0.3, 1e-3),
+        _control(20, 0.5, 0.0),
+        _control(40, 0.2, 1.0),
+        _frame(10),
+        _frame(30),
+        _diodes(1.0),
+        _diodes(-2.0),
+        _ignition(60, 3.0),
+        _ignition(60, 8.0),
         _equilibrium(),
-    ]  # fmt: skip
+    ]

@@ -37,31 +37,54 @@ class Model:
     def mcp(self, start: int = 0) -> MCP:
         """The problem from one of its starts."""
         f, jacobian = compiled(self.rows, len(self.rows))
-        return MCP(f, np.array(self.lower, float), np.array(self.upper, float), jacobian, start=self.starts[start])
+        return MCP(
+            f, np.array(self.lower, float), np.array(self.upper, float), jacobian, start=self.starts[start]
+        )
 
 
 def ncp(
-    name: str, source: str, n: int, f: Callable[[list[Symbol]], list[Symbol]], starts: Sequence[Vector],
-    *, solvable: bool = True,
-) -> Model:  # fmt: skip
+    name: str,
+    source: str,
+    n: int,
+    f: Callable[[list[Symbol]], list[Symbol]],
+    starts: Sequence[Vector],
+    *,
+    solvable: bool = True,
+) -> Model:
     """A nonlinear complementarity problem: all variables at least 0."""
     return Model(name, source, f(variables(n)), [0.0] * n, [np.inf] * n, starts, solvable)
 
 
-def linear(name: str, source: str, M: np.ndarray, q: np.ndarray, starts: Sequence[Vector] = (), *,
-           solvable: bool = True) -> Model:  # fmt: skip
+def linear(
+    name: str,
+    source: str,
+    M: np.ndarray,
+    q: np.ndarray,
+    starts: Sequence[Vector] = (),
+    *,
+    solvable: bool = True,
+) -> Model:
     """An LCP from its matrix."""
     n = len(q)
     z = variables(n)
-    rows = [sum((float(M[i][j]) * z[j] for j in range(n) if M[i][j]), z[0] * 0.0) + float(q[i]) for i in range(n)]
+    rows = [
+        sum((float(M[i][j]) * z[j] for j in range(n) if M[i][j]), z[0] * 0.0) + float(q[i]) for i in range(n)
+    ]
     return Model(name, source, rows, [0.0] * n, [np.inf] * n, starts or ([0.0] * n, [1.0] * n), solvable)
 
 
 def kkt(
-    name: str, source: str, n: int, objective: Callable[[list[Symbol]], Symbol],
-    constraints: Callable[[list[Symbol]], list[Symbol]], starts: Sequence[Vector], *,
-    equal: int = 0, lower: Vector | None = None, upper: Vector | None = None,
-) -> Model:  # fmt: skip
+    name: str,
+    source: str,
+    n: int,
+    objective: Callable[[list[Symbol]], Symbol],
+    constraints: Callable[[list[Symbol]], list[Symbol]],
+    starts: Sequence[Vector],
+    *,
+    equal: int = 0,
+    lower: Vector | None = None,
+    upper: Vector | None = None,
+) -> Model:
     """The optimality conditions of min φ(x), c(x) ≥ 0 (the first `equal` ones = 0), lower ≤ x ≤ upper.
 
     ∇φ − λᵀ ∇c ⊥ x in its box, c(x) ⊥ λ ≥ 0 (free for equations).
@@ -72,8 +95,10 @@ def kkt(
     lagrangian = objective(z[:n]) - sum((z[n + k] * c[k] for k in range(m)), z[0] * 0.0)
     rows = gradient(lagrangian, n) + c
     return Model(
-        name, source, rows,
+        name,
+        source,
+        rows,
         [*(lower or [-np.inf] * n), *([-np.inf] * equal), *([0.0] * (m - equal))],
         [*(upper or [np.inf] * n), *([np.inf] * m)],
         [[*start, *([0.0] * m)] for start in starts],
-    )  # fmt: skip
+    )
