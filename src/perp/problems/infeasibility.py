@@ -4,15 +4,13 @@ For an LCP, a vector v ≥ 0 with Mᵀ v ≤ 0 and qᵀ v < 0 proves that no z �
 0 ≤ vᵀ w = (Mᵀ v)ᵀ z + qᵀ v < 0 would be a contradiction. For a box, the entries of Mᵀ v and v may have either
 sign where the bound on that side is finite or absent respectively; the same sum must still be impossible.
 
-<<<<<<< HEAD
 An LCP may have z and w ≥ 0 and still no complementary ones. Then a proof needs a vector for each of the 2ⁿ
 choices of columns C from I and −M: Cᵀ y ≥ 0 and qᵀ y < 0 show that q is no nonnegative sum of them.
-=======
+
 All of it has to hold for the doubles as they stand. A matrix that is singular up to round-off is regular, and
 the problem then has a solution, however large; what is 1e-17 in place of 0 proves nothing. Entries of Mᵀ v
 whose rounded value exceeds a rigorous bound of its error have a sign; the others are summed exactly. Since a
 solver's v is rounded, vectors of small whole numbers near it are tried as well, and one that leaves a margin.
->>>>>>> 4926871 (MCP residual in the functions' own sizes near the answer; INFEASIBLE only with an exact proof; certify speaks of the answer it was given)
 """
 
 from __future__ import annotations
@@ -28,12 +26,6 @@ from perp.problems.boxed import BoxedLCP
 from perp.problems.lcp import LCP
 from perp.problems.validation import Vector, is_sparse
 
-<<<<<<< HEAD
-# Entries this small against the sum of magnitudes that made them are round-off of zero.
-ROUND_OFF = 1e-12
-# 2ⁿ vectors are checked for n up to this.
-LARGEST_ENUMERATION = 16
-=======
 # Half a unit in the last place; a sum of k products errs by at most 1.01 k times this, relative to the sum of
 # their magnitudes.
 UNIT = 2.0**-53
@@ -42,7 +34,8 @@ SUPPORT = 1e-9
 DENOMINATORS = (1, 12, 1000, 10**6)
 # Beyond this size no linear program is solved for a vector with a margin.
 LARGEST_PROGRAM = 400
->>>>>>> 4926871 (MCP residual in the functions' own sizes near the answer; INFEASIBLE only with an exact proof; certify speaks of the answer it was given)
+# 2ⁿ vectors are checked for n up to this.
+LARGEST_ENUMERATION = 16
 
 
 def proves_infeasible(problem: Any, certificate: Any) -> bool:
@@ -65,7 +58,7 @@ def exact_certificate(problem: Any, certificate: Any, *, thorough: bool = True) 
         return None
     v = np.asarray(certificate, dtype=np.float64)
     if v.ndim == 2:
-        return isinstance(problem, LCP) and _separates_every_cone(problem, v)
+        return separating_every_cone(problem, v) if isinstance(problem, LCP) else None
     if v.shape != (problem.size,) or not np.isfinite(v).all() or not v.any():
         return None
     if isinstance(problem, BoxedLCP) and problem.friction_index is not None:
@@ -167,25 +160,6 @@ def _holds(problem: LCP | BoxedLCP, v: Vector) -> bool:
     bound = np.where(product > 0, hi, lo)
     if np.isinf(bound[used]).any():
         return False
-<<<<<<< HEAD
-    largest = float(transposed[used] @ bound[used]) if used.any() else 0.0
-    scale = float(np.abs(transposed[used]) @ np.abs(bound[used])) if used.any() else 0.0
-    return largest + float(problem.q @ v) < -ROUND_OFF * (scale + float(np.abs(problem.q) @ np.abs(v)))
-
-
-def _separates_every_cone(problem: LCP, vectors: np.ndarray) -> bool:
-    """Whether row c of `vectors` separates q from cone c, whose bit j takes column j from −M instead of I."""
-    n = problem.size
-    if n > LARGEST_ENUMERATION or vectors.shape != (1 << n, n) or not np.isfinite(vectors).all():
-        return False
-    from_matrix = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 1
-    magnitude = np.abs(vectors) @ abs(problem.M)
-    against = np.where(from_matrix, -(vectors @ problem.M), vectors)
-    noise = ROUND_OFF * np.where(from_matrix, magnitude, np.abs(vectors).max(axis=1, initial=0.0)[:, None])
-    distance = vectors @ problem.q
-    beyond = distance < -ROUND_OFF * (np.abs(vectors) @ np.abs(problem.q))
-    return bool((against >= -noise).all() and beyond.all())
-=======
     with np.errstate(all="ignore"):
         terms = np.concatenate([product[used] * bound[used], problem.q * v])
         magnitude = float(np.abs(terms).sum())
@@ -219,4 +193,57 @@ def _exact_dot(a: Vector, b: Vector) -> Fraction:
 
 def _column(matrix: Any, j: int) -> Vector:
     return matrix[:, [j]].toarray().ravel() if is_sparse(matrix) else matrix[:, j]
->>>>>>> 4926871 (MCP residual in the functions' own sizes near the answer; INFEASIBLE only with an exact proof; certify speaks of the answer it was given)
+
+
+def separating_every_cone(problem: LCP, vectors: np.ndarray) -> np.ndarray | None:
+    """Vectors near the given ones of which row c separates q from cone c beyond doubt, or None.
+
+    Bit j of c takes column j of the cone from −M in place of I.
+    """
+    n = problem.size
+    if n > LARGEST_ENUMERATION or vectors.shape != (1 << n, n) or not np.isfinite(vectors).all():
+        return None
+    M = problem.M.toarray() if is_sparse(problem.M) else problem.M
+    out = np.empty_like(vectors)
+    for c in range(1 << n):
+        cone = np.where((c >> np.arange(n)) & 1 == 1, -M, np.eye(n))
+        found = next((y for y in _separators(cone, vectors[c]) if _separates(cone, problem.q, y)), None)
+        if found is None:
+            return None
+        out[c] = found
+    return out
+
+
+def _separators(cone: np.ndarray, y: Vector) -> Iterator[Vector]:
+    """The vector y, whole numbers near it, and neighbours that leave a margin where the cone is regular."""
+    yield y
+    largest = float(np.abs(y).max(initial=0.0))
+    if largest == 0.0:
+        return
+    kept = np.where(np.abs(y) < SUPPORT * largest, 0.0, y)
+    for denominator in DENOMINATORS:
+        for unit in (largest, float(np.abs(kept[kept != 0]).min())):
+            parts = [Fraction(float(x)).limit_denominator(denominator) for x in kept / unit]
+            common = math.lcm(*(x.denominator for x in parts))
+            yield np.array([float(x * common) for x in parts])
+    with np.errstate(all="ignore"):
+        try:
+            inward = np.linalg.solve(cone.T, np.ones(y.size))
+        except np.linalg.LinAlgError:
+            return
+        if np.isfinite(inward).all() and inward.any():
+            for margin in (1e-12, 1e-9, 1e-6):
+                yield y / largest + margin / np.abs(inward).max() * inward
+
+
+def _separates(cone: np.ndarray, q: Vector, y: Vector) -> bool:
+    """Whether coneᵀ y ≥ 0 and qᵀ y < 0, for the doubles as they stand."""
+    columns = np.column_stack([cone, -q])
+    with np.errstate(all="ignore"):
+        product = columns.T @ y
+        error = 1.01 * (y.size + 2) * UNIT * (np.abs(columns).T @ np.abs(y)) + y.size * 5e-324
+    if not np.isfinite(product).all() or (product < -error).any():
+        return False
+    exact = [_exact_dot(columns[:, j], y) for j in np.flatnonzero(~(product > error))]
+    positive = product[-1] > error[-1] or _exact_dot(-q, y) > 0
+    return bool(positive) and all(x >= 0 for x in exact)

@@ -11,7 +11,9 @@ import numpy as np
 
 from perp.formulations.registry import Formulation, Reformulated, all_formulations, find_formulation
 from perp.problems import (
+    LCP,
     MCP,
+    BoxedLCP,
     ContactProblem,
     ContactSolution,
     NotSolved,
@@ -20,6 +22,7 @@ from perp.problems import (
     Solution,
     Status,
 )
+from perp.problems.active_sets import active_rows
 from perp.problems.infeasibility import exact_certificate
 from perp.problems.residual import as_answer, judge
 from perp.problems.validation import Vector
@@ -135,7 +138,7 @@ def solve(
         attempt, turned = run_formulation(info, turned, control, settings)
     finished = perf_counter()
     if turned is not None:
-        attempt = _bring_back(attempt, turned)
+        attempt = _bring_back(problem, attempt, turned)
     solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
     if throw and solution.status is not Status.SOLVED:
         raise NotSolved(problem, solution)
@@ -262,12 +265,23 @@ def find_route(problem: Problem, info: SolverInfo, name: str | None = None) -> F
     return chosen
 
 
-def _bring_back(attempt: Attempt, turned: Reformulated) -> Attempt:
-    attempt.info.pop("active_set", None)  # in the other problem's indices
+def _bring_back(problem: Problem, attempt: Attempt, turned: Reformulated) -> Attempt:
     if turned.info is not None:
         attempt.info.update(turned.info(attempt.z))
     attempt.z = turned.back(attempt.z)
+    bring_back_active_set(problem, attempt)
     return attempt
+
+
+def bring_back_active_set(problem: Problem, attempt: Attempt) -> None:
+    """Say in the rows of `problem` what an algorithm has said of the rows of another form."""
+    attempt.info.pop("at_upper", None)
+    if attempt.info.pop("active_set", None) is None or not isinstance(problem, (LCP, BoxedLCP)):
+        return
+    active, upper = active_rows(problem, attempt.z, problem.evaluate(attempt.z))
+    attempt.info["active_set"] = active
+    if isinstance(problem, BoxedLCP):
+        attempt.info["at_upper"] = upper
 
 
 def _onto_bounds(problem: MCP, z: Vector, w: Vector, value: float) -> tuple[Vector, Vector, float]:

@@ -1,7 +1,7 @@
 """Formulas that are written once: as a Python function with its exact sparse Jacobian, and as text for GAMS.
 
-`trace` calls a function with symbols; what it computes is kept as a list of operations, differentiated forward
-and written as straight-line code. Comparing two solvers is then a matter of one formula, never of two.
+What is computed with `variables` is kept as operations, differentiated forward and written as straight-line
+code. Comparing two solvers is then a matter of one formula, never of two.
 """
 
 from __future__ import annotations

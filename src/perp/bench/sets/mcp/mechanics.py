@@ -176,7 +176,7 @@ def _control(steps: int, bound: float, nonlinear: float) -> Model:
 
 
 def _frame(count: int) -> Model:
-    """A string of nonlinear springs over unilateral supports at a depth of 0.1 (Tin-Loi and Pang 1993: form)."""
+    """A string of nonlinear springs over unilateral supports at a depth of 0.1 (Tin-Loi and Pang 1993)."""
     z = variables(2 * count)
     w, force = z[:count], z[count:]
     rows = []

@@ -1,4 +1,4 @@
-"""Optimality conditions of nonlinear programs of Hock and Schittkowski's collection (1981), by their numbers."""
+"""Optimality conditions of nonlinear programs of Hock and Schittkowski's collection (1981), by number."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from perp.bench.sets.mcp.model import Model, kkt
 
 INF = float("inf")
 SOURCE = "Hock and Schittkowski, Test examples for nonlinear programming codes (1981)"
+
+
+def _none(_: list[Symbol]) -> list[Symbol]:
+    return []
 
 
 def _sum(terms: list[Symbol]) -> Symbol:
@@ -65,7 +69,7 @@ def programs() -> list[Model]:
             SOURCE,
             2,
             lambda x: 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2,
-            lambda x: [],
+            _none,
             [[-2.0, 1.0], [3.0, 3.0]],
             lower=[-INF, -1.5],
         ),
@@ -74,7 +78,7 @@ def programs() -> list[Model]:
             SOURCE,
             2,
             lambda x: 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2,
-            lambda x: [],
+            _none,
             [[-2.0, 1.5], [3.0, 3.0]],
             lower=[-INF, 1.5],
         ),
@@ -83,7 +87,7 @@ def programs() -> list[Model]:
             SOURCE,
             2,
             lambda x: x[1] + 1e-5 * (x[1] - x[0]) ** 2,
-            lambda x: [],
+            _none,
             [[10.0, 1.0]],
             lower=[-INF, 0.0],
         ),
@@ -92,7 +96,7 @@ def programs() -> list[Model]:
             SOURCE,
             2,
             lambda x: (x[0] + 1) ** 3 / 3 + x[1],
-            lambda x: [],
+            _none,
             [[1.125, 0.125], [5.0, 5.0]],
             lower=[1.0, 0.0],
         ),
@@ -146,7 +150,7 @@ def programs() -> list[Model]:
                 + 10.1 * ((x[1] - 1) ** 2 + (x[3] - 1) ** 2)
                 + 19.8 * (x[1] - 1) * (x[3] - 1)
             ),
-            lambda x: [],
+            _none,
             [[-3.0, -1, -3, -1], [2.0] * 4],
             lower=[-10.0] * 4,
             upper=[10.0] * 4,
@@ -243,7 +247,7 @@ def programs() -> list[Model]:
             SOURCE,
             4,
             lambda x: _sum([log(x[i] - 2) ** 2 + log(10 - x[i]) ** 2 for i in range(4)]),
-            lambda x: [],
+            _none,
             [[9.0] * 4, [3.0] * 4],
             lower=[2.001] * 4,
             upper=[9.999] * 4,
