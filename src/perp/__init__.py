@@ -44,6 +44,7 @@ from perp.problems import (
 
 if TYPE_CHECKING:
     from perp.certify import Certificate, certify
+    from perp.derivatives import derivative
     from perp.files import load, load_guess
     from perp.recording import Recording
     from perp.simulation import Simulation
@@ -59,6 +60,7 @@ compilation.take_over()
 _LAZY = {
     "certify": "perp.certify",
     "Certificate": "perp.certify",
+    "derivative": "perp.derivatives",
     "load": "perp.files",
     "load_guess": "perp.files",
     "register": "perp.solvers",
@@ -104,6 +106,7 @@ __all__ = [
     "UnknownSolver",
     "certify",
     "complementary_matrix",
+    "derivative",
     "load",
     "load_guess",
     "register",

@@ -42,14 +42,8 @@ def mcp_map(problem: MCP, z: Vector, f: Vector) -> Vector:
         z: The answer, finite, shape (n,).
         f: Its f(z), finite, shape (n,).
     """
-    with np.errstate(all="ignore"):
-        J = problem.derivative(z)
-        s = function_sizes(problem, z, f, J)
-        influence = _influence(J, s)
-        relative = np.where(f == 0.0, 0.0, f / s)
-        below = _in_own_size(z - problem.lo, problem.lo, influence)
-        above = _in_own_size(z - problem.hi, problem.hi, influence)
-        return np.minimum(np.maximum(relative, above), below)
+    below, above, relative = relative_parts(problem, z, f)
+    return np.minimum(np.maximum(relative, -above), below)
 
 
 def function_sizes(problem: MCP, z: Vector, f: Vector, J: Any) -> Vector:
@@ -70,14 +64,22 @@ def function_sizes(problem: MCP, z: Vector, f: Vector, J: Any) -> Vector:
 
 def at_its_bounds(problem: MCP, z: Vector, f: Vector) -> Vector:
     """The point z with every entry that F calls near a bound, and that f pushes there, moved onto it."""
+    below, above, relative = relative_parts(problem, z, f)
+    lower, upper = (f > 0) & (below < relative), (f < 0) & (above < -relative)
+    return np.where(lower, problem.lo, np.where(upper, problem.hi, z))
+
+
+def relative_parts(problem: MCP, z: Vector, f: Vector) -> tuple[Vector, Vector, Vector]:
+    """Distance above the lower bound, below the upper one, and f, each in its own size, shape (n,) each."""
     with np.errstate(all="ignore"):
         J = problem.derivative(z)
         s = function_sizes(problem, z, f, J)
         influence = _influence(J, s)
-        relative = np.abs(f) / s
-        lower = (f > 0) & (_in_own_size(z - problem.lo, problem.lo, influence) < relative)
-        upper = (f < 0) & (_in_own_size(problem.hi - z, problem.hi, influence) < relative)
-    return np.where(lower, problem.lo, np.where(upper, problem.hi, z))
+        return (
+            _in_own_size(z - problem.lo, problem.lo, influence),
+            _in_own_size(problem.hi - z, problem.hi, influence),
+            np.where(f == 0.0, 0.0, f / s),
+        )
 
 
 def mcp_parts(problem: MCP, z: Vector, f: Vector) -> tuple[float, float, float, float]:
@@ -86,13 +88,8 @@ def mcp_parts(problem: MCP, z: Vector, f: Vector) -> tuple[float, float, float, 
     The first three are the largest relative distance from the box, the largest relative f that no bound
     excuses, and the largest product of both; the last depends on units.
     """
+    below, above, relative = relative_parts(problem, z, f)
     with np.errstate(all="ignore"):
-        J = problem.derivative(z)
-        s = function_sizes(problem, z, f, J)
-        influence = _influence(J, s)
-        relative = np.where(f == 0.0, 0.0, f / s)
-        below = _in_own_size(z - problem.lo, problem.lo, influence)
-        above = _in_own_size(problem.hi - z, problem.hi, influence)
         unexcused = np.where(np.isinf(below), np.maximum(relative, 0.0), 0.0) + np.where(
             np.isinf(above), np.maximum(-relative, 0.0), 0.0
         )

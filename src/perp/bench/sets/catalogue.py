@@ -13,7 +13,9 @@ from perp.bench.sets.base import TestSet
 from perp.bench.sets.folder import FolderSet
 from perp.bench.sets.frames import FrameSet
 from perp.bench.sets.generated import BoxedSet, FrictionIndexSet, GeneratedLCPs, RandomContacts
+from perp.bench.sets.large import LargeLCPs
 from perp.bench.sets.literature import LiteratureSet
+from perp.bench.sets.mcp.literature import McpLiteratureSet
 from perp.problems.errors import ProblemError
 from perp.solvers.registry import unknown
 
@@ -44,6 +46,8 @@ def _files(name: str, summary: str, *patterns: str, **options: object) -> SetInf
 
 CATALOGUE: dict[str, SetInfo] = {
     "lcp-literature": SetInfo("LCPs of the literature, with the exponential families", LiteratureSet),
+    "lcp-large": SetInfo("large sparse LCPs: obstacles, bearings, options; up to 10⁵ unknowns", LargeLCPs),
+    "mcp-literature": SetInfo("MCPs of the literature, each from several starts", McpLiteratureSet),
     "lcp-generated": SetInfo("LCPs: positive definite, nonsymmetric, rank-deficient, contact", GeneratedLCPs),
     "boxed": SetInfo("boxed LCPs: motors with torque limits", BoxedSet),
     "friction-index": SetInfo("boxed LCPs of rank-deficient contacts with friction index", FrictionIndexSet),

@@ -11,6 +11,7 @@ of the first factorisation. A singular matrix gets a proximal term, ε times the
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -139,13 +140,12 @@ class Equations:
 
     def _factorise_and_solve(self, A: Any, right: Vector, whole: bool) -> Vector | None:
         if not is_sparse(A):
-            from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
-
-            factors, pivots, failure = dgetrf(A)
+            lapack: Any = import_module("scipy.linalg").lapack
+            factors, pivots, failure = lapack.dgetrf(A)
             if failure or not np.isfinite(factors).all():
                 return None
-            reciprocal, _ = dgecon(factors, np.abs(A).sum(axis=0).max(initial=0.0))
-            return None if reciprocal < RANK_TOLERANCE else dgetrs(factors, pivots, right)[0]
+            reciprocal, _ = lapack.dgecon(factors, np.abs(A).sum(axis=0).max(initial=0.0))
+            return None if reciprocal < RANK_TOLERANCE else lapack.dgetrs(factors, pivots, right)[0]
         from scipy.sparse.linalg import splu
 
         matrix = A.tocsc()

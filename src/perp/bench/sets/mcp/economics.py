@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from perp.bench.sets.mcp.expressions import Symbol, variables
@@ -44,8 +46,8 @@ def _mathiesen(alpha: float, b2: float, b3: float) -> Model:
 
 def _scarf_1960(weight: float) -> Model:
     """Three consumers with complementary goods, whose tâtonnement cycles; good 3 is the numéraire."""
-    p = [*variables(2), 1.0]
-    demand = [0.0, 0.0, 0.0]
+    p: list[Any] = [*variables(2), 1.0]
+    demand: list[Any] = [0.0, 0.0, 0.0]
     for i in range(3):
         j = (i + 1) % 3
         share = p[i] / (p[i] + weight * p[j])
