@@ -3,8 +3,9 @@
     python benchmarks/mcp_literature.py [--no-path] [--only NAME] [--out FILE.csv]
 
 Both get the same formulas and starts, PATH a convergence tolerance of 1e-10. An answer counts as solved when
-perp's residual is at most 1e-6; "claimed" is what each says of itself. Times are CPU seconds of the solve alone: ours around
-`perp.solve` (the second of two, so that nothing is compiled in it), PATH's as GAMS reports it (resusd).
+perp's residual is at most 1e-6; "claimed" is what each says of itself. Times are seconds of the solve alone:
+ours CPU around `perp.solve` (the second of two, so that nothing is compiled in it), PATH's as GAMS reports
+them (resusd).
 """
 
 from __future__ import annotations
