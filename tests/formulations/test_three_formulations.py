@@ -151,6 +151,7 @@ def test_an_open_contact_carries_nothing() -> None:
 def test_a_problem_without_solution_is_not_called_solved_and_an_empty_one_is(formulation: str) -> None:
     solver = COLUMNS.get(formulation, "cone-interior")
     torn = perp.ContactProblem(np.zeros((1, 1)), [1.0], [perp.Free()])
-    assert perp.solve(torn, solver, formulation=formulation, throw=False).status is Status.STALLED
+    status = perp.solve(torn, solver, formulation=formulation, throw=False).status
+    assert status is (Status.LOCAL_MINIMUM if solver == "mcp-newton" else Status.STALLED)
     empty = perp.ContactProblem(np.zeros((0, 0)), np.zeros(0), [])
     assert perp.solve(empty, solver, formulation=formulation).solved

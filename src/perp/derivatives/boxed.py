@@ -106,7 +106,7 @@ class BoxedDerivative:
         n, free = self.z.size, np.flatnonzero(self.free)
         place = np.full(n, -1)
         place[free] = np.arange(free.size)
-        rows, columns, values = list(free), list(range(free.size)), [1.0] * free.size
+        rows, columns, values = free.tolist(), list(range(free.size)), [1.0] * free.size
         for i in np.flatnonzero(self._follows):
             j = int(self._index[i])
             if place[j] >= 0:
