@@ -1,7 +1,7 @@
 # Two commands matter: `make demo` and `make test`. Both set up .venv once and need no network afterwards.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-gams setup-peers demo test docs published-report format clean
+.PHONY: help setup setup-gams setup-peers demo test wheel check-wheel docs published-report format clean
 
 # Any interpreter can be forced: make PYTHON=/path/to/python3.12 test
 PYTHON ?=
@@ -43,6 +43,14 @@ test: $(READY) ## lint, check types and run the whole test suite
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
+
+wheel: $(READY) ## build a wheel into dist/ that carries its compiled kernels; some minutes
+	$(BIN)/python packaging/wheel.py --out dist
+
+check-wheel: $(READY) ## build a wheel with what the README needs, install it elsewhere, count what is compiled there
+	rm -rf build/wheel
+	$(BIN)/python packaging/wheel.py --readme --out build/wheel
+	$(BIN)/python packaging/check.py build/wheel/perp-*.whl
 
 docs: $(READY) ## build the documentation into site/, a folder of pages that need no network
 	$(BIN)/python docs/scripts/capabilities.py

@@ -24,4 +24,4 @@ class CompiledKernels(BuildHookInterface):
         python = f"cp{sys.version_info.major}{sys.version_info.minor}"
         build_data["pure_python"] = False
         build_data["tag"] = f"{python}-{python}-{PLATFORM}"
-        build_data["force_include"][str(folder)] = "perp/compilation/kernels"
+        build_data["artifacts"].append(f"{KERNELS}/**")  # git ignores them

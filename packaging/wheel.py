@@ -1,6 +1,6 @@
 """Builds a wheel that carries its compiled kernels.
 
-    python packaging/wheel.py [--out dist] [--readme]
+    python packaging/wheel.py [--out dist] [--readme] [--work FOLDER]
 
 The package is copied into an empty folder, driven through its public face by `perp warm-up` and the README
 until a whole pass compiles nothing, and what such a pass loads is what Python calls: those kernels, which
@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -33,12 +34,16 @@ def environment(tree: Path, cpu: str) -> dict[str, str]:
 
 
 def copy_sources(tree: Path) -> None:
-    """The package as a clone has it, without anything that was compiled."""
+    """The package as a clone has it, without anything that was compiled in the checkout."""
+    tree.mkdir(parents=True, exist_ok=True)
+    for path in tree.rglob("*"):
+        if path.is_file() and path.parent.name != "__pycache__":
+            path.unlink()  # of an earlier build; what has been compiled since is stamped with its sources
     for name in PARTS:
         source = ROOT / name
         if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc", "kernels.tmp")
-            shutil.copytree(source, tree / name, ignore=ignored)
+            ignored = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc")
+            shutil.copytree(source, tree / name, ignore=ignored, dirs_exist_ok=True)
         else:
             shutil.copy2(source, tree / name)
     shutil.rmtree(tree / "src" / "perp" / "compilation" / "kernels", ignore_errors=True)
@@ -63,14 +68,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--readme", action="store_true", help="only what the README needs: for a quick check")
+    parser.add_argument("--work", type=Path, help="keep what is compiled here, for the next build")
     options = parser.parse_args()
     out = options.out.resolve()
     sys.path.insert(0, str(ROOT / "src"))
     from perp.compilation import shipped
 
-    with tempfile.TemporaryDirectory() as name:
+    with ExitStack() as stack:
+        name = str(options.work or stack.enter_context(tempfile.TemporaryDirectory()))
         tree = Path(name).resolve() / "perp"
-        tree.mkdir()
         copy_sources(tree)
         around = environment(tree, shipped.CPU)
         if not options.readme:

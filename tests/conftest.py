@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,28 @@ FLAGS = [
     "--enable-unsafe-swiftshader",
     "--ignore-gpu-blocklist",
 ]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--shuffle", type=int, metavar="SEED", help="run files, and the tests of each, in a random order"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffle files and the tests within each: tests of one file stay together, as their fixtures are shared."""
+    seed = config.getoption("--shuffle")
+    if seed is None:
+        return
+    dice = random.Random(seed)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    order = sorted(files)
+    dice.shuffle(order)
+    for path in order:
+        dice.shuffle(files[path])
+    items[:] = [item for path in order for item in files[path]]
 
 
 def chromium() -> str | None:
