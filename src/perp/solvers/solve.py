@@ -29,7 +29,7 @@ from perp.problems.validation import Vector
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import SolverInfo
-from perp.solvers.small_contact import solve_small
+from perp.solvers.short_way import short_way
 
 # Seconds that the short way of a small problem does not take: a limit above them changes nothing of it.
 _SHORT = 0.05
@@ -101,11 +101,11 @@ def solve(
     began = perf_counter()
     swept = None
     if (
-        solver == "auto" and type(problem) is ContactProblem and formulation is None and start is None
+        solver == "auto" and formulation is None and start is None
         and max_iterations is None and history is False and options is None
         and (time_limit is None or (type(time_limit) is float and time_limit > _SHORT))
     ):  # fmt: skip
-        solution, swept = solve_small(problem, tol)
+        solution, swept = short_way(problem, tol)
         if solution is not None:
             return solution
     check_problem(problem)
