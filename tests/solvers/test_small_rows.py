@@ -15,7 +15,7 @@ def problem_of(kind, n, rng):
     M = G @ G.T / n + 1e-3 * np.eye(n)
     q = rng.standard_normal(n)
     if "nonsymmetric" in kind:
-        M = M + S - S.T
+        M = M + (S - S.T) / (n if "boxed" in kind else 1)  # exchanges cycle where the skew part prevails
     if "boxed" not in kind:
         return perp.LCP(M, q)
     lo, hi = -rng.random(n), rng.random(n)

@@ -34,6 +34,7 @@ class ConeProgram:
         second_order: Rows of each second-order cone: the first bounds the norm of the others.
         start: Where to begin, shape (n,).
         needs_multipliers: Whether the caller reads y: solvers that have none of their own then recover them.
+        accuracy: What a solver's tolerance is multiplied with, where its stopping test is coarser than ours.
     """
 
     P: Any
@@ -45,6 +46,7 @@ class ConeProgram:
     second_order: tuple[int, ...]
     start: Vector
     needs_multipliers: bool = False
+    accuracy: float = 1.0
 
     @property
     def variable_count(self) -> int:

@@ -95,7 +95,7 @@ def vendor(
         def run(program: Any, control: Control, settings: Any) -> Attempt:
             request = Request(
                 program,
-                tolerance=min(max(MARGIN * control.tol, finest), 1e-3),
+                tolerance=min(max(MARGIN * getattr(program, "accuracy", 1.0) * control.tol, finest), 1e-3),
                 time_limit=control.remaining(),
                 max_iterations=control.max_iterations,
                 start=control.start,

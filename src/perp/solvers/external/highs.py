@@ -9,6 +9,9 @@ from perp.problems.cone_program import QuadraticProgram
 from perp.solvers.external.adapter import Reply, Request, load, vendor
 from perp.solvers.registry import Package
 
+# Enough for its factors of singular matrices, and below every tolerance that it is asked for.
+REGULARISATION = 1e-12
+
 
 @vendor(
     "highs",
@@ -27,6 +30,8 @@ def highs(request: Request) -> Reply:
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("primal_feasibility_tolerance", request.tolerance)
     solver.setOptionValue("dual_feasibility_tolerance", request.tolerance)
+    # it adds this to the diagonal of every program, 1e-7 by default, and answers that one instead
+    solver.setOptionValue("qp_regularization_value", REGULARISATION)
     if request.time_limit is not None:
         solver.setOptionValue("time_limit", request.time_limit)
     if request.max_iterations is not None:

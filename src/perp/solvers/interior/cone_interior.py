@@ -28,6 +28,8 @@ ROUND_OFF = 1e-15
 CONVERGED = 1e-4
 # Iterations without improvement after which round-off has been reached.
 PATIENCE = 5
+# Far from the optimum, where the first point lies for a box that is wide beside its data, it may take longer.
+FAR, PATIENCE_FAR = 1e-3, 25
 # Static regularisation: keeps the factorisation away from exact zeros, undone by refinement.
 REGULARISATION = 1e-13
 REFINEMENTS = 3
@@ -71,7 +73,7 @@ def minimise(
         since = 0 if error < 0.5 * best_error else since + 1
         if error < best_error:
             best, best_error = (x, y), error
-        if error <= ROUND_OFF or since >= PATIENCE:
+        if error <= ROUND_OFF or since >= (PATIENCE if best_error < FAR else PATIENCE_FAR):
             break
         if control is not None and done and control.check(done, np.concatenate([x, y])):
             reason = control.reason

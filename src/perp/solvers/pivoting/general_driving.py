@@ -36,7 +36,7 @@ DRIVEN, RETURNED, UNBOUNDED, EXHAUSTED = 0, 1, 2, 3
 
 
 @kernel
-def _exchange(T, place, column):
+def exchange(T, place, column):
     """Exchange the basic variable in `place` with the nonbasic one in `column`."""
     n = T.shape[0]
     pivot = 1.0 / T[place, column]
@@ -145,7 +145,7 @@ def drive_row(T, r, lo, hi, basic, nonbasic, sides, x, y, limit):
                 upper = direction * T[place, column] > 0.0
                 y[column] = hi[i] if upper else lo[i]
                 sides[i] = AT_HI if upper else AT_LO
-            _exchange(T, place, column)
+            exchange(T, place, column)
             x[place] = value
             basic[place], nonbasic[column] = entering, leaving
             if leaving == r:
@@ -223,7 +223,7 @@ def drive_all(M, q, lo, hi, order, sides, z, T, spare, vectors, basic, nonbasic,
                 else:
                     sides[r] = FREE
                     if abs(T[own, resting]) > 0.0:
-                        _exchange(T, own, resting)
+                        exchange(T, own, resting)
                         basic[0, own], nonbasic[0, resting] = n + r, r
                         x[own], y[resting] = value, 0.0
                 continue

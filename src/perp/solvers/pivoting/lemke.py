@@ -5,14 +5,15 @@ complement of the variable that left, until z₀ leaves (a solution) or nothing 
 of the block of basic z columns and nonbasic w rows is kept, so that a pivot with k basic columns costs n k +
 3 k² multiplications and few writes; ties are broken lexicographically, at a cost only where there are ties.
 It needs 2 n² + O(n) numbers, 3 n² with a nonsymmetric matrix. Large sparse matrices stay sparse, see
-`sparse_lemke`.
+`sparse_lemke`; where a ray proves nothing other covering vectors are tried, and the LCPs of bimatrix games
+take the path of `lemke_howson`.
 
 Reference: Cottle, Pang and Stone, The Linear Complementarity Problem, algorithm 4.4.5 and section 4.9.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from perp.problems.validation import Vector, freeze, is_sparse, vector
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.complementary_path import ENTERING, HEADER, SIZE, WRONG, lemke_pivots, workspace
 from perp.solvers.pivoting.inverse import PAD
+from perp.solvers.pivoting.lemke_howson import first_player, follow_labels
 from perp.solvers.pivoting.principal import repair
 from perp.solvers.pivoting.rows import (
     DONE,
@@ -44,6 +46,8 @@ PIVOTS_PER_ROW = 50
 SMALL_WORK = 10**8
 # Times that a finished basis with a wrong sign is taken as the start of another run.
 RESTARTS = 3
+# Covering vectors 1 + frac(pattern · i) that are tried where a ray says nothing: two golden ratios apart.
+PATTERNS = (0.5 * (5.0**0.5 - 1.0), 2.0**0.5 - 1.0)
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,26 @@ def _run(path: _Path, basis: np.ndarray) -> int:
     return outcome
 
 
+def _other_coverings(problem: LCP, control: Control, options: LemkeOptions, attempt: Attempt) -> Attempt:
+    """Paths of other covering vectors where a ray has proved nothing; the first answer if none ends well."""
+    pivots = attempt.iterations
+    for number, pattern in enumerate(PATTERNS, start=2):
+        # without pattern: with entries in step the rows of equal contacts tie on every pivot
+        covering = 1.0 + np.mod(pattern * np.arange(1, problem.size + 1), 1.0)
+        path = _Path(problem, control, replace(options, covering=covering))
+        path.limit = max(0, control.limit(path.limit + pivots) - pivots)
+        outcome = _run(path, np.empty(0, dtype=np.int64))
+        pivots += path.pivots
+        z = path.iterate()
+        if outcome == DONE and not path.integers[WRONG] and control.measure(z) <= control.tol:
+            info = {"active_set": path.basis, "pivots": pivots, "coverings": number}
+            return Attempt(z, pivots, info=info)
+        if outcome == STOPPED or control.out_of_time():
+            break
+    attempt.iterations = attempt.info["pivots"] = pivots
+    return attempt
+
+
 @register(
     "lemke",
     takes=LCP,
@@ -155,6 +179,11 @@ def lemke(problem: LCP, control: Control, options: LemkeOptions) -> Attempt:
     if is_sparse(problem.M) and problem.size >= SMALLEST:
         given = None if options.covering is None else _covering(options.covering, problem.size)
         return sparse_lemke(problem, control, given)
+    rows = first_player(problem) if options.covering is None and control.start is None else 0
+    if rows:
+        attempt = follow_labels(problem, control, rows)
+        attempt.info["path"] = "lemke-howson"
+        return attempt
     path = _Path(problem, control, options)
     none = np.empty(0, dtype=np.int64)
     warm = none if control.start is None else np.flatnonzero(control.start > 0)
@@ -174,6 +203,8 @@ def lemke(problem: LCP, control: Control, options: LemkeOptions) -> Attempt:
         if path.symmetric and not proves_infeasible(problem, info["certificate"]):
             other = repair(problem, control, attempt)
             return attempt if other.reason is Status.ITERATION_LIMIT else other
+        if options.covering is None and not proves_infeasible(problem, info["certificate"]):
+            return _other_coverings(problem, control, options, attempt)
     elif outcome != DONE:
         attempt.reason = control.reason if outcome == STOPPED else Status.ITERATION_LIMIT
     return attempt
