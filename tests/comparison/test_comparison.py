@@ -18,6 +18,7 @@ from perp.comparison.running import run_cells
 from perp.comparison.verdict import CellResult, Verdict, judge, run_cell, totals
 from perp.models.box_on_slope import box_on_slope
 from perp.problems import Status
+from perp.solvers import registry
 
 OURS = table_cells(rows=["perp"])
 SETTINGS = {"step": 1e-3, "tol": 1e-11, "accept": 1e-6, "time_limit": 600.0}
@@ -142,3 +143,50 @@ def test_the_figure_is_drawn(tmp_path: Path) -> None:
     results = [CellResult(cell, Verdict.EXACT, 9.81, 0.0, 0.0, 0.001, 3) for cell in OURS]
     draw([Comparison("box", results)], tmp_path / "figure.png", accept=1e-6)
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_models_for_gams_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from perp.cli import main
+
+    assert main(["compare", "box-on-slope", "--angle", "25", "--export", str(tmp_path / "models")]) == 0
+    assert "models written" in capsys.readouterr().out
+    files = sorted(file.name for file in (tmp_path / "models").iterdir())
+    gams = [cell for cell in table_cells() if cell.row.startswith("gams-")]
+    assert len(files) == len(gams)
+    assert "box-on-slope-at-25-gams-path-dual-nlp.gms" in files
+    assert "box-on-slope-at-25-gams-lindo-primal.gms" in files
+    text = (tmp_path / "models" / "box-on-slope-at-25-gams-reshop-equations-of-motion.gms").read_text()
+    assert text.startswith("* box-on-slope at 25°")
+    assert "solve contact using emp;" in text
+    qcp = (tmp_path / "models" / "box-on-slope-at-25-gams-conopt-dual.gms").read_text()
+    assert "solve contact using qcp minimizing cost;" in qcp
+    assert "option qcp = conopt4;" in qcp
+
+
+def test_export_of_rows_without_gams(tmp_path: Path) -> None:
+    from perp.cli import main
+
+    assert main(["compare", "box-on-slope", "--solver", "clarabel", "--export", str(tmp_path / "none")]) == 2
+
+
+@pytest.mark.parametrize("angle", [0.0, 25.0])
+@pytest.mark.parametrize("row", ["gams-path", "gams-miles"])
+def test_nlp_through_path_and_miles(row: str, angle: float) -> None:
+    """The conditions of the dual NLP as an MCP: the two YES of the published list without a published number."""
+    reason = registry.find(row).reason
+    if reason is not None:
+        pytest.skip(reason)
+    model = box_on_slope(angle=angle)
+    solution = perp.solve(model.problem, row, formulation="dual", tol=1e-9, throw=False)
+    assert solution.residual <= 1e-9
+    assert solution.z[::3].sum() / model.step == pytest.approx(9.81 * np.cos(np.deg2rad(angle)), rel=1e-9)
+
+
+def test_cplex_at_rest() -> None:
+    """Its default barrier hands out its first point here: 23.68 N for a block that weighs 9.81 N."""
+    reason = registry.find("gams-cplex").reason
+    if reason is not None:
+        pytest.skip(reason)
+    model = box_on_slope(angle=0.0)
+    solution = perp.solve(model.problem, "gams-cplex", formulation="primal", tol=1e-9)
+    assert solution.z[::3].sum() / model.step == pytest.approx(9.81, rel=1e-9)

@@ -33,6 +33,7 @@ def compare(
     as_published: Annotated[bool, Parameter(negative=())] = False,
     format: Literal["table", "markdown", "csv", "json"] = "table",  # noqa: A002
     plot: Path | None = None,
+    export: Path | None = None,
 ) -> int:
     """Solve MODEL in every formulation with every solver, and say which answers are right.
 
@@ -52,6 +53,7 @@ def compare(
         as_published: Run the formulations as they were printed in 2014, with the solvers' own tolerances.
         format: How to print.
         plot: Draw residual and time of every cell into this file (.png, .svg, .pdf).
+        export: Write the models of GAMS into this folder, one .gms file a cell, and solve nothing.
     """
     from perp.comparison.cells import ROWS, table_cells
     from perp.comparison.report import Comparison
@@ -68,6 +70,8 @@ def compare(
         if name not in ROWS:
             raise SolverError(unknown("row", name, list(ROWS)))
     cells = table_cells(rows=solver, as_published=as_published)
+    if export is not None:
+        return _export(cells, _problems(model, angle, mu), export)
     comparisons: list[Comparison] = []
     for title, problem, step, tilt in _problems(model, angle, mu):
         results = _run(title, cells, problem, step or 1.0, tol, accept, time_limit, workers)
@@ -78,6 +82,21 @@ def compare(
 
         draw(comparisons, plot, accept=accept)
     _print(comparisons, format, show_published=published)
+    return ExitCode.SOLVED
+
+
+def _export(
+    cells: list[Cell], problems: list[tuple[str, ContactProblem, float | None, float | None]], folder: Path
+) -> int:
+    from perp.comparison.export import write_models
+    from perp.problems.errors import ProblemError
+
+    if folder.exists() and not folder.is_dir():
+        raise ProblemError(f"--export {folder}: this is a file; a folder is needed")
+    files = [file for title, problem, *_ in problems for file in write_models(cells, problem, folder, title)]
+    if not files:
+        raise ProblemError("--export: none of these rows is solved by GAMS")
+    print(f"{len(files)} models written into {folder}: run any with gams FILE")  # noqa: T201
     return ExitCode.SOLVED
 
 

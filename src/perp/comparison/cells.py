@@ -69,8 +69,8 @@ ROWS: dict[str, tuple[str, ...]] = {
     "gams-lindo": _CONES,
     "gams-pathnlp": _NLP,
     "gams-snopt": _NLP,
-    "gams-miles": _MOTION,
-    "gams-path": _MOTION,
+    "gams-miles": ("dual nlp", *_MOTION),
+    "gams-path": ("dual nlp", *_MOTION),
     "gams-reshop": _MOTION,
 }
 
@@ -99,7 +99,7 @@ def _cell(row: str, column: str, as_published: bool) -> Cell:
     if row == "perp":
         solver = "mcp-newton" if column in _MOTION else "cone-interior"
     options: dict[str, Any] = {}
-    if row.startswith("gams-") and column in _BOTH and row != "gams-lindo":
+    if row.startswith("gams-") and column in _BOTH and row not in ("gams-lindo", "gams-path", "gams-miles"):
         options["model"] = "nlp" if column.endswith("nlp") else "qcp"
     if row.startswith("gams-") and as_published and row not in ("gams-lindo", "gams-reshop"):
         options["defaults"] = True

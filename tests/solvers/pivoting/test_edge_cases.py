@@ -141,7 +141,7 @@ def test_infeasible_is_never_solved_and_proved_with_a_certificate(solver: str, p
     solution = perp.solve(problem, solver, throw=False)
     assert not solution.solved
     if solver == "direct":
-        assert solution.status is perp.Status.FAILED
+        assert solution.status is perp.Status.INFEASIBLE
         assert "cones" in solution.message
         return
     assert solution.status is perp.Status.INFEASIBLE
@@ -162,7 +162,6 @@ def test_friction_chain_is_rejected() -> None:
         perp.BoxedLCP(np.eye(3), np.ones(3), -1, 1, friction_index=[-1, 0, 1])
 
 
-@pytest.mark.parametrize("solver", ["dantzig", "baraff"])
-def test_nonsymmetric_matrix_is_refused_by_name(solver: str) -> None:
+def test_nonsymmetric_matrix_is_refused_by_name() -> None:
     with pytest.raises(perp.SolverMismatch, match="not symmetric"):
-        perp.solve(families.p_matrix(4)[0], solver)
+        perp.solve(families.p_matrix(4)[0], "baraff")

@@ -11,6 +11,9 @@ from perp.problems.cone_program import ConeProgram
 from perp.solvers.external.adapter import Reply, Request, load, vendor
 from perp.solvers.registry import Package
 
+# The default one gives up on a box at rest before its first iteration, see `gams`.
+STANDARD_BARRIER = 3
+
 
 @vendor(
     "cplex",
@@ -29,6 +32,7 @@ def cplex(request: Request) -> Reply:
             model.set_log_stream, model.set_error_stream, model.set_warning_stream, model.set_results_stream,
         ):  # fmt: skip
             set_stream(None)
+        model.parameters.barrier.algorithm.set(STANDARD_BARRIER)
         model.parameters.barrier.convergetol.set(request.tolerance)
         model.parameters.barrier.qcpconvergetol.set(request.tolerance)
         model.parameters.simplex.tolerances.feasibility.set(max(request.tolerance, 1e-9))

@@ -47,6 +47,43 @@ def cone_program_model(program: ConeProgram, start: Vector, kind: str, ending: s
     return "\n".join(lines)
 
 
+def optimality_model(program: ConeProgram, start: Vector, ending: str) -> str:
+    """The first-order conditions of a cone program with squared cones, as an MCP: an NLP for PATH and MILES.
+
+    GAMS gives those two no NLP (only PATHNLP, which writes the same conditions itself). Unknowns are x, the
+    rows s = G x + h, their multipliers y and one multiplier t for each squared cone.
+    """
+    n, m = program.variable_count, program.row_count
+    starts = program.cone_starts
+    heads = [(k, int(row)) for k, row in enumerate(starts[:-1])]
+    tails = [(k, row) for k in range(len(heads)) for row in range(int(starts[k]) + 1, int(starts[k + 1]))]
+    signed = range(program.zero, program.zero + program.nonnegative)
+    lines = [
+        _set("i", n), "alias(i, j);", _set("r", m), _set("k", len(heads)),
+        _matrix("P", "i,j", program.P), _vector("c", "i", program.c),
+        _matrix("G", "r,i", program.G), _vector("h", "r", program.h),
+        _pairs("head", "k,r", heads), _pairs("tail", "k,r", tails),
+        f"scalar epsilon / {PROXIMAL!r} /; parameter centre(r);",
+        "variables x(i), s(r), y(r), t(k);",
+        "equations stationary(i), push(r), slack(r), conic(k);",
+        "stationary(i).. sum(j$P(i,j), P(i,j)*x(j)) + c(i) - sum(r$G(r,i), G(r,i)*y(r)) =n= 0;",
+        "push(r).. y(r) + 2*s(r)*(sum(k$tail(k,r), t(k)) - sum(k$head(k,r), t(k)))",
+        "  + epsilon*(s(r) - centre(r)) =n= 0;",
+        "slack(r).. s(r) - sum(i$G(r,i), G(r,i)*x(i)) - h(r) =n= 0;",
+        "conic(k).. sum(r$head(k,r), sqr(s(r))) - sum(r$tail(k,r), sqr(s(r))) =n= 0;",
+        *(f"s.fx('{row + 1}') = 0;" for row in range(program.zero)),
+        *(f"s.lo('{row + 1}') = 0;" for row in [*signed, *(row for _, row in heads)]),
+        "t.lo(k) = 0;" if heads else "t.fx(k) = 0;",
+        *_levels("x", "i", start), *_levels("s", "r", program.slack(start)), "t.l(k) = 1;",
+        "model contact / stationary.x, push.s, slack.y, conic.t /;",
+        ending,
+        f"set pass / 1*{CENTRINGS} /;",
+        "loop(pass, centre(r) = s.l(r); solve contact using mcp;);",
+        _report([("i", "x.l(i)"), ("r", "s.l(r)")]),
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
 def motion_model(problem: MotionMCP, start: Vector, ending: str, *, proximal: bool) -> str:
     """The equations of motion as an MCP, every equation matched with its unknown."""
     n, rows = problem.momentum.size, problem.bias.size
