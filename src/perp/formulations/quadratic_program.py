@@ -9,6 +9,8 @@ so that solvers with absolute tolerances see numbers near one; only bounds that 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from perp.formulations.registry import Reformulated, formulation
@@ -54,7 +56,7 @@ def _program(problem: LCP | BoxedLCP) -> Reformulated:
     # z = unit · scale · x
     P = csc_array(diags_array(scale) @ csc_array(problem.M) @ diags_array(scale))
     low, high = np.flatnonzero(np.isfinite(lo)), np.flatnonzero(np.isfinite(hi))
-    identity = eye_array(n, format="csr")
+    identity: Any = eye_array(n, format="csr")
     G = csc_array(vstack([identity[low], -identity[high]]))
     factor = unit * scale
     h = np.concatenate([-lo[low] / factor[low], hi[high] / factor[high]])
