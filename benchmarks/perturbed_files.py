@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import perp
-from perp.bench.second_opinion import second_residual
+from perp.bench.second_opinion import law_violation
 from perp.problems.sets import COULOMB
 
 Problem = Any
@@ -48,9 +48,7 @@ def main() -> None:
             tally[0] += 1
             tally[1] += solution.solved
             false = (
-                solution.solved
-                and not isinstance(near, perp.MCP)
-                and second_residual(near, solution.z) > 3e-8
+                solution.solved and not isinstance(near, perp.MCP) and law_violation(near, solution.z) > 3e-8
             )
             tally[2] += false
             if not solution.solved or false:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 import perp
 
@@ -76,8 +78,69 @@ def shift(member: perp.problems.ConstraintSet, u: np.ndarray) -> float:
     return 0.0
 
 
+def data_sizes(M: np.ndarray, owner: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """The largest of `own` on each island of owners that entries of M couple; the least of all where it is zero."""
+    entries = np.argwhere(M != 0)
+    pairs = (owner[entries[:, 0]], owner[entries[:, 1]])
+    graph = coo_array((np.ones(len(entries)), pairs), shape=(own.size, own.size))
+    label = connected_components(graph, directed=False)[1]
+    size = np.array([own[label == k].max() for k in label])
+    least = size[size > 0].min() if (size > 0).any() else 1.0
+    return np.where(size > 0, size, least)
+
+
+def mobility(lo: float, hi: float, d: float, size: float) -> float:
+    """d, or what makes a velocity of `size` of the distance of bounds or of what they demand."""
+    extents = [hi - lo, lo, -hi]
+    return max([d, *(size / extent for extent in extents if 0 < extent < np.inf)])
+
+
+def friction_part(discs: list[tuple[np.ndarray, slice]], x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """x − P(x − u) for ellipses with the semi-axes given, disc by disc."""
+    out = np.zeros_like(x)
+    for axes, rows in discs:
+        y = x[rows] - u[rows]
+        flat, wide = axes == 0, np.isinf(axes)
+        if np.sum((y / np.where(flat, np.inf, axes)) ** 2) <= 1:
+            nearest = np.where(flat, 0.0, y)
+        else:
+            square = np.where(wide | flat, 1.0, axes) ** 2
+            counted = np.where(wide | flat, 0.0, np.sqrt(square) * y)
+            top: Any = brentq(
+                lambda nu, square=square, counted=counted: np.sum((counted / (square + nu)) ** 2) - 1,
+                0.0, np.linalg.norm(counted), xtol=1e-300, rtol=1e-15, maxiter=1000,
+            )  # fmt: skip
+            nearest = np.where(flat, 0.0, np.where(wide, y, y * square / (square + top)))
+        out[rows] = x[rows] - nearest
+    return out
+
+
+def violation(member: perp.problems.ConstraintSet, x: np.ndarray, u: np.ndarray, relaxed: bool) -> np.ndarray:
+    """How far impulse and velocity of one set are from its law, both as velocities."""
+    if relaxed or x.size == 1:
+        return x - project(member, x - u)
+    push = max(x[0], 0.0)
+    if isinstance(member, perp.Rolling):
+        mu = [[member.mu] * 2, [member.mu_r] * 2]
+    elif isinstance(member, perp.Elliptic):
+        mu = [[member.mu1, member.mu2]]
+    else:
+        assert isinstance(member, perp.Coulomb)
+        mu = [[member.mu] * (x.size - 1)]
+    discs, first = [], 1
+    for coefficients in mu:
+        axes = np.array([0.0 if push == 0 else m * push for m in coefficients])
+        discs.append((axes, slice(first, first + axes.size)))
+        first += axes.size
+    closed = friction_part(discs, x, u)
+    closed[0] = u[0] if x[0] >= 0 else max(u[0], x[0], key=abs)
+    opened = x.copy()
+    opened[0] = x[0] if u[0] >= 0 else max(u[0], x[0], key=abs)
+    return min(closed, opened, key=lambda part: np.abs(part).max())
+
+
 def contact_residual(problem: perp.ContactProblem, impulse: np.ndarray) -> float:
-    """‖d λ − P(d λ − u − Γ)‖ / ‖q‖ with rolling rows brought to velocities, constraint by constraint."""
+    """The worst violation over what is at work there, with rolling rows brought to velocities."""
     W = problem.W.toarray() if hasattr(problem.W, "toarray") else np.asarray(problem.W)
     u = problem.evaluate(impulse)
     scale = np.ones(problem.size)
@@ -88,21 +151,25 @@ def contact_residual(problem: perp.ContactProblem, impulse: np.ndarray) -> float
             diagonal = np.diag(W)
             scale[i + 3 : i + 5] = np.sqrt(diagonal[i : i + 3].mean() / diagonal[i + 3 : i + 5].mean())
     scaled = np.abs(scale[:, None] * W * scale)
-    total = 0.0
+    columns = scaled.max(axis=0)
+    parts = [slice(starts[c], starts[c + 1]) for c in range(len(problem.sets))]
+    d = np.array([columns[rows].max() or scaled.max() or 1.0 for rows in parts])
+    own = np.array([np.abs(scale * problem.q)[rows].max() for rows in parts])
     for c, member in enumerate(problem.sets):
-        rows = slice(starts[c], starts[c + 1])
-        d = scaled[:, rows].max() or scaled.max() or 1.0
-        x = d * impulse[rows] / scale[rows]
-        velocity = scale[rows] * u[rows]
-        if not problem.relaxed:
-            velocity[0] += shift(member, u[rows])
         if isinstance(member, perp.Box):
-            member = perp.Box(member.lo * d, member.hi * d)
+            own[c] = max(own[c], d[c] * abs(np.clip(0.0, member.lo, member.hi)))
+    size = data_sizes(W, np.repeat(np.arange(d.size), np.diff(starts)), own)
+    worst = 0.0
+    for c, member in enumerate(problem.sets):
+        if isinstance(member, perp.Box):
+            d[c] = mobility(member.lo, member.hi, d[c], size[c])
+            member = perp.Box(member.lo * d[c], member.hi * d[c])
         if isinstance(member, perp.Rolling):
-            member = perp.Rolling(member.mu, member.mu_r / scale[rows][3])
-        total += float(np.sum((x - project(member, x - velocity)) ** 2))
-    size = float(np.linalg.norm(scale * problem.q))
-    return np.sqrt(total) / (size if size > 0 else 1.0)
+            member = perp.Rolling(member.mu, member.mu_r / scale[parts[c]][3])
+        x, velocity = d[c] * impulse[parts[c]] / scale[parts[c]], scale[parts[c]] * u[parts[c]]
+        gap = violation(member, x, velocity, problem.relaxed)
+        worst = max(worst, float(np.linalg.norm(gap)) / size[c])
+    return worst
 
 
 def literature(problem: perp.ContactProblem, impulse: np.ndarray) -> float:
@@ -118,16 +185,37 @@ def literature(problem: perp.ContactProblem, impulse: np.ndarray) -> float:
 
 
 def boxed_residual(problem: perp.LCP | perp.BoxedLCP, z: np.ndarray) -> float:
-    """‖d z − clip(d z − w, d lo, d hi)‖ / ‖q‖."""
+    """The worst |d z − clip(d z − w, d lo, d hi)| over what is at work there.
+
+    Bounds that follow a row are taken where that row is in balance, or where it is at one of its bounds.
+    """
     M = problem.M.toarray() if hasattr(problem.M, "toarray") else np.asarray(problem.M)
     w = M @ z + problem.q
     d = np.abs(M).max(axis=0)
     d = np.where(d > 0, d, np.abs(M).max() or 1.0)
-    lo, hi = problem.lo.copy(), problem.hi.copy()
-    if isinstance(problem, perp.BoxedLCP) and problem.friction_index is not None:
-        for i, j in enumerate(problem.friction_index):
-            if j >= 0:
-                lo[i] *= max(z[j], 0)
-                hi[i] *= max(z[j], 0)
-    f = d * z - np.clip(d * z - w, d * lo, d * hi)
-    return float(np.linalg.norm(f) / (np.linalg.norm(problem.q) or 1.0))
+    index = getattr(problem, "friction_index", None)
+    index = np.full(z.size, -1) if index is None else index
+    coupled = M.copy()
+    own = np.abs(problem.q)
+    for i, j in enumerate(index):
+        if j >= 0:
+            coupled[i, j] = 1.0
+        else:
+            own[i] = max(own[i], d[i] * abs(np.clip(0.0, problem.lo[i], problem.hi[i])))
+    size = data_sizes(coupled, np.arange(z.size), own)
+    for i in np.flatnonzero(index < 0):
+        d[i] = mobility(problem.lo[i], problem.hi[i], d[i], size[i])
+
+    def row(i: int, factor: float) -> float:
+        lo, hi = problem.lo[i] * factor, problem.hi[i] * factor
+        return abs(d[i] * z[i] - np.clip(d[i] * z[i] - w[i], d[i] * lo, d[i] * hi))
+
+    worst = 0.0
+    for i, j in enumerate(index):
+        value = row(i, 1.0)
+        if j >= 0:
+            ways = [(abs(w[j]), z[j])]
+            ways += [(d[j] * abs(z[j] - b), b) for b in (problem.lo[j], problem.hi[j]) if np.isfinite(b)]
+            value = min(max(price, row(i, max(factor, 0.0))) for price, factor in ways)
+        worst = max(worst, value / size[i])
+    return float(worst)

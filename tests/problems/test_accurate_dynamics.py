@@ -66,7 +66,7 @@ def test_velocities_and_residual_are_those_of_exact_arithmetic(seed, condition, 
     u = exact_velocity(whole, J, p, b, compliance, impulse)
     assert round_off_shows(problem, impulse)
     assert accurate_velocity(problem.dynamics, impulse) == pytest.approx(u, rel=1e-9, abs=1e-22)
-    expected = np.linalg.norm(u) / np.linalg.norm(problem.q)
+    expected = np.abs(u).max() / np.abs(problem.q).max()
     assert perp.residual(problem, impulse) == pytest.approx(expected, rel=1e-9)
     # what plain arithmetic makes of it is another number
     assert np.abs(problem.evaluate(impulse) - u).max() > 0.01 * np.abs(u).max()

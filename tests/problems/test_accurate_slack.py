@@ -43,7 +43,7 @@ def test_residual_of_large_answers_that_cancel_is_the_exact_one(form):
     z = np.tile(1e4 * rng.uniform(0.3, 1.0, 3), 2)
     q = 1e-9 * rng.normal(size=6)
     w = np.array([float(exact(M[i], z, q[i])) for i in range(6)])
-    expected = np.linalg.norm(w) / np.linalg.norm(q)
+    expected = np.abs(w).max() / np.abs(q).max()
     assert expected > 1e-3
     problem = {
         "lcp": lambda: perp.LCP(M, q),
@@ -56,7 +56,7 @@ def test_residual_of_large_answers_that_cancel_is_the_exact_one(form):
 
 
 def test_huge_friction_sees_the_sliding_that_is_there_and_no_more():
-    # a sticking contact with μ = 10⁶ on a body that many others hold: Γ multiplies what is left of sliding
+    # sticking contacts with μ = 10⁶: what is left of sliding is measured as the velocity that it is
     rng = np.random.default_rng(1)
     J = rng.normal(size=(60, 90))
     W = J @ J.T
@@ -64,6 +64,6 @@ def test_huge_friction_sees_the_sliding_that_is_there_and_no_more():
     q = -(W @ impulse)
     problem = perp.ContactProblem.coulomb(W, q, 1e6)
     u = np.array([float(exact(W[i], impulse, q[i])) for i in range(60)])
-    shift = 1e6 * np.hypot(u[1::3], u[2::3])
-    expected = np.linalg.norm(np.column_stack([u[::3] + shift, u[1::3], u[2::3]])) / np.linalg.norm(q)
-    assert perp.residual(problem, impulse) == pytest.approx(expected, rel=1e-9)
+    expected = np.linalg.norm(u.reshape(-1, 3), axis=1).max() / np.abs(q).max()
+    assert perp.residual(problem, impulse) == pytest.approx(expected, rel=1e-2)
+    assert perp.residual(problem, impulse) < 1e-14

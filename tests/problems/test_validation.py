@@ -47,7 +47,7 @@ NAN_MATRIX = np.array([[1.0, 0, 0], [0, 1, np.nan], [0, 0, 1]])
         (lambda: perp.Coulomb("x"), r"Coulomb.mu is 'x'"),
         (lambda: perp.Coulomb(0.5, dimension=4), r"Coulomb.dimension = 4"),
         (lambda: perp.Elliptic(0.1, -1), r"Elliptic.mu2 = -1.0 is negative"),
-        (lambda: perp.Rolling(0.1, np.inf), r"Rolling.mu_r is inf"),
+        (lambda: perp.Rolling(0.1, np.nan), r"Rolling.mu_r is nan"),
         (lambda: perp.Box(1, 0), r"Box lo = 1.0, hi = 0.0"),
         (lambda: perp.ContactProblem(EYE, ONES, [perp.Coulomb(0.1), perp.Free()]), r"sets have 4 rows .*: 3 are"),
         (lambda: perp.ContactProblem(EYE, ONES, ["Coulomb"]), r"sets\[0\] is str"),

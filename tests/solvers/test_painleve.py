@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import linprog
 
 import perp
-from perp.bench.second_opinion import second_residual
+from perp.bench.second_opinion import law_violation
 
 Matrix = list[list[Fraction]]
 
@@ -87,7 +87,7 @@ def check(problem: perp.ContactProblem, found: int, known: bool) -> None:
     if found:
         assert solution.solved, problem
     if solution.solved:
-        assert second_residual(problem, solution.z) <= 3e-8
+        assert law_violation(problem, solution.z) <= 3e-8
         assert found or not known
 
 
@@ -201,6 +201,6 @@ def test_wedged_bodies_between_up_to_three_walls():
             impossible += 1
             assert not solution.solved, (trial, violation)
         if solution.solved:
-            assert second_residual(problem, solution.z) <= 3e-8
+            assert law_violation(problem, solution.z) <= 3e-8
     assert solvable >= 30
     assert impossible >= 3

@@ -2,7 +2,7 @@
 
 One number gives one small problem in every type and form (LCP, boxed, contact; dense, sparse, from mass and
 Jacobian; exact and relaxed), with W and q scaled by 10⁻⁸, 1 or 10⁸ each. Every pair of solver and formulation
-that takes it is run, and what it calls solved is judged by `second_residual`.
+that takes it is run, and what it calls solved is judged by `law_violation`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import perp
-from perp.bench.second_opinion import second_residual
+from perp.bench.second_opinion import law_violation
 from perp.bench.sets.random_contacts import random_problem
 from perp.formulations.registry import all_formulations
 from perp.solvers.registry import SolverInfo, all_solvers
@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
         formulation: Name of the formulation, empty for none.
         status: What `solve` said, or the name of an exception that is none of perp's.
         residual: What `solve` measured.
-        second: What `second_residual` says.
+        second: What `law_violation` says.
         seconds: CPU time.
     """
 
@@ -141,6 +141,6 @@ def _verdict(
         status, value, second = type(error).__name__, np.inf, np.inf
     else:
         status, value = answer.status.name, answer.residual
-        second = second_residual(problem, answer.z) if answer.solved else np.inf
+        second = law_violation(problem, answer.z) if answer.solved else np.inf
     seconds = process_time() - began
     return Verdict(seed, form, info.name, formulation or "", status, value, second, seconds)

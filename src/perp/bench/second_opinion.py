@@ -1,209 +1,286 @@
-"""A second residual of contact problems, in long double and by other code: the judge of the judge.
+"""A second opinion on an answer: the inequalities of the law, one by one, in 60 digits.
 
-The definition is that of `perp.problems.residual`; nothing of its code is used. Matrices are read entry by
-entry, sums carry 64 bits (all bits where impulses cancel), the cones are projected on through their
-multipliers by bisection. It is slow and for benchmarks and tests: an answer called solved whose second
-residual is large is a false SOLVED.
+Nothing of the residual's code is used, and none of its maps: every sentence of the law (nothing approaches,
+nothing pulls, friction stays inside its limit, what is open carries nothing, what slips is resisted by all
+the friction there is and in the right direction) is checked as it stands. The answer is the largest amount by
+which one of them fails: velocities relative to the largest free velocity of the island, impulses relative to
+what would cause that velocity. An answer called solved for which it is large is a false SOLVED. It is slow,
+and for benchmarks and tests.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Any
+from collections.abc import Iterable
+from decimal import Context, Decimal, localcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from perp.bench.second_opinion_data import Rows, islands, read
 from perp.problems import BoxedLCP, ContactProblem
 from perp.problems.lcp import LCP
-from perp.problems.sets import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
+from perp.problems.sets import Box, Coulomb, Elliptic, Free, Nonnegative
 
-Long = np.longdouble
-_BISECTIONS = 140
-# Impulses that cancel to one part in so many lose digits that a coefficient of 10⁶ needs: rational sums then.
-CANCELS = 100
+DIGITS = 60
+ZERO, ONE, ENDLESS = Decimal(0), Decimal(1), Decimal("Infinity")
 
 
-def second_residual(problem: LCP | BoxedLCP | ContactProblem, z: Any) -> float:
-    """The residual of z, relative to the data, in long double; infinite where z is not finite."""
-    z = np.asarray(z, dtype=np.float64).astype(Long)
-    if not np.isfinite(z).all():
+class Scale(NamedTuple):
+    """What is at work at a constraint: a velocity, and the impulse that causes it."""
+
+    velocity: Decimal
+    impulse: Decimal
+
+
+def law_violation(problem: LCP | BoxedLCP | ContactProblem, z: Any) -> float:
+    """By how much z misses the law, relative to what is at work; infinite where z is not finite."""
+    z = np.asarray(z, dtype=np.float64)
+    if z.shape != (problem.size,) or not np.isfinite(z).all():
         return float("inf")
-    if isinstance(problem, ContactProblem):
-        F, reference = _contact(problem, z)
+    with localcontext(Context(prec=DIGITS, Emax=10**9, Emin=-(10**9))):
+        impulse = [Decimal(float(value)) for value in z]
+        rows = read(problem, impulse)
+        contact = isinstance(problem, ContactProblem)
+        worst = _contact(problem, rows, impulse) if contact else _boxed(problem, rows, impulse)
+        return float(max(worst, default=ZERO))
+
+
+def _demand(lo: Decimal, hi: Decimal) -> Decimal:
+    """The least impulse that bounds allow."""
+    return max(lo, -hi, ZERO)
+
+
+def _scales(
+    rows: Rows, groups: list[list[int]], demand: list[Decimal], coupled: Iterable[Any]
+) -> list[Scale]:
+    """What is at work at each group of rows; `demand` is the impulse that each must carry in any case."""
+    strength = [ZERO] * len(rows.q)
+    for i, row in enumerate(rows.matrix):
+        for j, value in row.items():
+            strength[j] = max(strength[j], abs(rows.unit[i] * value * rows.unit[j]))
+    strongest = max(strength, default=ZERO) or ONE
+    mobility = [max(strength[i] or strongest for i in group) for group in groups]
+    own = [
+        max([abs(rows.q[i] * rows.unit[i]) for i in group] + [mobility[g] * demand[g]])
+        for g, group in enumerate(groups)
+    ]
+    largest = [ZERO] * len(groups)
+    for island in islands(rows.matrix, groups, coupled):
+        size = max(own[g] for g in island)
+        for g in island:
+            largest[g] = size
+    least = min((size for size in largest if size > 0), default=ONE)
+    return [Scale(size or least, (size or least) / m) for size, m in zip(largest, mobility, strict=True)]
+
+
+def _boxed(problem: LCP | BoxedLCP, rows: Rows, z: list[Decimal]) -> Iterable[Decimal]:
+    n = len(z)
+    lo, hi = ([Decimal(float(x)) for x in bound] for bound in (problem.lo, problem.hi))
+    index = getattr(problem, "friction_index", None)
+    index = [-1] * n if index is None else [int(j) for j in index]
+    demand = [ZERO if index[i] >= 0 else _demand(lo[i], hi[i]) for i in range(n)]
+    coupled = [(i, j) for i, j in enumerate(index) if j >= 0]
+    scales = _scales(rows, [[i] for i in range(n)], demand, coupled)
+    for i in range(n):
+        if index[i] < 0:
+            yield _bounded(z[i], rows.velocity[i], lo[i], hi[i], _within(scales[i], lo[i], hi[i]))
+            continue
+        j = index[i]
+        magnitude = getattr(problem, "negative_limit", "") == "magnitude"
+        normal, limit = scales[j], abs(z[j]) if magnitude else max(z[j], ZERO)
+        follows = _bounded(z[i], rows.velocity[i], lo[i] * limit, hi[i] * limit, scales[i])
+        if lo[j] == 0 and hi[j] == ENDLESS:
+            # what is open rubs on nothing
+            closed = max(abs(rows.velocity[j]) / normal.velocity, follows)
+            follows = min(closed, max(abs(z[j]) / normal.impulse, abs(z[i]) / scales[i].impulse))
+        yield follows
+
+
+def _within(scale: Scale, lo: Decimal, hi: Decimal) -> Scale:
+    """An impulse with bounds counts on their scale."""
+    extents = [x for x in (hi - lo, lo, -hi) if 0 < x < ENDLESS]
+    return Scale(scale.velocity, min([scale.impulse, *extents]))
+
+
+def _bounded(z: Decimal, w: Decimal, lo: Decimal, hi: Decimal, scale: Scale) -> Decimal:
+    """lo ≤ z ≤ hi, w ≤ 0 unless z is at lo, w ≥ 0 unless z is at hi."""
+    below, above = (lo - z) / scale.impulse, (z - hi) / scale.impulse
+    pushed_up = min(w / scale.velocity, -below)
+    pushed_down = min(-w / scale.velocity, -above)
+    return max(below, above, pushed_up, pushed_down, ZERO)
+
+
+def _contact(problem: ContactProblem, rows: Rows, impulse: list[Decimal]) -> Iterable[Decimal]:
+    start = [int(i) for i in problem.sets.start]
+    members = list(problem.sets)
+    groups = [list(range(start[c], start[c + 1])) for c in range(len(members))]
+    demand = [
+        _demand(Decimal(member.lo), Decimal(member.hi)) if isinstance(member, Box) else ZERO
+        for member in members
+    ]
+    scales = _scales(rows, groups, demand, ())
+    for member, group, scale in zip(members, groups, scales, strict=True):
+        push = [impulse[i] / rows.unit[i] / scale.impulse for i in group]
+        speed = [rows.velocity[i] * rows.unit[i] / scale.velocity for i in group]
+        if isinstance(member, Free):
+            yield abs(speed[0])
+        elif isinstance(member, Nonnegative):
+            yield _bounded(push[0], speed[0], ZERO, ENDLESS, Scale(ONE, ONE))
+        elif isinstance(member, Box):
+            lo, hi = Decimal(member.lo), Decimal(member.hi)
+            yield _bounded(impulse[group[0]], rows.velocity[group[0]], lo, hi, _within(scale, lo, hi))
+        else:
+            discs = _discs(member, push, speed, rows.unit[group[-1]])
+            yield _relaxed(push, speed, discs) if problem.relaxed else _friction(push[0], speed[0], discs)
+
+
+class Disc(NamedTuple):
+    """Friction of one kind: coefficients, impulses and velocities along its axes."""
+
+    mu: list[Decimal]
+    push: list[Decimal]
+    speed: list[Decimal]
+
+
+def _discs(member: Any, push: list[Decimal], speed: list[Decimal], unit: Decimal) -> list[Disc]:
+    if isinstance(member, Coulomb):
+        parts = [[member.mu] * (len(push) - 1)]
+    elif isinstance(member, Elliptic):
+        parts = [[member.mu1, member.mu2]]
     else:
-        F, reference = _boxed(problem, z)
-    size = np.sqrt(np.sum(reference * reference))
-    value = np.sqrt(np.sum(F * F)) / (size if size > 0 else Long(1))
-    return float(value) if np.isfinite(value) else float("inf")
+        parts = [[member.mu] * 2, [member.mu_r] * 2]
+    discs, first = [], 1
+    for kind, values in enumerate(parts):
+        rows = slice(first, first + len(values))
+        mu = [Decimal(value) / (unit if kind == 1 else ONE) for value in values]
+        discs.append(Disc(mu, push[rows], speed[rows]))
+        first += len(values)
+    return discs
 
 
-def _boxed(problem: LCP | BoxedLCP, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    M, q = _long(problem.M), _long(problem.q)
-    d = np.abs(M).max(axis=0, initial=Long(0))
-    overall = d.max(initial=Long(0))
-    d[d == 0] = overall if overall > 0 else Long(1)
-    if isinstance(problem, BoxedLCP):
-        lo, hi = _long(problem.lo), _long(problem.hi)
-        for i, f in enumerate(problem.friction_index if problem.friction_index is not None else ()):
-            if f >= 0:
-                limit = abs(z[f]) if problem.negative_limit == "magnitude" else max(z[f], Long(0))
-                lo[i], hi[i] = lo[i] * limit, hi[i] * limit
-    else:
-        lo, hi = np.zeros_like(z), np.full_like(z, np.inf)
-    return np.clip(M @ z + q, d * (z - hi), d * (z - lo)), q
+def _length(x: Iterable[Decimal]) -> Decimal:
+    return sum((value * value for value in x), ZERO).sqrt()
 
 
-def _contact(problem: ContactProblem, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    sets = problem.sets
-    W, q, u = _system(problem, z)
-    unit = np.ones_like(q)
-    for c in np.flatnonzero(sets.kind == ROLLING):
-        i = sets.start[c]
-        linear, angular = np.diag(W)[i : i + 3].mean(), np.diag(W)[i + 3 : i + 5].mean()
-        fallback = Long(sets.b[c]) if sets.b[c] > 0 else Long(1)
-        unit[i + 3 : i + 5] = np.sqrt(linear / angular) if linear > 0 and angular > 0 else fallback
-    # λ / unit and unit · u are impulse and velocity in one unit each
-    largest = np.abs(unit[:, None] * W * unit).max(axis=0, initial=Long(0))
-    largest[largest == 0] = largest.max(initial=Long(0)) or Long(1)
-    F = np.empty_like(u)
-    for c in range(sets.count):
-        rows = slice(sets.start[c], sets.start[c + 1])
-        F[rows] = _natural(
-            int(sets.kind[c]), Long(sets.a[c]), Long(sets.b[c]) / unit[rows][-1] ** (sets.kind[c] == ROLLING),
-            largest[rows].max() * z[rows] / unit[rows], unit[rows] * u[rows], largest[rows].max(),
-            problem.relaxed,
-        )  # fmt: skip
-    return F, unit * q
+def _times(mu: Decimal, x: Decimal) -> Decimal:
+    return mu * x if x != 0 else ZERO
 
 
-def _natural(
-    kind: int, a: np.floating, b: np.floating, x: np.ndarray, u: np.ndarray, d: np.floating, relaxed: bool
-) -> np.ndarray:
-    """x − P(x − u − Γ(u)) of one constraint, with x = d λ."""
-    if kind == FREE:
-        return u
-    if kind == NONNEGATIVE:
-        return np.minimum(u, x)
-    if kind == BOX:
-        return np.clip(u, x - d * b, x - d * a)
-    y = x - u
-    if not relaxed:
-        if kind == COULOMB:
-            y[0] -= a * _length(u[1:])
-        elif kind == ELLIPTIC:
-            y[0] -= _length(np.array([a, b]) * u[1:])
-        else:
-            y[0] -= a * _length(u[1:3]) + b * _length(u[3:])
-    if kind == ELLIPTIC:
-        return x - _nearest_elliptic(a, b, y)
-    if kind == COULOMB:
-        return x - _nearest_discs(y, ((a, slice(1, x.size)),))
-    return x - _nearest_discs(y, ((a, slice(1, 3)), (b, slice(3, 5))))
+def _friction(push: Decimal, speed: Decimal, discs: list[Disc]) -> Decimal:
+    """Signorini's and Coulomb's law: the largest amount by which one of its sentences fails."""
+    worst = max(ZERO, -speed, -push, min(push, speed))
+    for disc in discs:
+        carried = _length(disc.push)
+        # friction where nothing touches
+        open_contact = max(abs(push), carried)
+        closed = max(abs(speed), _slip(max(push, ZERO), disc))
+        worst = max(worst, min(closed, open_contact))
+    return worst
 
 
-def _nearest_discs(y: np.ndarray, discs: tuple[tuple[Any, slice], ...]) -> np.ndarray:
-    """Nearest point with ‖y_i‖ ≤ μ_i y_N for every disc i, from the piecewise linear equation of its y_N."""
-    pairs = [(mu, _length(y[rows])) for mu, rows in discs]
-
-    def excess(t: Any) -> Any:
-        return t - y[0] - sum(mu * max(r - mu * t, Long(0)) for mu, r in pairs)
-
-    if excess(Long(0)) >= 0:
-        return np.zeros_like(y)
-    # between two neighbouring kinks the equation is linear
-    low = Long(0)
-    for kink in sorted(r / mu for mu, r in pairs if mu > 0):
-        if excess(kink) >= 0:
-            break
-        low = kink
-    active = [(mu, r) for mu, r in pairs if mu > 0 and r / mu > low]
-    t = (y[0] + sum(mu * r for mu, r in active)) / (1 + sum(mu * mu for mu, _ in active))
-    out = y.copy()
-    out[0] = t
-    for (mu, r), (_, rows) in zip(pairs, discs, strict=True):
-        if r > mu * t:
-            out[rows] *= mu * t / r
-    return out
-
-
-def _nearest_elliptic(mu1: Any, mu2: Any, y: np.ndarray) -> np.ndarray:
-    """Nearest point with ‖(y_1/μ_1, y_2/μ_2)‖ ≤ y_N.
-
-    On the surface it is y_i μ_i² / (μ_i² + ν), y_N / (1 − ν) with a multiplier ν > 0 that is bisected, or
-    1 / ν where it is above 1.
-    """
-    mu = np.array([mu1, mu2], dtype=Long)
-    tangent = np.where(mu > 0, y[1:], Long(0))
-    quotient = np.where(mu > 0, tangent / np.where(mu > 0, mu, Long(1)), Long(0))
-    if y[0] >= 0 and _length(quotient) <= y[0]:
-        return np.array([y[0], *tangent], dtype=Long)
-    if _length(mu * tangent) <= -y[0]:
-        return np.zeros(3, dtype=Long)
-    # with x_N > 0, ν in (0, 1); with x_N < 0, 1/ν in (0, 1); both bisected as t
-    outward = y[0] >= 0
-    low, high = Long(0), Long(1)
-    for _ in range(_BISECTIONS):
-        t = (low + high) / 2
-        # y_N from the tangents minus y_N from the normal row, times 1 − ν (times 1/ν outside of 1)
-        if outward:
-            value = (1 - t) * _length(mu * tangent / (mu * mu + t)) - y[0]
-        else:
-            value = (1 - t) * _length(mu * tangent / (t * mu * mu + 1)) + y[0]
-        if value > 0:
-            low = t
-        else:
-            high = t
-    t = (low + high) / 2
-    scaled = tangent * mu / (mu * mu + t) if outward else t * tangent * mu / (t * mu * mu + 1)
-    return np.array([_length(scaled), *(mu * scaled)], dtype=Long)
+def _slip(push: Decimal, disc: Disc) -> Decimal:
+    """Friction inside its limit; all of it, against the slip, where something slips."""
+    axes = [_times(mu, push) for mu in disc.mu]
+    excess = _excess(axes, disc.push)
+    # an axis without friction slips as it likes, one without a limit not at all
+    endless = _length(v for v, axis in zip(disc.speed, axes, strict=True) if axis == ENDLESS)
+    rest = [k for k, axis in enumerate(axes) if 0 < axis < ENDLESS]
+    if len(rest) < len(axes):
+        part = Disc([disc.mu[k] for k in rest], [disc.push[k] for k in rest], [disc.speed[k] for k in rest])
+        return max(excess, endless, _slip(push, part) if rest else ZERO)
+    slip = _length(disc.speed)
+    if slip <= excess:
+        return excess
+    # friction that resists this slip most: −a² u / ‖a u‖ on an ellipse with the semi-axes a
+    strength = _length(axis * v for axis, v in zip(axes, disc.speed, strict=True))
+    most = [-axis * axis * v / strength for axis, v in zip(axes, disc.speed, strict=True)]
+    missing = _length(a - b for a, b in zip(disc.push, most, strict=True))
+    best = min(slip, missing)
+    # or the slip is a little turned: along the normal of the ellipse at the friction there is
+    normal = [p / (axis * axis) for p, axis in zip(disc.push, axes, strict=True)]
+    size = _length(normal)
+    if size > 0:
+        along = -sum((n * v for n, v in zip(normal, disc.speed, strict=True)), ZERO) / size
+        across = _length(v + max(along, ZERO) * n / size for n, v in zip(normal, disc.speed, strict=True))
+        best = min(best, max(across, _shortfall(axes, disc.push)))
+    return max(excess, best)
 
 
-def _system(problem: ContactProblem, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """W, q and u = W z + q in long double, from mass and Jacobian where the problem is given so."""
-    if problem.dynamics is None:
-        W, q = _long(problem.W), _long(problem.q)
-        size = np.abs(W * z).max(initial=Long(0))
-        if size > CANCELS * np.abs(q).max(initial=Long(0)):
-            return W, q, _exact_velocity(W, q, z)
-        return W, q, W @ z + q
-    form = problem.dynamics
-    mass, J = _long(form.mass), _long(form.jacobian)
-    if mass.ndim == 3:
-        bodies, k, _ = mass.shape
-        full = np.zeros((bodies * k, bodies * k), dtype=Long)
-        for i in range(bodies):
-            full[k * i : k * i + k, k * i : k * i + k] = mass[i]
-        mass = full
-    columns = _solve(mass, np.column_stack([J.T, _long(form.momentum)]))
-    W = J @ columns[:, :-1] + np.diag(np.broadcast_to(_long(form.compliance), (J.shape[0],)))
-    q = J @ columns[:, -1] + _long(form.bias)
-    return W, q, W @ z + q
+def _excess(axes: list[Decimal], x: list[Decimal]) -> Decimal:
+    """How far x is outside of an ellipse, at most: along its own direction, or along one axis."""
+    flat = _length(v for v, axis in zip(x, axes, strict=True) if axis == 0)
+    pairs = [(axis, abs(v)) for v, axis in zip(x, axes, strict=True) if axis > 0]
+    outside = ZERO
+    if _length(v / axis for axis, v in pairs) > 1:
+        ways = [_length(v for _, v in pairs) * (1 - 1 / _length(v / axis for axis, v in pairs))]
+        ways += [abs(v - end) for v, end in _along_axes(pairs)]
+        outside = min(ways)
+    return _length((flat, outside))
 
 
-def _exact_velocity(W: np.ndarray, q: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """W z + q from doubles in rational arithmetic, rounded once."""
-    impulse = {j: Fraction(float(value)) for j, value in enumerate(z) if value != 0}
-    u = np.empty_like(q)
-    for i in range(q.size):
-        terms = (Fraction(float(W[i, j])) * value for j, value in impulse.items() if W[i, j] != 0)
-        total = sum(terms, Fraction(float(q[i])))
-        u[i] = Long(float(total)) + Long(float(total - Fraction(float(total))))
-    return u
+def _shortfall(axes: list[Decimal], x: list[Decimal]) -> Decimal:
+    """How far x is inside of an ellipse, at most, in the same ways."""
+    pairs = [(axis, abs(v)) for v, axis in zip(x, axes, strict=True)]
+    used = _length(v / axis for axis, v in pairs)
+    if not 0 < used < 1:
+        return ZERO
+    ways = [_length(x) * (1 / used - 1)]
+    return min(ways + [abs(v - end) for v, end in _along_axes(pairs)])
 
 
-def _solve(mass: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """mass⁻¹ right in long double: Cholesky's factors of double precision, refined."""
-    approximate = np.linalg.inv(mass.astype(np.float64)).astype(Long)
-    answer = approximate @ right
-    for _ in range(4):
-        answer += approximate @ (right - mass @ answer)
-    return answer
+def _along_axes(pairs: list[tuple[Decimal, Decimal]]) -> Iterable[tuple[Decimal, Decimal]]:
+    """Each coordinate, and what it would be on the ellipse with the others left alone."""
+    for k, (axis, v) in enumerate(pairs):
+        others = sum(((w / a) ** 2 for j, (a, w) in enumerate(pairs) if j != k), ZERO)
+        if others <= 1 and axis < ENDLESS:
+            yield v, axis * (1 - others).sqrt()
 
 
-def _length(x: np.ndarray) -> Any:
-    largest = np.abs(x).max(initial=Long(0))
-    return largest * np.sqrt(np.sum((x / largest) ** 2)) if largest > 0 else Long(0)
+def _relaxed(push: list[Decimal], speed: list[Decimal], discs: list[Disc]) -> Decimal:
+    """The relaxation: λ in its cone, u in the dual cone, u = 0 inside, u along the normal on the surface."""
+    parts = [(_length(disc.push), disc) for disc in discs]
+    outside = max(ZERO, -push[0])
+    for _, disc in parts:
+        mu = min(disc.mu)
+        room = max(push[0], ZERO)
+        excess = _excess([_times(m, room) for m in disc.mu], disc.push)
+        # a steep cone is left by the normal impulse that is missing
+        outside = max(outside, min(excess, _lacking(disc, room)) if mu < ENDLESS else ZERO)
+    # what friction at its limit makes of the normal velocity: u_N = Σ ‖μ u_T‖, u_T against λ_T
+    resting = _length(speed)
+    apex = max(_length(push), _outside_dual(speed[0], discs))
+    sliding = ENDLESS
+    if all(m < ENDLESS for disc in discs for m in disc.mu):
+        sliding = _on_surface(push[0], speed[0], discs)
+    return max(outside, min(resting, apex, sliding))
 
 
-def _long(matrix: Any) -> np.ndarray:
-    return np.array(matrix.toarray() if hasattr(matrix, "toarray") else matrix).astype(Long)
+def _lacking(disc: Disc, room: Decimal) -> Decimal:
+    """The normal impulse that is missing for the friction of a disc; endless on an axis without friction."""
+    if any(m == 0 and p != 0 for m, p in zip(disc.mu, disc.push, strict=True)):
+        return ENDLESS
+    needed = _length(p / m for m, p in zip(disc.mu, disc.push, strict=True) if p != 0)
+    return max(needed - room, ZERO)
+
+
+def _outside_dual(normal: Decimal, discs: list[Disc]) -> Decimal:
+    """How far a velocity is from u_N ≥ Σ ‖μ u_T‖: by u_N that is missing, or by u_T that is too much."""
+    needed = sum((_length(_times(m, v) for m, v in zip(d.mu, d.speed, strict=True)) for d in discs), ZERO)
+    if needed <= normal:
+        return ZERO
+    lacking = needed - normal
+    steepest = max(max(d.mu) for d in discs)
+    if steepest == ENDLESS:
+        return max(-normal, _length(v for d in discs for v in d.speed))
+    return max(-normal, lacking / (1 + steepest * len(discs)))
+
+
+def _on_surface(push: Decimal, speed: Decimal, discs: list[Disc]) -> Decimal:
+    """u = Σ ‖μ u_T‖ on the normal row, with each slipping disc at its limit and against its slip."""
+    worst, steep, needed = max(-push, ZERO), ONE, ZERO
+    for disc in discs:
+        part = _length(_times(m, v) for m, v in zip(disc.mu, disc.speed, strict=True))
+        needed += part
+        steep += max(disc.mu)
+        worst = max(worst, _slip(max(push, ZERO), disc))
+    return max(worst, abs(speed - needed) / steep)

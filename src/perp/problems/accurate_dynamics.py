@@ -72,15 +72,13 @@ def _arrays(rows: Any) -> tuple[Vector, Vector, Vector]:
 
 
 def round_off_shows(problem: ContactProblem, impulse: Vector) -> bool:
-    """Whether a plain evaluation may be off by what a residual would see, beside ‖q‖."""
+    """Whether a plain evaluation may be off by what a residual would see."""
     dynamics, sets = problem.dynamics, problem.sets
-    size = float(np.abs(problem.q * problem.row_scale).max(initial=0.0))
-    if dynamics is None or size == 0.0:
+    if dynamics is None or not impulse.size:
         return False
     d = np.repeat(problem.column_scale, sets.dimension)
-    entries = float((d * np.abs(impulse) / problem.row_scale).max(initial=0.0)) / size
-    friction = float(np.maximum(sets.a, sets.b)[sets.dimension > 1].max(initial=0.0))
-    return dynamics.error_length > largest_length(entries * (1.0 + friction))
+    push = float((d * np.abs(impulse) / problem.row_scale).max())
+    return dynamics.error_length > largest_length(push / float(problem.data_size.min()))
 
 
 def accurate_velocity(dynamics: Dynamics, impulse: Vector) -> Vector:

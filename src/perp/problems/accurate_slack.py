@@ -1,8 +1,8 @@
 """Rows of w = M z + q as if computed with twice the digits, where round-off would show in a residual.
 
 The plain sum of a row is off by up to its length times 2⁻⁵³ Σ |M_ij z_j|. Where impulses are large and
-cancel, or where a friction coefficient of 10⁶ multiplies a sliding speed, that is no longer small beside ‖q‖:
-such rows are summed again with the errors of every product and sum carried along.
+cancel, that is no longer small beside what is at work there: such rows are summed again with the errors of
+every product and sum carried along.
 
 Reference: Ogita, Rump and Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005).
 """
@@ -14,7 +14,7 @@ import math
 from numba import njit
 
 UNIT = 2.0**-53
-# Errors below this part of ‖q‖ cannot change a verdict at the tolerances that doubles allow.
+# Errors below this part of what is at work cannot change a verdict at the tolerances that doubles allow.
 NEGLIGIBLE = 1e-12
 _SPLITTER = 2.0**27 + 1.0
 
@@ -66,34 +66,33 @@ def sparse_row(data, indices, indptr, q, z, i):
 def largest_length(entries):
     """How many entries a row may have before its round-off shows: NEGLIGIBLE over that of one entry.
 
-    `entries` is the largest |M_ij z_j| relative to ‖q‖.
+    `entries` is the largest |M_ij z_j| relative to what is at work.
     """
     round_off = 0.25 * UNIT * entries
     return NEGLIGIBLE / round_off if round_off > 0.0 else math.inf
 
 
 @njit(cache=True, nogil=True)
-def improve_dense(M, q, z, d, size, w):
-    """Rows of w that are not accurate beside ‖q‖ = `size`, again; d is the largest entry of each column."""
-    if size == 0.0:
-        return
+def _largest_push(d, z):
     largest = 0.0
     for j in range(z.size):
         largest = max(largest, d[j] * abs(z[j]))
-    if q.size > largest_length(largest / size):
-        for i in range(q.size):
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def improve_dense(M, q, z, d, size, w):
+    """Rows of w that are not accurate beside their `size`, again; d is the largest entry of each column."""
+    push = _largest_push(d, z)
+    for i in range(q.size):
+        if q.size > largest_length(push / size[i]):
             w[i] = dense_row(M, q, z, i)
 
 
 @njit(cache=True, nogil=True)
 def improve_sparse(data, indices, indptr, q, z, d, size, w):
     """The same for M in compressed rows."""
-    if size == 0.0:
-        return
-    largest = 0.0
-    for j in range(z.size):
-        largest = max(largest, d[j] * abs(z[j]))
-    longest = largest_length(largest / size)
+    push = _largest_push(d, z)
     for i in range(q.size):
-        if indptr[i + 1] - indptr[i] > longest:
+        if indptr[i + 1] - indptr[i] > largest_length(push / size[i]):
             w[i] = sparse_row(data, indices, indptr, q, z, i)

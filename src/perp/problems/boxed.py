@@ -92,6 +92,20 @@ class BoxedLCP(Savable):
         return column_scale(self.M)
 
     @cached_property
+    def data_size(self) -> Vector:
+        """What is at work at each row, shape (n,): see `perp.problems.data_size`."""
+        from perp.problems.data_size import boxed_sizes
+
+        return boxed_sizes(self.M, self.q, self.lo, self.hi, self.limiting_row, self.column_scale)
+
+    @cached_property
+    def mobility(self) -> Vector:
+        """What makes a w of a z, shape (n,): `column_scale`, or more where bounds are near."""
+        from perp.problems.data_size import boxed_mobility
+
+        return boxed_mobility(self.lo, self.hi, self.limiting_row, self.column_scale, self.data_size)
+
+    @cached_property
     def limiting_row(self) -> np.ndarray:
         """`friction_index` as an array even when there is none (all −1), shape (n,).
 

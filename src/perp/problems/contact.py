@@ -164,6 +164,32 @@ class ContactProblem(Savable):
                 W = s[:, None] * W * s
         return freeze(np.maximum.reduceat(column_scale(W), self.sets.start[:-1]))
 
+    @cached_property
+    def data_size(self) -> Vector:
+        """What is at work at each constraint [m/s], shape (count,): see `perp.problems.data_size`."""
+        from perp.problems.data_size import join_rows, join_through_bodies, own_sizes, spread
+
+        sets, count = self.sets, self.contact_count
+        owner = np.repeat(np.arange(count), sets.dimension)
+        if self.dynamics is not None:
+            parent = join_through_bodies(self.dynamics.jacobian, self.dynamics.mass_rows, owner, count)
+        else:
+            parent = join_rows(self.W, owner, count)
+        size = own_sizes(
+            self.q, sets.start, sets.kind, sets.a, sets.b, self.column_scale, self.rolling_length
+        )
+        spread(parent, size)
+        return freeze(size)
+
+    @cached_property
+    def mobility(self) -> Vector:
+        """What makes a velocity of an impulse, shape (count,): `column_scale`, or more in a narrow box."""
+        from perp.problems.data_size import set_mobilities
+
+        mobility = np.array(self.column_scale)
+        set_mobilities(self.sets.kind, self.sets.a, self.sets.b, self.data_size, mobility)
+        return freeze(mobility)
+
     def evaluate(self, impulse: Vector) -> Vector:
         """Velocities u at the constraints, from the data as given (W and q, or mass and Jacobian)."""
         if self.dynamics is not None:
@@ -184,6 +210,14 @@ class ContactProblem(Savable):
         problem = ContactProblem.__new__(ContactProblem)
         problem.__dict__.update(self.__dict__)
         problem.__dict__["relaxed"] = relaxed
+        return problem
+
+    def with_friction_below(self, limit: float) -> ContactProblem:
+        """The same data with every friction coefficient limited to `limit`."""
+        problem = ContactProblem.__new__(ContactProblem)
+        # what is kept with this problem for a solver knows its coefficients
+        problem.__dict__.update({name: value for name, value in self.__dict__.items() if name != "_packed"})
+        problem.__dict__["sets"] = self.sets.with_friction_below(limit)
         return problem
 
     def equals(self, other: object) -> bool:

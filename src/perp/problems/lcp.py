@@ -51,12 +51,12 @@ class LCP(Savable):
         """Number of unknowns n."""
         return self.q.size
 
-    @property
+    @cached_property
     def lo(self) -> Vector:
         """Lower bounds: zero."""
         return freeze(np.zeros(self.size))
 
-    @property
+    @cached_property
     def hi(self) -> Vector:
         """Upper bounds: none."""
         return freeze(np.full(self.size, np.inf))
@@ -65,6 +65,23 @@ class LCP(Savable):
     def column_scale(self) -> Vector:
         """The largest change of any w that a unit of z_i causes, shape (n,)."""
         return column_scale(self.M)
+
+    @cached_property
+    def limiting_row(self) -> np.ndarray:
+        """No row's bounds follow another: all −1, shape (n,)."""
+        return freeze(np.full(self.size, -1, dtype=np.int64))
+
+    @cached_property
+    def data_size(self) -> Vector:
+        """What is at work at each row, shape (n,): see `perp.problems.data_size`."""
+        from perp.problems.data_size import boxed_sizes
+
+        return boxed_sizes(self.M, self.q, self.lo, self.hi, self.limiting_row, self.column_scale)
+
+    @property
+    def mobility(self) -> Vector:
+        """What makes a w of a z, shape (n,): `column_scale`, without bounds to be near to."""
+        return self.column_scale
 
     def evaluate(self, z: Vector) -> Vector:
         """The slack w = M z + q."""

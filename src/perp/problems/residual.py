@@ -1,15 +1,17 @@
 """The residual that decides SOLVED, computed by the same code for every solver.
 
-Natural map of the problem, with impulses brought to velocities by the scale d of `column_scale`:
+It bounds the violation of the law itself, row by row, as a velocity, with impulses brought to velocities by
+the mobility d of their constraint, and divides it by what is at work on that constraint's island
+(`data_size`):
 
-    LCP:      F_i = min(w_i, d_i z_i)
-    boxed:    F_i = d_i z_i − clip(d_i z_i − w_i, d_i lo_i, d_i hi_i)
-    contact:  F_c = d_c λ_c − P(d_c λ_c − u_c − Γ(u_c))
+    LCP, boxed   clip(w, d (z − hi), d (z − lo))
+    contact      closed: u_N, (d λ_N)⁻ and friction on the set of radius μ λ_N (Alart and Curnier's second
+                 map), or open: d λ and (u_N)⁻, whichever is smaller
+    relaxed      d λ − P(d λ − u)
 
-    residual = ‖F‖₂ / ‖q‖₂        (‖q‖ = 0 counts as 1)
-
-It does not change with the units of mass, length or time, nor with a scaling of the problem. Beside it stand
-the figures that the literature uses (`Residuals.literature`), for comparing with other libraries.
+The largest over all constraints is the residual. It does not change with the units of mass, length or time,
+nor with a scaling of the problem, and does not shrink with μ. Beside it stand the figures that the literature
+uses (`Residuals.literature`), for comparing with other libraries. Formulas: docs/theory/residual.md.
 """
 
 from __future__ import annotations
@@ -72,93 +74,72 @@ def slack(problem: Problem, z: Vector) -> Vector:
     return w
 
 
-def natural_map(problem: Problem, z: Vector, w: Vector) -> Vector:
-    """The natural map F as a velocity (as w), shape (size,): zero exactly at a solution."""
-    out = np.empty(problem.size)
-    if isinstance(problem, ContactProblem):
-        from perp.problems.set_kernels import natural_map as kernel
-
-        sets = problem.sets
-        kernel(
-            sets.kind, sets.start, sets.a, sets.b, problem.column_scale, problem.rolling_length,
-            problem.relaxed, z, w, np.empty(problem.size), out,
-        )  # fmt: skip
-        return out
-    from perp.problems.boxed_kernels import boxed_natural_map, lcp_natural_map
-
-    if isinstance(problem, LCP):
-        lcp_natural_map(problem.column_scale, z, w, out)
-    elif isinstance(problem, BoxedLCP):
-        boxed_natural_map(problem.lo, problem.hi, problem.limiting_row, problem.column_scale, z, w, out)
-    else:
-        from perp.problems.mcp_residual import mcp_map
-
-        return mcp_map(problem, z, w)
-    return out
-
-
-def data_size(problem: LCP | BoxedLCP | ContactProblem) -> Vector:
-    """The vector whose norm a residual is relative to: q with every row in one unit."""
-    if isinstance(problem, ContactProblem):
-        return problem.q * problem.row_scale
-    return problem.q
-
-
 def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
     """The residual at z and the w that belongs to it; infinite where z or w is not finite."""
-    from perp.problems.boxed_kernels import relative_norm
-
-    if isinstance(problem, ContactProblem) and problem.dynamics is None:
+    if isinstance(problem, ContactProblem):
         return _judge_contact(problem, z)
     if not np.isfinite(z).all():
         return np.inf, np.full(problem.size, np.nan)
     w = slack(problem, z)
-    if not np.isfinite(w).all():
-        return np.inf, w
-    if isinstance(problem, LCP | BoxedLCP):
-        _improve(problem, z, w)
-    elif isinstance(problem, ContactProblem):
-        w = _improved(problem, z, w)
     if isinstance(problem, MCP):
-        value = _largest(natural_map(problem, z, w))
-        return (value, w) if np.isfinite(value) else (np.inf, w)
-    value = relative_norm(natural_map(problem, z, w), data_size(problem))
-    return (value, w) if np.isfinite(value) else (np.inf, w)
+        return _judge_mcp(problem, z, w), w
+    from perp.problems.boxed_kernels import boxed_verdict
+
+    if np.isfinite(w).all():
+        _improve(problem, z, w)
+    value = boxed_verdict(
+        problem.lo, problem.hi, problem.limiting_row, problem.mobility, problem.data_size, freeze(z), w
+    )
+    return value, w
+
+
+def _judge_mcp(problem: MCP, z: Vector, w: Vector) -> float:
+    from perp.problems.mcp_residual import mcp_map
+
+    if not np.isfinite(w).all():
+        return np.inf
+    value = _largest(mcp_map(problem, z, w))
+    return value if np.isfinite(value) else np.inf
 
 
 def _improve(problem: LCP | BoxedLCP, z: Vector, w: Vector) -> None:
-    """Sum rows of w again whose round-off is not small beside q."""
+    """Sum rows of w again whose round-off is not small beside what is at work."""
     from perp.problems.accurate_slack import improve_dense, improve_sparse
 
-    M, size = problem.M, _largest(problem.q)
+    M, size = problem.M, problem.data_size
     if is_sparse(M):
         improve_sparse(M.data, M.indices, M.indptr, problem.q, freeze(z), problem.column_scale, size, w)
     else:
         improve_dense(M, problem.q, freeze(z), problem.column_scale, size, w)
 
 
-def _improved(problem: ContactProblem, impulse: Vector, u: Vector) -> Vector:
-    """Velocities of a problem in dynamics form, again where their round-off is not small beside q."""
+def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vector]:
+    """In one compiled call where W is given: small contact problems are solved in microseconds."""
+    from perp.problems.law_kernels import judge_dense, judge_sparse, verdict
+
+    sets, u = problem.sets, np.empty(problem.size)
+    law = (
+        problem.data_size, sets.kind, sets.start, sets.a, sets.b,
+        problem.mobility, problem.rolling_length, problem.relaxed, freeze(impulse),
+    )  # fmt: skip
+    if problem.dynamics is not None:
+        u = _velocity(problem, impulse)
+        return verdict(*law, u), u
+    W = problem.W
+    if is_sparse(W):
+        return judge_sparse(W.data, W.indices, W.indptr, problem.q, *law, u), u
+    return judge_dense(W, problem.q, *law, u), u
+
+
+def _velocity(problem: ContactProblem, impulse: Vector) -> Vector:
+    """Velocities of a problem in dynamics form, with twice the digits where round-off would show."""
     from perp.problems.accurate_dynamics import accurate_velocity, round_off_shows
 
-    if problem.dynamics is None or not round_off_shows(problem, impulse):
+    u = problem.evaluate(impulse)
+    if problem.dynamics is None or not (np.isfinite(u).all() and round_off_shows(problem, impulse)):
         return u
     better = accurate_velocity(problem.dynamics, impulse)
     return better if np.isfinite(better).all() else u
-
-
-def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vector]:
-    """The same in one compiled call: small contact problems are solved in microseconds."""
-    from perp.problems.set_kernels import judge_dense, judge_sparse
-
-    W, sets, u = problem.W, problem.sets, np.empty(problem.size)
-    rest = (
-        problem.q, problem.row_scale, sets.kind, sets.start, sets.a, sets.b,
-        problem.column_scale, problem.rolling_length, problem.relaxed, freeze(impulse), u,
-    )  # fmt: skip
-    if is_sparse(W):
-        return judge_sparse(W.data, W.indices, W.indptr, *rest), u
-    return judge_dense(W, *rest), u
 
 
 def residual(problem: Problem, z: Any) -> float:
@@ -169,7 +150,8 @@ def residual(problem: Problem, z: Any) -> float:
         z: The answer, shape (size,): z of an LCP, impulses of a contact problem.
 
     Returns:
-        ‖F‖ / ‖q‖, or infinity where z or w is not finite.
+        The largest violation of the law relative to what is at work there; infinity where z or w is not
+        finite.
     """
     return judge(problem, as_answer(problem, z))[0]
 
@@ -199,7 +181,7 @@ def as_answer(problem: Problem, z: Any, name: str = "z") -> Vector:
 
 
 def _contact_residuals(problem: ContactProblem, impulse: Vector, u: Vector, value: float) -> Residuals:
-    from perp.problems.set_kernels import measure
+    from perp.problems.detail_kernels import measure
 
     # cones are homogeneous: with data of size 1 no square can overflow or vanish
     unit = _largest(problem.q) or 1.0
@@ -231,9 +213,9 @@ def _contact_residuals(problem: ContactProblem, impulse: Vector, u: Vector, valu
 def _boxed_residuals(problem: LCP | BoxedLCP, z: Vector, w: Vector, value: float) -> Residuals:
     lo, hi = problem.bounds(z) if isinstance(problem, BoxedLCP) else (problem.lo, problem.hi)
     d = problem.column_scale
-    unit = _largest(data_size(problem)) or 1.0
+    unit = _largest(problem.q) or 1.0
     z, w, lo, hi = z / unit, w / unit, lo / unit, hi / unit
-    size = float(np.linalg.norm(data_size(problem) / unit)) or 1.0
+    size = float(np.linalg.norm(problem.q / unit)) or 1.0
     above, below = np.maximum(w, 0.0), np.maximum(-w, 0.0)
     from_lo = np.where(np.isfinite(lo), np.abs(z - np.where(np.isfinite(lo), lo, 0.0)), 0.0)
     from_hi = np.where(np.isfinite(hi), np.abs(np.where(np.isfinite(hi), hi, 0.0) - z), 0.0)

@@ -1,22 +1,27 @@
-"""Compiled mathematics of the constraint sets: projection, De Saxcé's shift, natural map.
+"""Compiled mathematics of the constraint sets: projection and De Saxcé's shift.
 
 Flat layout (see `Sets`): constraint c has kind[c], rows start[c] … start[c+1]−1, parameters a[c] and b[c].
-Letters: x a point, K the set, λ impulses, u velocities, Γ the shift of the normal row, d and ℓ the scales of
-`contact_scale`. Every function leaves NaN as NaN, so that a NaN can never look like a small residual.
+Letters: x a point, K the set, u velocities, Γ the shift of the normal row. A coefficient of ∞ means that a
+contact never slips: its cone is a half-space. Every function leaves NaN as NaN, so that a NaN can never look
+like a small residual.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit
-
-from perp.problems.accurate_slack import dense_row, largest_length, sparse_row
-from perp.problems.boxed_kernels import clip, dense_slack, relative_norm, sparse_slack
 
 FREE, NONNEGATIVE, BOX, COULOMB, ELLIPTIC, ROLLING = 0, 1, 2, 3, 4, 5
 ROUND_OFF = 2.0**-53
+# Squares of coefficients beyond this overflow: a cone as wide cannot be told from a half-space.
+WIDEST = 1e150
+
+
+@njit(cache=True)
+def _times(coefficient, slip):
+    """Coefficient times slip, where ∞ · 0 is 0: what does not slip needs no shift."""
+    return coefficient * slip if slip != 0.0 else 0.0
 
 
 @njit(cache=True)
@@ -24,12 +29,13 @@ def shift(kind, a, b, u, first, last):
     """Γ(u): what De Saxcé's correction adds to the normal velocity of one constraint."""
     if kind == COULOMB:
         if last - first == 2:
-            return a * abs(u[first + 1])
-        return a * math.hypot(u[first + 1], u[first + 2])
+            return _times(a, abs(u[first + 1]))
+        return _times(a, math.hypot(u[first + 1], u[first + 2]))
     if kind == ELLIPTIC:
-        return math.hypot(a * u[first + 1], b * u[first + 2])
+        return math.hypot(_times(a, u[first + 1]), _times(b, u[first + 2]))
     if kind == ROLLING:
-        return a * math.hypot(u[first + 1], u[first + 2]) + b * math.hypot(u[first + 3], u[first + 4])
+        sliding, rolling = math.hypot(u[first + 1], u[first + 2]), math.hypot(u[first + 3], u[first + 4])
+        return _times(a, sliding) + _times(b, rolling)
     return 0.0
 
 
@@ -39,8 +45,11 @@ def _project_coulomb(mu, x, first, last, out):
     normal = x[first]
     two = last - first == 2
     length = abs(x[first + 1]) if two else math.hypot(x[first + 1], x[first + 2])
+    if mu > WIDEST:
+        normal = 0.0 if normal < 0.0 else normal
+        scale = 1.0
     # the polar cone first: with μ = 0 a negative normal part would pass the other test
-    if mu * length <= -normal:
+    elif mu * length <= -normal:
         normal = 0.0
         scale = 0.0
     elif length <= mu * normal:
@@ -62,6 +71,20 @@ def _project_elliptic(mu1, mu2, x, first, out):
     ν > 0 of the decreasing function (1 − ν) y_N(ν) − x_N, found by bisection on s = ν / (1 + ν).
     """
     normal, x1, x2 = x[first], x[first + 1], x[first + 2]
+    if mu1 > WIDEST or mu2 > WIDEST:
+        # a wide axis is free; with the other one the cone is plane
+        free, other, mu = (1, 2, mu2) if mu1 > WIDEST else (2, 1, mu1)
+        t = x[first + other]
+        scale = 1.0
+        if mu > WIDEST:
+            normal = 0.0 if normal < 0.0 else normal
+        elif mu * abs(t) <= -normal:
+            normal = scale = 0.0
+        elif not abs(t) <= mu * normal:
+            normal = (mu * abs(t) + normal) / (1.0 + mu * mu)
+            scale = mu * normal / abs(t)
+        out[first], out[first + free], out[first + other] = normal, x[first + free], scale * t
+        return
     # without friction along a tangent the cone is flat there: nothing of x is left (a NaN stays)
     if mu1 == 0.0:
         x1 *= 0.0
@@ -117,6 +140,9 @@ def _project_rolling(mu, mu_r, x, first, out):
     normal = x[first]
     tangent = math.hypot(x[first + 1], x[first + 2])
     rolling = math.hypot(x[first + 3], x[first + 4])
+    wide, wide_r = mu > WIDEST, mu_r > WIDEST
+    # a wide disc never binds: it has no part in t
+    mu, mu_r = 0.0 if wide else mu, 0.0 if wide_r else mu_r
     both = (normal + mu * tangent + mu_r * rolling) / (1.0 + mu * mu + mu_r * mu_r)
     only_tangent = (normal + mu * tangent) / (1.0 + mu * mu)
     only_rolling = (normal + mu_r * rolling) / (1.0 + mu_r * mu_r)
@@ -125,11 +151,9 @@ def _project_rolling(mu, mu_r, x, first, out):
     if math.isnan(normal + tangent + rolling):
         t = math.nan
     if t <= 0.0:
-        for i in range(5):
-            out[first + i] = 0.0
-        return
-    tangent_scale = 1.0 if tangent <= mu * t else mu * t / tangent
-    rolling_scale = 1.0 if rolling <= mu_r * t else mu_r * t / rolling
+        t = 0.0
+    tangent_scale = 1.0 if wide or tangent <= mu * t else mu * t / tangent
+    rolling_scale = 1.0 if wide_r or rolling <= mu_r * t else mu_r * t / rolling
     out[first] = t
     out[first + 1] = tangent_scale * x[first + 1]
     out[first + 2] = tangent_scale * x[first + 2]
@@ -160,179 +184,3 @@ def project_all(kind, start, a, b, x, out):
     """Nearest point of the whole product of sets."""
     for c in range(kind.size):
         project(kind[c], a[c], b[c], x, start[c], start[c + 1], out)
-
-
-@njit(cache=True)
-def natural_map(kind, start, a, b, d, length, relaxed, impulse, u, x, out):
-    """F = x − P(x − ũ − Γ) with x = d λ a velocity, for every constraint; `x` is workspace.
-
-    Rolling rows are brought to velocities by the constraint's `length`, box bounds by its d. Where P changes
-    nothing F is ũ + Γ itself, and single rows are written as clip(u, …): x − (x − u) would lose u in the
-    round-off of a large λ. On a cone's surface that round-off cannot be avoided and is counted as an error.
-    """
-    for c in range(kind.size):
-        first, last = start[c], start[c + 1]
-        k = kind[c]
-        if k == FREE:
-            out[first] = u[first]
-            continue
-        if k == NONNEGATIVE:
-            out[first] = clip(u[first], -math.inf, d[c] * impulse[first])
-            continue
-        if k == BOX:
-            out[first] = clip(u[first], d[c] * (impulse[first] - b[c]), d[c] * (impulse[first] - a[c]))
-            continue
-        gamma = 0.0 if relaxed else shift(k, a[c], b[c], u, first, last)
-        for i in range(first, last):
-            s = length[c] if i - first >= 3 else 1.0
-            x[i] = d[c] * impulse[i] / s - s * u[i]
-        x[first] -= gamma
-        project(k, a[c], b[c] / length[c] if k == ROLLING else b[c], x, first, last, out)
-        unchanged = True
-        for i in range(first, last):
-            unchanged = unchanged and out[i] == x[i]
-        for i in range(first, last):
-            s = length[c] if i - first >= 3 else 1.0
-            out[i] = s * u[i] if unchanged else d[c] * impulse[i] / s - out[i]
-        if unchanged:
-            out[first] += gamma
-        else:
-            out[first] += math.copysign(ROUND_OFF * abs(d[c] * impulse[first]), out[first])
-
-
-@njit(cache=True)
-def _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u):
-    """‖F‖ / ‖q‖ with q in one unit; infinite where something is not finite."""
-    n = q.size
-    for i in range(n):
-        if not (math.isfinite(impulse[i]) and math.isfinite(u[i])):
-            return math.inf
-    values, reference = np.empty(n), np.empty(n)
-    natural_map(kind, start, a, b, d, length, relaxed, impulse, u, reference, values)
-    for i in range(n):
-        reference[i] = q[i] * row_scale[i]
-    value = relative_norm(values, reference)
-    return value if math.isfinite(value) else math.inf
-
-
-@njit(cache=True)
-def _longest_row(kind, a, b, c, entries):
-    """How many entries a row of constraint c may have before its round-off must be looked at."""
-    amplified = 1.0 + max(a[c], b[c]) if kind[c] >= COULOMB else 1.0
-    return largest_length(entries * amplified)
-
-
-@njit(cache=True)
-def _largest_entry(q, row_scale, start, d, impulse):
-    """The largest velocity that an impulse causes relative to ‖q‖; 0 without q."""
-    size = largest = 0.0
-    for i in range(q.size):
-        size = max(size, abs(q[i] * row_scale[i]))
-    for c in range(d.size):
-        for i in range(start[c], start[c + 1]):
-            largest = max(largest, d[c] * abs(impulse[i]) / row_scale[i])
-    return largest / size if size > 0.0 else 0.0
-
-
-@njit(cache=True, nogil=True)
-def judge_dense(W, q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u):
-    """Residual of a problem with a dense W in one call, and its velocities into `u`."""
-    dense_slack(W, q, impulse, u)
-    entries = _largest_entry(q, row_scale, start, d, impulse)
-    for c in range(kind.size):
-        if q.size > _longest_row(kind, a, b, c, entries):
-            for i in range(start[c], start[c + 1]):
-                u[i] = dense_row(W, q, impulse, i)
-    return _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u)
-
-
-@njit(cache=True, nogil=True)
-def judge_sparse(data, indices, indptr, q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u):
-    """Residual of a problem with W in compressed rows in one call, and its velocities into `u`."""
-    sparse_slack(data, indices, indptr, q, impulse, u)
-    entries = _largest_entry(q, row_scale, start, d, impulse)
-    for c in range(kind.size):
-        longest = _longest_row(kind, a, b, c, entries)
-        for i in range(start[c], start[c + 1]):
-            if indptr[i + 1] - indptr[i] > longest:
-                u[i] = sparse_row(data, indices, indptr, q, impulse, i)
-    return _verdict(q, row_scale, kind, start, a, b, d, length, relaxed, impulse, u)
-
-
-@njit(cache=True, nogil=True)
-def measure(kind, start, a, b, d, length, relaxed, impulse, u, x, y, floor):
-    """The parts of a residual in one pass; `x`, `y` are workspaces of the size of u.
-
-    Returns:
-        primal², dual² [velocity²], complementarity [velocity²], literature e², largest approach velocity,
-        sticking velocity, dissipation angle [rad] of contacts that slip faster than `floor`.
-    """
-    primal = dual = complementarity = literature = approach = sticking = angle = 0.0
-    for c in range(kind.size):
-        first, last = start[c], start[c + 1]
-        k, p, r = kind[c], a[c], b[c]
-        gamma = 0.0 if relaxed else shift(k, p, r, u, first, last)
-        for i in range(first, last):
-            x[i] = impulse[i]
-        project(k, p, r, x, first, last, y)
-        for i in range(first, last):
-            s = length[c] if i - first >= 3 else 1.0
-            primal += (d[c] * (impulse[i] - y[i]) / s) ** 2
-        for i in range(first, last):
-            x[i] = impulse[i] - u[i]
-        x[first] -= gamma
-        project(k, p, r, x, first, last, y)
-        for i in range(first, last):
-            literature += (impulse[i] - y[i]) ** 2
-        if k == BOX:
-            above, below = max(u[first], 0.0), max(-u[first], 0.0)
-            if p == -np.inf:
-                dual += above**2
-            else:
-                complementarity += d[c] * abs((impulse[first] - p) * above)
-            if r == np.inf:
-                dual += below**2
-            else:
-                complementarity += d[c] * abs((r - impulse[first]) * below)
-        else:
-            work = 0.0
-            for i in range(first, last):
-                s = length[c] if i - first >= 3 else 1.0
-                x[i] = -s * u[i]
-                work += impulse[i] * u[i]
-            x[first] -= gamma
-            work += impulse[first] * gamma
-            project(k, p, r / length[c] if k == ROLLING else r, x, first, last, y)
-            for i in range(first, last):
-                dual += y[i] ** 2
-            if k != FREE:
-                complementarity += d[c] * abs(work)
-        if k == NONNEGATIVE or k >= COULOMB:
-            approach = max(approach, -u[first])
-        if k == COULOMB or k == ELLIPTIC:
-            two = last - first == 2
-            slip = abs(u[first + 1]) if two else math.hypot(u[first + 1], u[first + 2])
-            push = abs(impulse[first + 1]) if two else math.hypot(impulse[first + 1], impulse[first + 2])
-            # how much of the cone is used: 1 on its surface
-            if k == COULOMB:
-                limit = p * impulse[first]
-                used = push / limit if limit > 0.0 else np.inf
-            else:
-                t1 = impulse[first + 1] / p if p > 0.0 else 0.0
-                t2 = impulse[first + 2] / r if r > 0.0 else 0.0
-                used = math.hypot(t1, t2) / impulse[first] if impulse[first] > 0.0 else np.inf
-            if used < 1.0 - 1e-6:
-                sticking = max(sticking, slip)
-            elif push > 0.0 and slip > floor:
-                if k == COULOMB:
-                    w1, w2 = 1.0, 1.0
-                else:
-                    w1, w2 = p * p, r * r
-                along = w1 * impulse[first + 1] * u[first + 1]
-                size = (w1 * u[first + 1]) ** 2
-                if not two:
-                    along = impulse[first + 1] * w1 * u[first + 1] + impulse[first + 2] * w2 * u[first + 2]
-                    size += (w2 * u[first + 2]) ** 2
-                if size > 0.0:
-                    angle = max(angle, math.acos(max(-1.0, min(1.0, -along / (push * math.sqrt(size))))))
-    return primal, dual, complementarity, literature, approach, sticking, angle

@@ -91,7 +91,7 @@ class Box(ConstraintSet):
 
 @dataclass(frozen=True)
 class Coulomb(ConstraintSet):
-    """‖λ_T‖ ≤ μ λ_N: contact with exact friction, 3 rows (2 in the plane)."""
+    """‖λ_T‖ ≤ μ λ_N: contact with exact friction, 3 rows (2 in the plane); μ = ∞ never slips."""
 
     mu: float
     dimension: int = 3
@@ -208,7 +208,7 @@ class Sets:
     @classmethod
     def coulomb(cls, mu: Any, *, dimension: int = 3) -> Sets:
         """One Coulomb set per entry of mu."""
-        mu = vector("mu", mu)
+        mu = vector("mu", mu, finite=False)
         return cls.from_arrays(
             np.full(mu.size, COULOMB), _coefficients("mu", mu), np.zeros(mu.size), np.full(mu.size, dimension)
         )
@@ -216,8 +216,8 @@ class Sets:
     @classmethod
     def rolling(cls, mu: Any, mu_r: Any) -> Sets:
         """One Rolling set per entry of mu and mu_r."""
-        mu = vector("mu", mu)
-        mu_r = vector("mu_r", mu_r, mu.size)
+        mu = vector("mu", mu, finite=False)
+        mu_r = vector("mu_r", mu_r, mu.size, finite=False)
         return cls.from_arrays(
             np.full(mu.size, ROLLING),
             _coefficients("mu", mu),
@@ -267,6 +267,14 @@ class Sets:
         )
         return sets
 
+    def with_friction_below(self, limit: float) -> Sets:
+        """The same sets with every friction coefficient limited to `limit`."""
+        cone = self.kind >= COULOMB
+        sets = Sets.__new__(Sets)
+        a, b = (np.where(cone, np.minimum(values, limit), values) for values in (self.a, self.b))
+        sets._assign(self.kind, self.dimension, a, b)
+        return sets
+
     def equals(self, other: Sets) -> bool:
         """Whether `other` is the same product, bit for bit."""
         return all(
@@ -301,21 +309,22 @@ def _number(name: str, value: Any, *, finite: bool = True) -> float:
     except (TypeError, ValueError):
         raise ProblemError(f"{name} is {value!r}: a number is needed") from None
     if math.isnan(number) or (finite and math.isinf(number)):
-        raise ProblemError(f"{name} is {number}: a finite number is needed")
+        raise ProblemError(f"{name} is {number}: a {'finite ' if finite else ''}number is needed")
     return number
 
 
 def _coefficient(name: str, value: Any) -> float:
-    number = _number(name, value)
+    number = _number(name, value, finite=False)
     if number < 0:
         raise ProblemError(f"{name} = {number} is negative")
     return number
 
 
 def _coefficients(name: str, values: Vector) -> Vector:
-    if (values < 0).any():
-        i = int(np.argmax(values < 0))
-        raise ProblemError(f"{name}[{i}] = {values[i]} is negative")
+    bad = ~(values >= 0)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ProblemError(f"{name}[{i}] = {values[i]} is {'negative' if values[i] < 0 else 'no number'}")
     return values
 
 
@@ -323,12 +332,10 @@ def _check_parameters(kind: np.ndarray, a: Vector, b: Vector) -> None:
     """The same conditions as the single sets, over whole arrays."""
     cone = kind >= COULOMB
     for name, values in (("a", a), ("b", b)):
-        bad = cone & ~((values >= 0) & np.isfinite(values))
+        bad = cone & ~(values >= 0)
         if bad.any():
             c = int(np.argmax(bad))
-            raise ProblemError(
-                f"{name}[{c}] = {values[c]}: a friction coefficient is finite and not negative"
-            )
+            raise ProblemError(f"{name}[{c}] = {values[c]}: a friction coefficient is not negative")
     box = kind == BOX
     bad = box & ~((a <= b) & (a < np.inf) & (b > -np.inf))
     if bad.any():

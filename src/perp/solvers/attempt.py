@@ -138,7 +138,8 @@ class Control:
         residual = self._measure(z)
         if self._points is not None:
             self._points.append((iteration, before - self._started - self._record_time, residual))
-        if residual < self.best:
+        # of two that are as good the later one: where one island is beyond help, the others still improve
+        if residual <= self.best:
             self.best = residual
             self._best_z = np.array(z)
         self._record_time += working_time() - before if self._points is not None else 0.0

@@ -6,6 +6,7 @@ import numpy as np
 
 from perp.problems import PerpError, Problem
 from perp.solvers import registry
+from perp.solvers.friction_limits import finite
 from perp.solvers.registry import SolverInfo
 from perp.solvers.solve import check_problem, find_route
 
@@ -28,6 +29,7 @@ def solvers(problem: Problem | None = None) -> list[SolverInfo]:
     if problem is None:
         return listed
     check_problem(problem)
+    problem = finite(problem)
     return [info for info in listed if can_take(info, problem)]
 
 

@@ -51,9 +51,9 @@ def packed(problem: ContactProblem) -> Packed | None:
     matrix = (W.data, W.indices, W.indptr) if sparse else (W,)
     pack = pack_sparse if sparse else pack_dense
     data = (*matrix, problem.q, sets.kind, sets.start, sets.a, sets.b)
-    integers, numbers = pack(*data, _NONE, _NONE, _NONE)
+    integers, numbers = pack(*data, _NONE, _NONE)
     if not integers.size:
-        integers, numbers = pack(*data, problem.column_scale, problem.rolling_length, problem.row_scale)
+        integers, numbers = pack(*data, problem.column_scale, problem.rolling_length)
     form = (integers, numbers, rows)
     if matrix[0].size <= KEPT:
         problem.__dict__["_packed"] = form

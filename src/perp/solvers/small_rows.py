@@ -46,7 +46,8 @@ def packed(problem: LCP | BoxedLCP) -> Packed | None:
     symmetric = bool(_kernels()[1](M))
     path = not (symmetric or boxed)
     matrices = (M.ravel(), M.T.ravel()) if path else (M.ravel(),)
-    numbers = np.concatenate([*matrices, problem.q, problem.lo, problem.hi, problem.column_scale])
+    scales = (problem.column_scale, problem.mobility, problem.data_size)
+    numbers = np.concatenate([*matrices, problem.q, problem.lo, problem.hi, *scales])
     form = (numbers, n, symmetric, path)
     if n <= KEPT:
         problem.__dict__["_packed"] = form

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, overload
 
@@ -28,6 +29,7 @@ from perp.problems.residual import as_answer, judge
 from perp.problems.validation import Vector
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
+from perp.solvers.friction_limits import with_less_friction
 from perp.solvers.registry import SolverInfo
 from perp.solvers.short_way import short_way
 
@@ -113,15 +115,42 @@ def solve(
     info = registry.find(solver)
     settings = registry.read_options(info, options)
     first = _start(problem, start)
-    route = find_route(problem, info, formulation)
+    limits = (tol, max_iterations, time_limit, history)
+    ways = with_less_friction(problem)
+    best = _solve_once(problem, next(ways), info, settings, formulation, first, limits, swept)
+    for limited in ways:
+        late = time_limit is not None and perf_counter() - began > time_limit
+        if best.status is Status.SOLVED or late:
+            break
+        found = _solve_once(problem, limited, info, settings, formulation, first, limits, swept)
+        best = _joined(best, found)
+    if throw and best.status is not Status.SOLVED:
+        raise NotSolved(problem, best)
+    return best
+
+
+def _solve_once(
+    problem: Problem,
+    limited: Problem,
+    info: SolverInfo,
+    settings: Any,
+    formulation: str | None,
+    first: Vector | None,
+    limits: tuple[float, int | None, float | None, bool],
+    swept: tuple[Vector, float, int] | None,
+) -> Solution:
+    """One run of an algorithm on the problem with its friction limited, judged in the problem itself."""
+    began = perf_counter()
+    route = find_route(limited, info, formulation)
     if info.needs is not None:
         registry.require_available(info)
-    turned = None if route is None else route.build(problem)
+    turned = None if route is None else route.build(limited)
     if turned is not None:
         objection = info.objection(turned.problem)
         if objection is not None:
             raise registry.mismatch(info, problem, objection)
         first = None if first is None or turned.start is None else turned.start(first)
+    tol, max_iterations, time_limit, history = limits
     control = Control(
         _measure(problem, route, turned),
         tol=tol,
@@ -133,16 +162,24 @@ def solve(
     control.swept = swept
     ready = perf_counter()
     if turned is None:
-        attempt = info.run(problem, control, settings)
+        attempt = info.run(limited, control, settings)
     else:
         attempt, turned = run_formulation(info, turned, control, settings)
     finished = perf_counter()
     if turned is not None:
         attempt = _bring_back(problem, attempt, turned)
-    solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
-    if throw and solution.status is not Status.SOLVED:
-        raise NotSolved(problem, solution)
-    return solution
+    return _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
+
+
+def _joined(before: Solution, after: Solution) -> Solution:
+    """The better of two runs on one problem, with the work of both."""
+    better = after if after.residual <= before.residual else before
+    return replace(
+        better,
+        iterations=before.iterations + after.iterations,
+        build_time=before.build_time + after.build_time,
+        solve_time=before.solve_time + after.solve_time,
+    )
 
 
 def _measure(

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
-from perp.problems.set_kernels import natural_map
+from perp.problems.law_kernels import violation
 from perp.stepping.body_convex import convex_stage
 from perp.stepping.body_system import LARGEST, accumulate, condense, elimination_order, solve_blocks
 from perp.stepping.evaluation import end_jacobian, evaluate
@@ -73,7 +73,7 @@ def find_islands(rows, body_count):
 @njit(cache=True)
 def _judge(rows, h, length, speed, island, active, impulse, y, work, gap, merit, largest):
     """Merit (sum of squares) and largest residual of each active island, in units of what is allowed."""
-    natural_map(rows.kind, rows.start, rows.a, rows.b, rows.scale, rows.length, False, impulse, y, work, gap)
+    violation(rows.kind, rows.start, rows.a, rows.b, rows.scale, rows.length, False, impulse, y, work, gap)
     m = rows.start.size - 1 - rows.first.size
     for k in range(active.size):
         if active[k]:

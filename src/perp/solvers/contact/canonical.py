@@ -15,8 +15,12 @@ import numpy as np
 from numba import njit
 
 from perp.problems import ContactProblem
+from perp.problems.data_size import join, own_sizes, spread
 from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, ROLLING
 from perp.problems.validation import freeze, is_sparse
+
+# A coefficient beyond this is taken as this: what sticks below it sticks below more, and squares stay finite.
+ENDLESS = 1e12
 
 
 class Blocks(NamedTuple):
@@ -30,7 +34,8 @@ class Blocks(NamedTuple):
         constraint a block belongs to; ascending in each row of blocks, the diagonal always there. at: Where a
         block begins in `data`, shape (blocks,). diagonal: Which block is the diagonal one, shape (count,).
         data: The entries of all blocks, each in rows. d: Largest velocity that a unit impulse of each
-        constraint causes, shape (count,). relaxed: Whether Γ is left out.
+        constraint causes, shape (count,). size: What is at work there, `ContactProblem.data_size`, shape
+        (count,). relaxed: Whether Γ is left out.
     """
 
     start: np.ndarray
@@ -48,6 +53,7 @@ class Blocks(NamedTuple):
     diagonal: np.ndarray
     data: np.ndarray
     d: np.ndarray
+    size: np.ndarray
     relaxed: bool
 
 
@@ -87,15 +93,15 @@ def canonical_sets(kind, start, a, b, length):
         elif k == BOX:
             low[c], high[c] = a[c], b[c]
         elif k == COULOMB:
-            mu[c] = a[c]
+            mu[c] = min(a[c], ENDLESS)
         elif k == ELLIPTIC:
-            mu[c] = max(a[c], b[c])
+            mu[c] = min(max(a[c], b[c]), ENDLESS)
             if mu[c] > 0.0:
-                t1[c] = a[c] / mu[c]
-                t2[c] = b[c] / mu[c]
+                t1[c] = min(a[c], ENDLESS) / mu[c]
+                t2[c] = min(b[c], ENDLESS) / mu[c]
         elif k == ROLLING:
-            mu[c] = a[c]
-            mu_r[c] = b[c] / length[c]
+            mu[c] = min(a[c], ENDLESS)
+            mu_r[c] = min(b[c] / length[c], ENDLESS)
             scale[first + 3] = length[c]
             scale[first + 4] = length[c]
         else:
@@ -169,7 +175,7 @@ def build(data, indices, indptr, q, kind, start, a, b, length, relaxed):
     first, column, at, diagonal = _block_pattern(indices, indptr, start, owner)
     values = np.zeros(at[at.size - 1])
     place = np.empty(count, np.int64)
-    d = np.zeros(count)
+    d, parent = np.zeros(count), np.arange(count)
     largest = 0.0
     for c in range(count):
         for k in range(first[c], first[c + 1]):
@@ -181,14 +187,18 @@ def build(data, indices, indptr, q, kind, start, a, b, length, relaxed):
                 value = scale[i] * data[k] * scale[j]
                 width = start[other + 1] - start[other]
                 values[place[other] + (i - start[c]) * width + j - start[other]] = value
+                if value != 0.0 and other != c:
+                    join(parent, c, other)
                 d[other] = max(d[other], abs(value))
                 largest = max(largest, abs(value))
     for c in range(count):
         if d[c] == 0.0:
             d[c] = largest if largest > 0.0 else 1.0
+    sizes = own_sizes(q, start, kind, a, b, d, length)
+    spread(parent, sizes)
     return Blocks(
         start.copy(), low, high, mu, mu_r, t1, t2, scale, scale * q,
-        first, column, at, diagonal, values, d, relaxed,
+        first, column, at, diagonal, values, d, sizes, relaxed,
     )  # fmt: skip
 
 

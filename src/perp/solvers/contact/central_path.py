@@ -57,7 +57,8 @@ def scaled(blocks, size):
                 data[p] *= factor[c] * factor[o]
     return Blocks(
         start, low, high, blocks.mu, blocks.mu_r, blocks.t1, blocks.t2, blocks.scale, q, blocks.first,
-        blocks.column, blocks.at, blocks.diagonal, data, np.ones(count), blocks.relaxed,
+        blocks.column, blocks.at, blocks.diagonal, data, np.ones(count),
+        factor * blocks.size / size, blocks.relaxed,
     ), back  # fmt: skip
 
 

@@ -2,9 +2,8 @@
 
 Constraints that no entry of W couples, not even through others, are separate problems. Sweeps do not care,
 but Newton steps, their line search and their restarts do: one hard island would make all others repeat. Each
-island that the sweeps have left unsolved goes through the later stages on its own. An island has done its
-part when its error is below tol / √2 times the larger of its own ‖q‖ and its share √(rows / all rows) of the
-whole ‖q‖; the squares of these add up to at most (tol ‖q‖)². The search costs one pass over the blocks of W.
+island that the sweeps have left unsolved goes through the later stages on its own. The residual of the whole
+is that of its worst island. The search costs one pass over the blocks of W.
 
 Reference: Tarjan, Depth-first search and linear graph algorithms, SIAM J. Comput. 1 (1972).
 """
@@ -17,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from perp.problems import ContactProblem, Status
-from perp.problems.residual import data_size, judge, natural_map, slack
-from perp.problems.validation import Vector, is_sparse
+from perp.problems.residual import judge
+from perp.problems.validation import is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.contact.stages import Stages
 
@@ -48,14 +47,15 @@ def solve_apart(stages: Stages, count: int, island: np.ndarray) -> Attempt:
     """
     problem, control = stages.problem, stages.control
     impulse = stages.blocks.scale * stages.best
-    tolerance, error = _tolerances(problem, impulse, control.tol, count, island)
     reasons: list[Status | None] = []
-    for k, rows, part in _parts(problem, island, np.flatnonzero(error > tolerance)):
+    for rows, part in _parts(problem, island, np.arange(count)):
+        if judge(part, impulse[rows])[0] <= control.tol:
+            continue
         if control.out_of_time() or stages.exhausted():
             break
         inner = Control(
             lambda z, part=part: judge(part, z)[0],
-            tol=float(tolerance[k] / (np.linalg.norm(data_size(part)) or 1.0)),
+            tol=control.tol,
             max_iterations=None if control.max_iterations is None else stages.limit - stages.iterations,
             time_limit=control.remaining(),
         )
@@ -77,20 +77,9 @@ def solve_apart(stages: Stages, count: int, island: np.ndarray) -> Attempt:
     return attempt
 
 
-def _tolerances(
-    problem: ContactProblem, impulse: Vector, tol: float, count: int, island: np.ndarray
-) -> tuple[Vector, Vector]:
-    """The error that each island may have, and the one that it has, as velocities of shape (count,)."""
-    of_row = np.repeat(island, problem.sets.dimension)
-    size = np.bincount(of_row, data_size(problem) ** 2, count)
-    share = size.sum() * np.bincount(of_row, minlength=count) / problem.size
-    error = natural_map(problem, impulse, slack(problem, impulse))
-    return tol * np.sqrt(np.maximum(size, share) / 2), np.sqrt(np.bincount(of_row, error**2, count))
-
-
 def _parts(
     problem: ContactProblem, island: np.ndarray, wanted: np.ndarray
-) -> Iterator[tuple[int, np.ndarray, ContactProblem]]:
+) -> Iterator[tuple[np.ndarray, ContactProblem]]:
     """Each wanted island with its rows and its problem."""
     W: Any = problem.W
     sets = problem.sets
@@ -106,7 +95,7 @@ def _parts(
         chosen = rows[low:high]
         block = _diagonal_block(W, low, high) if is_sparse(W) else W[np.ix_(chosen, chosen)]
         members = sets.subset(order[begin[k] : begin[k + 1]])
-        yield int(k), chosen, ContactProblem(block, problem.q[chosen], members, relaxed=problem.relaxed)
+        yield chosen, ContactProblem(block, problem.q[chosen], members, relaxed=problem.relaxed)
 
 
 def _diagonal_block(W: Any, low: int, high: int) -> Any:

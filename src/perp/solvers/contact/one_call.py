@@ -9,7 +9,7 @@ from __future__ import annotations
 from numba import njit
 
 from perp.kernels.borrowed import borrowed
-from perp.problems.set_kernels import judge_dense, judge_sparse
+from perp.problems.law_kernels import judge_dense, judge_sparse
 from perp.solvers.contact.first_stage import sweep_from
 from perp.solvers.contact.packed import unpack
 
@@ -36,12 +36,12 @@ def solve_packed(integers, numbers, relaxed, tol, impulse, velocity):
     n = given.q.size
     if given.indptr.size:
         value = judge_sparse(
-            given.entries, given.indices, given.indptr, given.q, given.row_scale, given.kind, given.start,
+            given.entries, given.indices, given.indptr, given.q, given.size, given.kind, given.start,
             given.a, given.b, given.d, given.length, relaxed, impulse, velocity,
         )  # fmt: skip
     else:
         value = judge_dense(
-            given.entries.reshape(n, n), given.q, given.row_scale, given.kind, given.start, given.a, given.b,
+            given.entries.reshape(n, n), given.q, given.size, given.kind, given.start, given.a, given.b,
             given.d, given.length, relaxed, impulse, velocity,
         )  # fmt: skip
     return value, seen, sweeps

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from perp.problems.data_size import set_mobilities
 from perp.problems.set_kernels import ROLLING
 from perp.solvers.contact.canonical import Blocks, build, build_dense
 
@@ -22,6 +23,8 @@ _FRONT = 5
 class Given(NamedTuple):
     """A problem as it was given, with the scales of its residual: what `judge_sparse` takes.
 
+    d is `ContactProblem.mobility`, size its `data_size`.
+
     W is in `entries`: those of a dense matrix row by row, or of compressed rows with `indices` and `indptr`.
     """
 
@@ -29,7 +32,7 @@ class Given(NamedTuple):
     indices: np.ndarray
     indptr: np.ndarray
     q: np.ndarray
-    row_scale: np.ndarray
+    size: np.ndarray
     kind: np.ndarray
     start: np.ndarray
     a: np.ndarray
@@ -69,7 +72,9 @@ def _put(target, at, values):
 
 
 @njit(cache=True, nogil=True)
-def _pack(blocks, entries, indices, indptr, q, kind, a, b, d, length, row_scale):
+def _pack(blocks, entries, indices, indptr, q, kind, a, b, d, length):
+    d = d.copy()
+    set_mobilities(kind, a, b, blocks.size, d)
     count, n, number = kind.size, q.size, blocks.column.size
     integers = np.empty(_FRONT + 4 * count + 3 + 2 * number + indices.size + indptr.size, np.int64)
     integers[0], integers[1], integers[2], integers[3] = count, n, number, blocks.data.size
@@ -80,14 +85,14 @@ def _pack(blocks, entries, indices, indptr, q, kind, a, b, d, length, row_scale)
     at = _put(integers, at, kind)
     at = _put(integers, at, indices)
     _put(integers, at, indptr)
-    numbers = np.empty(11 * count + 4 * n + blocks.data.size + entries.size)
+    numbers = np.empty(12 * count + 3 * n + blocks.data.size + entries.size)
     at = 0
     for real in (
         blocks.low, blocks.high, blocks.mu, blocks.mu_r, blocks.t1, blocks.t2, blocks.d, blocks.scale,
         blocks.q, blocks.data,
     ):  # fmt: skip
         at = _put(numbers, at, real)
-    at = _put(numbers, _put(numbers, at, q), row_scale)
+    at = _put(numbers, _put(numbers, at, q), blocks.size)
     at = _put(numbers, _put(numbers, at, a), b)
     at = _put(numbers, _put(numbers, at, d), length)
     _put(numbers, at, entries)
@@ -95,7 +100,7 @@ def _pack(blocks, entries, indices, indptr, q, kind, a, b, d, length, row_scale)
 
 
 @njit(cache=True, nogil=True)
-def pack_sparse(data, indices, indptr, q, kind, start, a, b, d, length, row_scale):
+def pack_sparse(data, indices, indptr, q, kind, start, a, b, d, length):
     """The two arrays of a problem with W in compressed rows.
 
     The scales of rolling contacts are the problem's own: without them the answer is empty.
@@ -111,7 +116,6 @@ def pack_sparse(data, indices, indptr, q, kind, start, a, b, d, length, row_scal
         b: Parameters.
         d: `ContactProblem.column_scale`, or empty.
         length: `ContactProblem.rolling_length`, or empty.
-        row_scale: `ContactProblem.row_scale`, or empty.
     """
     if d.size == 0:
         if _rolls(kind):
@@ -119,13 +123,13 @@ def pack_sparse(data, indices, indptr, q, kind, start, a, b, d, length, row_scal
         largest = np.zeros(q.size)
         for k in range(data.size):
             largest[indices[k]] = max(largest[indices[k]], abs(data[k]))
-        d, length, row_scale = _widest(largest, start), np.ones(kind.size), np.ones(q.size)
+        d, length = _widest(largest, start), np.ones(kind.size)
     blocks = build(data, indices, indptr, q, kind, start, a, b, length, False)
-    return _pack(blocks, data, indices, indptr, q, kind, a, b, d, length, row_scale)
+    return _pack(blocks, data, indices, indptr, q, kind, a, b, d, length)
 
 
 @njit(cache=True, nogil=True)
-def pack_dense(W, q, kind, start, a, b, d, length, row_scale):
+def pack_dense(W, q, kind, start, a, b, d, length):
     """The same for a dense W."""
     n = q.size
     if d.size == 0:
@@ -135,10 +139,10 @@ def pack_dense(W, q, kind, start, a, b, d, length, row_scale):
         for i in range(n):
             for j in range(n):
                 largest[j] = max(largest[j], abs(W[i, j]))
-        d, length, row_scale = _widest(largest, start), np.ones(kind.size), np.ones(n)
+        d, length = _widest(largest, start), np.ones(kind.size)
     blocks = build_dense(W, q, kind, start, a, b, length, False)
     none = np.empty(0, np.int64)
-    return _pack(blocks, W.reshape(n * n), none, none, q, kind, a, b, d, length, row_scale)
+    return _pack(blocks, W.reshape(n * n), none, none, q, kind, a, b, d, length)
 
 
 @njit(cache=True, nogil=True)
@@ -159,8 +163,9 @@ def unpack(integers, numbers, relaxed):
     blocks = Blocks(
         start, numbers[:count], numbers[count : 2 * count], numbers[2 * count : 3 * count],
         numbers[3 * count : 4 * count], numbers[4 * count : 5 * count], numbers[5 * count : 6 * count],
-        scale, q, first, column, at, diagonal, data, numbers[6 * count : 7 * count], relaxed,
+        scale, q, first, column, at, diagonal, data, numbers[6 * count : 7 * count], x[n : n + count],
+        relaxed,
     )  # fmt: skip
-    free, rows, x = x[:n], x[n : 2 * n], x[2 * n :]
+    free, sizes, x = x[:n], x[n : n + count], x[n + count :]
     a, b, d, length = x[:count], x[count : 2 * count], x[2 * count : 3 * count], x[3 * count : 4 * count]
-    return blocks, Given(x[4 * count :], indices, indptr, free, rows, kind, start, a, b, d, length)
+    return blocks, Given(x[4 * count :], indices, indptr, free, sizes, kind, start, a, b, d, length)

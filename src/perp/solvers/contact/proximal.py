@@ -16,7 +16,7 @@ from numba import njit
 from perp.solvers.contact.canonical import Blocks, velocity
 from perp.solvers.contact.linearise import equation_size
 from perp.solvers.contact.newton_system import newton_step
-from perp.solvers.contact.residual import norm, relative_residual, residual_at
+from perp.solvers.contact.residual import norm, residual_at, violation_size
 from perp.solvers.contact.sweep import WORKSPACE, sweep
 
 
@@ -47,17 +47,17 @@ def regularised(blocks, rho, sigma, x):
             q[i + r] -= sigma * rho[c] * x[i + r]
     return Blocks(
         blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r, blocks.t1, blocks.t2, blocks.scale, q,
-        blocks.first, blocks.column, blocks.at, blocks.diagonal, data, blocks.d, blocks.relaxed,
+        blocks.first, blocks.column, blocks.at, blocks.diagonal, data, blocks.d, blocks.size,
+        blocks.relaxed,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
 def merit(blocks, rho, x, u, size, work):
-    """What Newton steps must lower, with velocities at x into u: ‖F‖, for the relaxation the residual."""
+    """What Newton steps must lower, with velocities at x into u: ‖F‖, for the relaxation the violation."""
     velocity(blocks, x, u)
-    if blocks.relaxed:
-        return relative_residual(blocks, x, u, size, work)
-    return equation_size(blocks, rho, x, u) / (size if size > 0.0 else 1.0)
+    total = violation_size(blocks, x, u, work) if blocks.relaxed else equation_size(blocks, rho, x, u)
+    return total / (size if size > 0.0 else 1.0)
 
 
 @njit(cache=True, nogil=True)

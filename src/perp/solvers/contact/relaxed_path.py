@@ -66,11 +66,7 @@ def _solve_group(blocks, x, tol, limit):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def follow_groups(blocks, x, tol, limit):
-    """Solve every group that x leaves unsolved, in place; the number of iterations, at most `limit`.
-
-    A group has done its part when its error is below tol / √2 times the larger of its own ‖q‖ and its share
-    of the whole ‖q‖ by its rows: the squares of these add up to at most (tol ‖q‖)².
-    """
+    """Solve every group that x leaves unsolved, in place; the number of iterations, at most `limit`."""
     start = blocks.start
     group, total = groups(blocks.first, blocks.column)
     begin = np.zeros(total + 1, np.int64)
@@ -81,7 +77,7 @@ def follow_groups(blocks, x, tol, limit):
     for c in range(group.size):
         members[filled[group[c]]] = c
         filled[group[c]] += 1
-    whole, work, steps = norm(blocks.q), np.zeros(WORKSPACE), 0
+    work, steps = np.zeros(WORKSPACE), 0
     for g in range(total):
         chosen = members[begin[g] : begin[g + 1]]
         part = restrict(blocks, chosen)
@@ -89,12 +85,9 @@ def follow_groups(blocks, x, tol, limit):
         for k in range(chosen.size):
             for i in range(part.start[k], part.start[k + 1]):
                 y[i] = x[start[chosen[k]] + i - part.start[k]]
-        size = norm(part.q)
-        share = whole * math.sqrt(part.q.size / x.size)
-        allowed = tol * max(size, share) / (math.sqrt(2.0) * (size if size > 0.0 else 1.0))
-        if not residual_at(part, y, u, size, work) > allowed:
+        if not residual_at(part, y, u, norm(part.q), work) > tol:
             continue
-        steps += _solve_group(part, y, allowed, limit - steps)
+        steps += _solve_group(part, y, tol, limit - steps)
         for k in range(chosen.size):
             for i in range(part.start[k], part.start[k + 1]):
                 x[start[chosen[k]] + i - part.start[k]] = y[i]

@@ -74,5 +74,5 @@ def restrict(blocks, members):
     return Blocks(
         start, blocks.low[members], blocks.high[members], blocks.mu[members], blocks.mu_r[members],
         blocks.t1[members], blocks.t2[members], scale, q, first, column, at, diagonal, data,
-        blocks.d[members], blocks.relaxed,
+        blocks.d[members], blocks.size[members], blocks.relaxed,
     )  # fmt: skip

@@ -351,14 +351,7 @@ class Stages:
                     return True
                 if not self.control.best < before:
                     self.best = kept
-        return self._rest()
-
-    def _rest(self) -> bool:
-        """The best point with contacts of huge friction exactly at rest. Returns whether to stop."""
-        from perp.solvers.contact.huge_friction import rest
-
-        scale = self.blocks.scale
-        return any(self.offer(z / scale) for z in rest(self.problem, scale * self.best))
+        return False
 
     def _relaxation(self) -> Vector:
         """The answer of the convex relaxation, or how near the proximal Newton stage comes to it."""

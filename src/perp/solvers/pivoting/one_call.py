@@ -85,7 +85,8 @@ def solve_rows(numbers, n, symmetric, path, z, w):
     """Solve a packed problem into z and w.
 
     Args:
-        numbers: M (its transpose as well for a path), q, lo, hi, column scale, one behind the other.
+        numbers: M (its transpose as well for a path), q, lo, hi, column scale, mobility and data size, one
+            behind the other.
         n: Rows.
         symmetric: Whether M is.
         path: Follow Lemke's path, of an LCP, instead of exchanging rows.
@@ -97,7 +98,8 @@ def solve_rows(numbers, n, symmetric, path, z, w):
     """
     M = numbers[: n * n].reshape((n, n))
     rest = numbers[2 * n * n :] if path else numbers[n * n :]
-    q, lo, hi, d = rest[:n], rest[n : 2 * n], rest[2 * n : 3 * n], rest[3 * n :]
+    q, lo, hi, d = rest[:n], rest[n : 2 * n], rest[2 * n : 3 * n], rest[3 * n : 4 * n]
+    mobility, size = rest[4 * n : 5 * n], rest[5 * n :]
     none = np.empty(0, dtype=np.int64)
     if not path:
         sides, pivots = _exchange(M, q, lo, hi, d, symmetric, z)
@@ -110,4 +112,4 @@ def solve_rows(numbers, n, symmetric, path, z, w):
             return math.inf, pivots, none, none
         upper = none
     following = np.full(n, -1)
-    return judge_rows(M, q, lo, hi, following, d, z, w), pivots, active, upper
+    return judge_rows(M, q, lo, hi, following, mobility, size, z, w), pivots, active, upper

@@ -1,0 +1,138 @@
+"""The data of a problem in decimals, for `second_opinion`: matrix, velocities, islands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perp.problems import BoxedLCP, ContactProblem
+from perp.problems.lcp import LCP
+from perp.problems.sets import Rolling
+
+ZERO, ONE = Decimal(0), Decimal(1)
+SparseRow = dict[int, Decimal]
+
+
+class Rows(NamedTuple):
+    """A matrix by its nonzeros, free velocity, velocity of the answer, and lengths of rolling rows."""
+
+    matrix: list[SparseRow]
+    q: list[Decimal]
+    velocity: list[Decimal]
+    unit: list[Decimal]
+
+
+def read(problem: LCP | BoxedLCP | ContactProblem, z: list[Decimal]) -> Rows:
+    """The problem at the answer z."""
+    if isinstance(problem, ContactProblem) and problem.dynamics is not None:
+        matrix, q = _from_bodies(problem.dynamics)
+    else:
+        matrix = _rows(problem.W if isinstance(problem, ContactProblem) else problem.M)
+        q = _vector(problem.q)
+    velocity = [q[i] + _product(row, z) for i, row in enumerate(matrix)]
+    unit = [ONE] * len(q)
+    if isinstance(problem, ContactProblem):
+        for c, member in enumerate(problem.sets):
+            if isinstance(member, Rolling):
+                first = int(problem.sets.start[c])
+                unit[first + 3] = unit[first + 4] = _gyration(matrix, first, member)
+    return Rows(matrix, q, velocity, unit)
+
+
+def islands(
+    matrix: list[SparseRow], groups: list[list[int]], coupled: Iterable[tuple[int, int]]
+) -> Iterable[list[int]]:
+    """Groups of rows that nothing couples to the others, one list of them after the other."""
+    owner = {i: g for g, group in enumerate(groups) for i in group}
+    neighbours: list[set[int]] = [set() for _ in groups]
+    pairs = [(owner[i], owner[j]) for i, row in enumerate(matrix) for j, value in row.items() if value != 0]
+    for a, b in [*pairs, *coupled]:
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    seen: set[int] = set()
+    for g in range(len(groups)):
+        if g in seen:
+            continue
+        island, waiting = [], [g]
+        seen.add(g)
+        while waiting:
+            at = waiting.pop()
+            island.append(at)
+            fresh = neighbours[at] - seen
+            seen |= fresh
+            waiting.extend(fresh)
+        yield island
+
+
+def _gyration(matrix: list[SparseRow], first: int, member: Rolling) -> Decimal:
+    """The length that W gives a rolling contact: √(W_TT / W_RR)."""
+    linear = sum((matrix[first + k].get(first + k, ZERO) for k in range(3)), ZERO) / 3
+    angular = sum((matrix[first + k].get(first + k, ZERO) for k in (3, 4)), ZERO) / 2
+    if linear > 0 and angular > 0:
+        return (linear / angular).sqrt()
+    return Decimal(member.mu_r) if 0 < member.mu_r < float("inf") else ONE
+
+
+def _vector(x: Any) -> list[Decimal]:
+    return [Decimal(float(value)) for value in x]
+
+
+def _rows(matrix: Any) -> list[SparseRow]:
+    if hasattr(matrix, "tocsr"):
+        entries = matrix.tocoo()
+        rows: list[SparseRow] = [{} for _ in range(matrix.shape[0])]
+        for i, j, value in zip(entries.row, entries.col, entries.data, strict=True):
+            if value != 0:
+                rows[int(i)][int(j)] = Decimal(float(value))
+        return rows
+    return [{j: Decimal(float(v)) for j, v in enumerate(row) if v != 0} for row in matrix]
+
+
+def _product(row: SparseRow, x: list[Decimal]) -> Decimal:
+    return sum((value * x[j] for j, value in row.items() if x[j] != 0), ZERO)
+
+
+def _from_bodies(form: Any) -> tuple[list[SparseRow], list[Decimal]]:
+    """W = J M⁻¹ Jᵀ + Σ and q = J M⁻¹ p + b by elimination."""
+    J, p = _rows(form.jacobian), _vector(form.momentum)
+    mass = _mass(form.mass)
+    n, m = len(p), len(J)
+    right = [[J[i].get(k, ZERO) for i in range(m)] + [p[k]] for k in range(n)]
+    solved = _eliminate(mass, right)
+    bias, compliance = (_vector(np.broadcast_to(x, (m,))) for x in (form.bias, form.compliance))
+    columns = [[solved[k][c] for k in range(n)] for c in range(m + 1)]
+    matrix: list[SparseRow] = [{} for _ in range(m)]
+    for i in range(m):
+        for j in range(m):
+            value = _product(J[i], columns[j]) + (compliance[i] if i == j else ZERO)
+            if value != 0:
+                matrix[i][j] = value
+    return matrix, [_product(J[i], columns[m]) + bias[i] for i in range(m)]
+
+
+def _mass(mass: Any) -> list[list[Decimal]]:
+    if getattr(mass, "ndim", 2) == 3:
+        count, k, _ = mass.shape
+        full = np.zeros((count * k, count * k))
+        for b in range(count):
+            full[b * k : b * k + k, b * k : b * k + k] = mass[b]
+        mass = full
+    dense = mass.toarray() if hasattr(mass, "toarray") else mass
+    return [_vector(row) for row in dense]
+
+
+def _eliminate(A: list[list[Decimal]], right: list[list[Decimal]]) -> list[list[Decimal]]:
+    """A⁻¹ right with row pivots; zeros are skipped, so that separate bodies stay separate."""
+    n = len(A)
+    rows = [A[i] + right[i] for i in range(n)]
+    for k in range(n):
+        pivot = max(range(k, n), key=lambda i: abs(rows[i][k]))
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for i in range(n):
+            if i != k and rows[i][k] != 0:
+                factor = rows[i][k] / rows[k][k]
+                rows[i] = [x - factor * y if y != 0 else x for x, y in zip(rows[i], rows[k], strict=True)]
+    return [[value / rows[i][i] for value in rows[i][n:]] for i in range(n)]

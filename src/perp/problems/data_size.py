@@ -1,0 +1,197 @@
+"""What is at work at each constraint: the size that its violation is compared with.
+
+Constraints that entries of W couple, directly or through others, form an island. What is at work there is
+the largest |q_i| of the island, or the velocity d |λ| of impulses that its bounds demand whatever happens. A
+global size would hide a wrong small island behind a large one; a size that depends on the answer would excuse
+any answer that is large enough. An island without data has λ = 0 as its answer; it is compared with the least
+of the other islands (1 if all are without), so that a scaling of the problem changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from perp.problems.set_kernels import BOX
+from perp.problems.validation import Matrix, Vector, freeze, is_sparse
+
+
+@njit(cache=True, nogil=True)
+def _root(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@njit(cache=True, nogil=True)
+def join(parent, i, j):
+    """Put i and j on one island; 1 where that makes one of two, else 0."""
+    a, b = _root(parent, i), _root(parent, j)
+    parent[max(a, b)] = min(a, b)
+    return 1 if a != b else 0
+
+
+@njit(cache=True, nogil=True)
+def join_dense(M, owner, parent):
+    """Join the owners of rows and columns that an entry of a dense M couples."""
+    n, islands = owner.size, parent.size
+    for i in range(n):
+        if islands == 1:
+            break
+        for j in range(n):
+            if M[i, j] != 0.0 and owner[i] != owner[j]:
+                islands -= join(parent, owner[i], owner[j])
+
+
+@njit(cache=True, nogil=True)
+def join_sparse(data, indices, indptr, owner, parent):
+    """The same for M in compressed rows."""
+    for i in range(owner.size):
+        for k in range(indptr[i], indptr[i + 1]):
+            if data[k] != 0.0 and owner[i] != owner[indices[k]]:
+                join(parent, owner[i], owner[indices[k]])
+
+
+@njit(cache=True, nogil=True)
+def spread(parent, size):
+    """Every constraint's own size becomes the largest of its island, in place."""
+    count = size.size
+    for c in range(count):
+        r = _root(parent, c)
+        size[r] = max(size[r], size[c])
+    least = math.inf
+    for c in range(count):
+        size[c] = size[_root(parent, c)]
+        if size[c] > 0.0:
+            least = min(least, size[c])
+    for c in range(count):
+        if not size[c] > 0.0:
+            size[c] = least if least < math.inf else 1.0
+
+
+@njit(cache=True, nogil=True)
+def own_sizes(q, start, kind, a, b, d, length):
+    """The largest |q| of each constraint, or what its box demands, as a velocity."""
+    size = np.zeros(kind.size)
+    for c in range(kind.size):
+        for i in range(start[c], start[c + 1]):
+            size[c] = max(size[c], abs(q[i]) * (length[c] if i - start[c] >= 3 else 1.0))
+        if kind[c] == BOX:
+            size[c] = max(size[c], d[c] * demanded(a[c], b[c]))
+    return size
+
+
+@njit(cache=True, nogil=True)
+def demanded(low, high):
+    """The size of the impulse nearest to zero within bounds."""
+    return max(low, max(-high, 0.0))
+
+
+@njit(cache=True, nogil=True)
+def mobility_within(low, high, d, size):
+    """The mobility of a row with bounds: at least what makes a velocity of `size` of their distance.
+
+    Impulses that cannot exceed a bound are told apart on its scale, not on that of impulses without one: a
+    motor at half its strength where it must give all is wrong, however heavy what it pushes.
+    """
+    extent = high - low
+    if extent == 0.0:
+        extent = math.inf
+    needed = demanded(low, high)
+    if needed > 0.0:
+        extent = min(extent, needed)
+    # a denormal extent leaves nothing to measure with
+    return max(d, min(size / extent, 1e290)) if extent > 0.0 else d
+
+
+def join_rows(M: Matrix, owner: np.ndarray, count: int) -> np.ndarray:
+    """The islands of a matrix whose row i belongs to owner[i]: the parent of each of `count` owners."""
+    parent = np.arange(count)
+    if is_sparse(M):
+        join_sparse(freeze(M.data), freeze(M.indices), freeze(M.indptr), owner, parent)
+    else:
+        join_dense(M, owner, parent)
+    return parent
+
+
+def join_through_bodies(jacobian: Any, mass: Any, owner: np.ndarray, count: int) -> np.ndarray:
+    """The same for W = J M⁻¹ Jᵀ: constraints whose freedoms the mass couples, W is not formed."""
+    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    J, M = csr_array(jacobian).tocoo(), csr_array(mass).tocoo()
+    touched, coupled = J.data != 0.0, M.data != 0.0
+    rows = np.concatenate([owner[J.row[touched]], count + M.row[coupled]])
+    columns = np.concatenate([count + J.col[touched], count + M.col[coupled]])
+    size = count + J.shape[1]
+    graph = coo_array((np.ones(rows.size, dtype=np.int8), (rows, columns)), shape=(size, size)).tocsr()
+    label = np.asarray(connected_components(graph, directed=False)[1])[:count]
+    _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
+    return first[inverse]
+
+
+def boxed_sizes(M: Matrix, q: Vector, lo: Vector, hi: Vector, limiting_row: np.ndarray, d: Vector) -> Vector:
+    """What is at work at each row of a boxed LCP, shape (n,)."""
+    if is_sparse(M):
+        matrix = (freeze(M.data), freeze(M.indices), freeze(M.indptr))
+        return freeze(_sparse_sizes(*matrix, q, lo, hi, limiting_row, d))
+    return freeze(_dense_sizes(M, q, lo, hi, limiting_row, d))
+
+
+@njit(cache=True, nogil=True)
+def _dense_sizes(M, q, lo, hi, limiting_row, d):
+    parent = np.arange(q.size)
+    join_dense(M, parent.copy(), parent)
+    return _row_sizes(parent, q, lo, hi, limiting_row, d)
+
+
+@njit(cache=True, nogil=True)
+def _sparse_sizes(data, indices, indptr, q, lo, hi, limiting_row, d):
+    parent = np.arange(q.size)
+    join_sparse(data, indices, indptr, parent.copy(), parent)
+    return _row_sizes(parent, q, lo, hi, limiting_row, d)
+
+
+@njit(cache=True, nogil=True)
+def _row_sizes(parent, q, lo, hi, limiting_row, d):
+    size = np.abs(q)
+    for i in range(q.size):
+        if limiting_row[i] == -1:
+            size[i] = max(size[i], d[i] * demanded(lo[i], hi[i]))
+    _join_limited(limiting_row, parent)
+    spread(parent, size)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _join_limited(limiting_row, parent):
+    for i in range(parent.size):
+        j = limiting_row[i]
+        if j != -1:
+            join(parent, i, j if j >= 0 else -2 - j)
+
+
+def boxed_mobility(lo: Vector, hi: Vector, limiting_row: np.ndarray, d: Vector, size: Vector) -> Vector:
+    """`mobility_within` for every row with bounds of its own, shape (n,)."""
+    out = np.array(d)
+    _mobilities(lo, hi, limiting_row, size, out)
+    return freeze(out)
+
+
+@njit(cache=True, nogil=True)
+def _mobilities(lo, hi, limiting_row, size, d):
+    for i in range(d.size):
+        if limiting_row[i] == -1:
+            d[i] = mobility_within(lo[i], hi[i], d[i], size[i])
+
+
+@njit(cache=True, nogil=True)
+def set_mobilities(kind, a, b, size, d):
+    """`mobility_within` for every Box, in place."""
+    for c in range(kind.size):
+        if kind[c] == BOX:
+            d[c] = mobility_within(a[c], b[c], d[c], size[c])

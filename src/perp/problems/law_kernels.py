@@ -1,0 +1,250 @@
+"""How far an answer is from the law of its constraints, as velocities: compiled.
+
+Flat layout as in `set_kernels`. Letters: λ impulses, u velocities, d the mobility of a constraint, so that
+d λ is a velocity; ℓ the length that makes a velocity of a rolling rate. Formulas and reasons are in
+docs/theory/residual.md. NaN stays NaN, so that it can never look like a small violation.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from perp.problems.accurate_slack import dense_row, largest_length, sparse_row
+from perp.problems.boxed_kernels import clip, dense_slack, sparse_slack
+from perp.problems.set_kernels import (
+    BOX,
+    COULOMB,
+    ELLIPTIC,
+    FREE,
+    NONNEGATIVE,
+    ROLLING,
+    ROUND_OFF,
+    project,
+)
+
+# Newton's method on the multiplier of an ellipse gains at least a bit a step; seven or so are usual.
+_STEPS = 100
+
+
+@njit(cache=True, nogil=True)
+def _row(i, first, d, length):
+    """What makes a velocity of an impulse of row i, and of a rate of row i."""
+    s = length if i - first >= 3 else 1.0
+    return d / s, s
+
+
+@njit(cache=True, nogil=True)
+def _reach(coefficient, push):
+    """Radius of a friction disc; ∞ · 0 is 0: without a normal impulse there is no friction."""
+    return coefficient * push if push > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _disc(radius, begin, end, first, d, length, impulse, u, out):
+    """F = x − P(x − u) with x = d λ and P the projection onto a disc, into rows begin … end−1 of `out`.
+
+    Inside the disc F is u itself: x − (x − u) would lose it in the round-off of a large λ.
+    """
+    size = 0.0
+    for i in range(begin, end):
+        g, s = _row(i, first, d, length)
+        size = math.hypot(size, g * impulse[i] - s * u[i])
+    for i in range(begin, end):
+        g, s = _row(i, first, d, length)
+        if size <= radius:
+            out[i] = s * u[i]
+        else:
+            out[i] = g * impulse[i] - (g * impulse[i] - s * u[i]) * (radius / size)
+
+
+@njit(cache=True, nogil=True)
+def _multiplier(axis, y):
+    """The ν > 0 with Σ (a_i y_i / (a_i² + ν))² = 1: y_i / (1 + ν/a_i²) is the nearest point of an ellipse.
+
+    1/‖·‖ is nearly linear in ν and concave: Newton's method from the left stays there.
+    Reference: Moré and Sorensen, Computing a trust region step, SIAM J. Sci. Stat. Comput. 4 (1983).
+    """
+    nu = 0.0
+    for _ in range(_STEPS):
+        total = slope = 0.0
+        for i in range(axis.size):
+            if axis[i] > 0.0:
+                part = axis[i] * y[i] / (axis[i] * axis[i] + nu)
+                total += part * part
+                slope += part * part / (axis[i] * axis[i] + nu)
+        step = (math.sqrt(total) - 1.0) * total / slope if slope > 0.0 else 0.0
+        if not step > ROUND_OFF * nu:
+            break
+        nu += step
+    return nu
+
+
+@njit(cache=True, nogil=True)
+def _ellipse(a, b, push, first, last, d, impulse, u, out):
+    """The same for the ellipse with semi-axes a · push and b · push, both as velocities."""
+    k = last - first - 1
+    axis, y = np.empty(k), np.empty(k)
+    largest = 0.0
+    for i in range(k):
+        axis[i] = _reach(a if i == 0 else b, push)
+        if axis[i] < math.inf:
+            largest = max(largest, axis[i])
+    used = 0.0
+    for i in range(k):
+        x = d * impulse[first + 1 + i]
+        y[i] = x - u[first + 1 + i]
+        if axis[i] == math.inf:
+            # never slips along this axis: y is kept, the others share what is left
+            axis[i] = -1.0
+        elif axis[i] > 0.0:
+            axis[i], y[i] = axis[i] / largest, y[i] / largest
+            used = math.hypot(used, y[i] / axis[i])
+    nu = _multiplier(axis, y) if used > 1.0 else 0.0
+    for i in range(k):
+        row = first + 1 + i
+        x = d * impulse[row]
+        if axis[i] < 0.0 or (axis[i] > 0.0 and used <= 1.0):
+            out[row] = u[row]
+        elif axis[i] > 0.0:
+            out[row] = x - largest * y[i] * (axis[i] * axis[i] / (axis[i] * axis[i] + nu))
+        else:
+            out[row] = x
+
+
+@njit(cache=True, nogil=True)
+def _worse(x, y):
+    """Whichever is further from zero."""
+    return x if abs(x) >= abs(y) else y
+
+
+@njit(cache=True, nogil=True)
+def friction_violation(kind, a, b, first, last, d, length, impulse, u, out):
+    """A friction contact: the smaller of what keeps it from being closed and from being open.
+
+    Closed: u_N = 0, λ_N ≥ 0 and the friction law on the set of radius μ λ_N. Open: λ = 0 and u_N ≥ 0. The two
+    maps of Alart and Curnier alone would take any friction for a λ_N of round-off once μ is large.
+    """
+    for i in range(first, last):
+        if not math.isfinite(impulse[i] + u[i]):
+            out[first:last] = math.nan
+            return
+    push, speed = d * impulse[first], u[first]
+    if kind == COULOMB:
+        _disc(_reach(a, push), first + 1, last, first, d, length, impulse, u, out)
+    elif kind == ELLIPTIC:
+        _ellipse(a, b, push, first, last, d, impulse, u, out)
+    else:
+        _disc(_reach(a, push), first + 1, first + 3, first, d, length, impulse, u, out)
+        _disc(_reach(b / length, push), first + 3, last, first, d, length, impulse, u, out)
+    closed = speed if push >= 0.0 else _worse(speed, push)
+    opened = push if speed >= 0.0 else _worse(speed, push)
+    worst_closed, worst_open = abs(closed), abs(opened)
+    for i in range(first + 1, last):
+        worst_closed = max(worst_closed, abs(out[i]))
+        worst_open = max(worst_open, abs(_row(i, first, d, length)[0] * impulse[i]))
+    out[first] = closed
+    if worst_open < worst_closed:
+        out[first] = opened
+        for i in range(first + 1, last):
+            out[i] = _row(i, first, d, length)[0] * impulse[i]
+
+
+@njit(cache=True, nogil=True)
+def relaxed_violation(kind, a, b, first, last, d, length, impulse, u, x, out):
+    """A relaxed contact, −u ∈ N_K(λ): x − P(x − u) with x = d λ, which bounds the distance from it."""
+    for i in range(first, last):
+        g, s = _row(i, first, d, length)
+        x[i] = g * impulse[i] - s * u[i]
+    project(kind, a, b / length if kind == ROLLING else b, x, first, last, out)
+    unchanged = True
+    for i in range(first, last):
+        unchanged = unchanged and out[i] == x[i]
+    for i in range(first, last):
+        g, s = _row(i, first, d, length)
+        out[i] = s * u[i] if unchanged else g * impulse[i] - out[i]
+    if not unchanged:
+        # on the surface of the cone the round-off of a large λ cannot be told from a small u
+        out[first] += math.copysign(ROUND_OFF * abs(d * impulse[first]), out[first])
+
+
+@njit(cache=True, nogil=True)
+def violation(kind, start, a, b, d, length, relaxed, impulse, u, x, out):
+    """How far every row is from its law [velocity] into `out`: zero at a solution; `x` is workspace."""
+    for c in range(kind.size):
+        first, last = start[c], start[c + 1]
+        k = kind[c]
+        if k == FREE:
+            out[first] = u[first]
+        elif k == NONNEGATIVE:
+            out[first] = clip(u[first], -math.inf, d[c] * impulse[first])
+        elif k == BOX:
+            out[first] = clip(u[first], d[c] * (impulse[first] - b[c]), d[c] * (impulse[first] - a[c]))
+        elif relaxed:
+            relaxed_violation(k, a[c], b[c], first, last, d[c], length[c], impulse, u, x, out)
+        else:
+            friction_violation(k, a[c], b[c], first, last, d[c], length[c], impulse, u, out)
+
+
+@njit(cache=True, nogil=True)
+def worst(start, size, values):
+    """The largest length of a constraint's rows relative to its size; infinite where one is not finite."""
+    largest = 0.0
+    for c in range(size.size):
+        total = 0.0
+        for i in range(start[c], start[c + 1]):
+            total += (values[i] / size[c]) ** 2
+        if not total <= largest * largest:
+            largest = math.sqrt(total)
+        if not math.isfinite(total):
+            return math.inf
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def verdict(size, kind, start, a, b, d, length, relaxed, impulse, u):
+    """The residual: the worst violation relative to what is at work there; infinite where not finite."""
+    n = u.size
+    for i in range(n):
+        if not (math.isfinite(impulse[i]) and math.isfinite(u[i])):
+            return math.inf
+    values, work = np.empty(n), np.empty(n)
+    violation(kind, start, a, b, d, length, relaxed, impulse, u, work, values)
+    return worst(start, size, values)
+
+
+@njit(cache=True, nogil=True)
+def _largest_push(start, d, length, impulse):
+    """The largest velocity that an impulse causes anywhere."""
+    largest = 0.0
+    for c in range(d.size):
+        for i in range(start[c], start[c + 1]):
+            largest = max(largest, _row(i, start[c], d[c], length[c])[0] * abs(impulse[i]))
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def judge_dense(W, q, size, kind, start, a, b, d, length, relaxed, impulse, u):
+    """Residual of a problem with a dense W in one call, and its velocities into `u`."""
+    dense_slack(W, q, impulse, u)
+    push = _largest_push(start, d, length, impulse)
+    for c in range(kind.size):
+        if q.size > largest_length(push / size[c]):
+            for i in range(start[c], start[c + 1]):
+                u[i] = dense_row(W, q, impulse, i)
+    return verdict(size, kind, start, a, b, d, length, relaxed, impulse, u)
+
+
+@njit(cache=True, nogil=True)
+def judge_sparse(data, indices, indptr, q, size, kind, start, a, b, d, length, relaxed, impulse, u):
+    """Residual of a problem with W in compressed rows in one call, and its velocities into `u`."""
+    sparse_slack(data, indices, indptr, q, impulse, u)
+    push = _largest_push(start, d, length, impulse)
+    for c in range(kind.size):
+        longest = largest_length(push / size[c])
+        for i in range(start[c], start[c + 1]):
+            if indptr[i + 1] - indptr[i] > longest:
+                u[i] = sparse_row(data, indices, indptr, q, impulse, i)
+    return verdict(size, kind, start, a, b, d, length, relaxed, impulse, u)
