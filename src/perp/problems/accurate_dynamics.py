@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 REFINEMENTS = 2
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def add_products(data, indices, indptr, sign, x, x_lost, total, lost):
     """The pair (total, lost) += sign · A (x, x_lost), in place, for A in compressed rows."""
     for i in range(total.size):

@@ -4,6 +4,9 @@ The plain sum of a row is off by up to its length times 2⁻⁵³ Σ |M_ij z_j|.
 cancel, that is no longer small beside what is at work there: such rows are summed again with the errors of
 every product and sum carried along.
 
+Numba hands the fast mathematics of a caller on to what is compiled for it: all kernels of the verdict forbid
+it explicitly, since an optimiser that may reorder sums would remove the errors that are carried along.
+
 Reference: Ogita, Rump and Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005).
 """
 
@@ -19,7 +22,7 @@ NEGLIGIBLE = 1e-12
 _SPLITTER = 2.0**27 + 1.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def product_error(a, b, product):
     """The part of a·b that `product` has lost (Dekker)."""
     t = _SPLITTER * a
@@ -31,14 +34,14 @@ def product_error(a, b, product):
     return a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def sum_error(a, b, total):
     """The part of a + b that `total` has lost (Knuth)."""
     t = total - a
     return (a - (total - t)) + (b - t)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def dense_row(M, q, z, i):
     """Entry i of M z + q for a dense M."""
     total, lost = q[i], 0.0
@@ -50,7 +53,7 @@ def dense_row(M, q, z, i):
     return total + lost if math.isfinite(lost) else total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def sparse_row(data, indices, indptr, q, z, i):
     """Entry i of M z + q for M in compressed rows."""
     total, lost = q[i], 0.0
@@ -62,7 +65,7 @@ def sparse_row(data, indices, indptr, q, z, i):
     return total + lost if math.isfinite(lost) else total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def largest_length(entries):
     """How many entries a row may have before its round-off shows: NEGLIGIBLE over that of one entry.
 
@@ -72,7 +75,7 @@ def largest_length(entries):
     return NEGLIGIBLE / round_off if round_off > 0.0 else math.inf
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _largest_push(d, z):
     largest = 0.0
     for j in range(z.size):
@@ -80,7 +83,7 @@ def _largest_push(d, z):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def improve_dense(M, q, z, d, size, w):
     """Rows of w that are not accurate beside their `size`, again; d is the largest entry of each column."""
     push = _largest_push(d, z)
@@ -89,7 +92,7 @@ def improve_dense(M, q, z, d, size, w):
             w[i] = dense_row(M, q, z, i)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def improve_sparse(data, indices, indptr, q, z, d, size, w):
     """The same for M in compressed rows."""
     push = _largest_push(d, z)

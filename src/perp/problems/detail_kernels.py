@@ -14,7 +14,7 @@ from perp.problems.law_kernels import friction_violation
 from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, ROLLING, project, shift
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def measure(kind, start, a, b, d, length, relaxed, impulse, u, x, y, floor):
     """The parts of a residual in one pass; `x`, `y` are workspaces of the size of u.
 

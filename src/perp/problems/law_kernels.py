@@ -29,20 +29,20 @@ from perp.problems.set_kernels import (
 _STEPS = 100
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _row(i, first, d, length):
     """What makes a velocity of an impulse of row i, and of a rate of row i."""
     s = length if i - first >= 3 else 1.0
     return d / s, s
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _reach(coefficient, push):
     """Radius of a friction disc; ∞ · 0 is 0: without a normal impulse there is no friction."""
     return coefficient * push if push > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _disc(radius, begin, end, first, d, length, impulse, u, out):
     """F = x − P(x − u) with x = d λ and P the projection onto a disc, into rows begin … end−1 of `out`.
 
@@ -60,7 +60,7 @@ def _disc(radius, begin, end, first, d, length, impulse, u, out):
             out[i] = g * impulse[i] - (g * impulse[i] - s * u[i]) * (radius / size)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _multiplier(axis, y):
     """The ν > 0 with Σ (a_i y_i / (a_i² + ν))² = 1: y_i / (1 + ν/a_i²) is the nearest point of an ellipse.
 
@@ -82,7 +82,7 @@ def _multiplier(axis, y):
     return nu
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _ellipse(a, b, push, first, last, d, impulse, u, out):
     """The same for the ellipse with semi-axes a · push and b · push, both as velocities."""
     k = last - first - 1
@@ -114,13 +114,13 @@ def _ellipse(a, b, push, first, last, d, impulse, u, out):
             out[row] = x
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _worse(x, y):
     """Whichever is further from zero."""
     return x if abs(x) >= abs(y) else y
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def friction_violation(kind, a, b, first, last, d, length, impulse, u, out):
     """A friction contact: the smaller of what keeps it from being closed and from being open.
 
@@ -152,7 +152,7 @@ def friction_violation(kind, a, b, first, last, d, length, impulse, u, out):
             out[i] = _row(i, first, d, length)[0] * impulse[i]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def relaxed_violation(kind, a, b, first, last, d, length, impulse, u, x, out):
     """A relaxed contact, −u ∈ N_K(λ): x − P(x − u) with x = d λ, which bounds the distance from it."""
     for i in range(first, last):
@@ -170,7 +170,7 @@ def relaxed_violation(kind, a, b, first, last, d, length, impulse, u, x, out):
         out[first] += math.copysign(ROUND_OFF * abs(d * impulse[first]), out[first])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def violation(kind, start, a, b, d, length, relaxed, impulse, u, x, out):
     """How far every row is from its law [velocity] into `out`: zero at a solution; `x` is workspace."""
     for c in range(kind.size):
@@ -188,7 +188,7 @@ def violation(kind, start, a, b, d, length, relaxed, impulse, u, x, out):
             friction_violation(k, a[c], b[c], first, last, d[c], length[c], impulse, u, out)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def worst(start, size, values):
     """The largest length of a constraint's rows relative to its size; infinite where one is not finite."""
     largest = 0.0
@@ -203,7 +203,7 @@ def worst(start, size, values):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def verdict(size, kind, start, a, b, d, length, relaxed, impulse, u):
     """The residual: the worst violation relative to what is at work there; infinite where not finite."""
     n = u.size
@@ -215,7 +215,7 @@ def verdict(size, kind, start, a, b, d, length, relaxed, impulse, u):
     return worst(start, size, values)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _largest_push(start, d, length, impulse):
     """The largest velocity that an impulse causes anywhere."""
     largest = 0.0
@@ -225,7 +225,7 @@ def _largest_push(start, d, length, impulse):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def judge_dense(W, q, size, kind, start, a, b, d, length, relaxed, impulse, u):
     """Residual of a problem with a dense W in one call, and its velocities into `u`."""
     dense_slack(W, q, impulse, u)
@@ -237,7 +237,7 @@ def judge_dense(W, q, size, kind, start, a, b, d, length, relaxed, impulse, u):
     return verdict(size, kind, start, a, b, d, length, relaxed, impulse, u)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def judge_sparse(data, indices, indptr, q, size, kind, start, a, b, d, length, relaxed, impulse, u):
     """Residual of a problem with W in compressed rows in one call, and its velocities into `u`."""
     sparse_slack(data, indices, indptr, q, impulse, u)

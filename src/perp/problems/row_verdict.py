@@ -13,7 +13,7 @@ from perp.problems.accurate_slack import improve_dense
 from perp.problems.boxed_kernels import boxed_verdict, dense_slack
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def judge_rows(M, q, lo, hi, limiting_row, mobility, size, z, w):
     """The residual of z; w = M z + q is written. Infinite where z or w is not finite."""
     for value in z:

@@ -18,13 +18,13 @@ ROUND_OFF = 2.0**-53
 WIDEST = 1e150
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _times(coefficient, slip):
     """Coefficient times slip, where ∞ · 0 is 0: what does not slip needs no shift."""
     return coefficient * slip if slip != 0.0 else 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def shift(kind, a, b, u, first, last):
     """Γ(u): what De Saxcé's correction adds to the normal velocity of one constraint."""
     if kind == COULOMB:
@@ -39,7 +39,7 @@ def shift(kind, a, b, u, first, last):
     return 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _project_coulomb(mu, x, first, last, out):
     """Nearest point of ‖x_T‖ ≤ μ x_N in 2 or 3 dimensions (closed form)."""
     normal = x[first]
@@ -63,7 +63,7 @@ def _project_coulomb(mu, x, first, last, out):
         out[first + 2] = scale * x[first + 2]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _project_elliptic(mu1, mu2, x, first, out):
     """Nearest point of ‖(x₁/μ₁, x₂/μ₂)‖ ≤ x_N.
 
@@ -130,7 +130,7 @@ def _project_elliptic(mu1, mu2, x, first, out):
     out[first], out[first + 1], out[first + 2] = top, mu1 * y1, mu2 * y2
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def _project_rolling(mu, mu_r, x, first, out):
     """Nearest point of ‖x_T‖ ≤ μ x_N, ‖x_R‖ ≤ μ_r x_N.
 
@@ -161,7 +161,7 @@ def _project_rolling(mu, mu_r, x, first, out):
     out[first + 4] = rolling_scale * x[first + 4]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def project(kind, a, b, x, first, last, out):
     """Nearest point of one constraint's set, rows first … last−1 of x into out."""
     if kind == FREE:
@@ -179,7 +179,7 @@ def project(kind, a, b, x, first, last, out):
         _project_rolling(a, b, x, first, out)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, fastmath=False)
 def project_all(kind, start, a, b, x, out):
     """Nearest point of the whole product of sets."""
     for c in range(kind.size):
