@@ -189,3 +189,15 @@ def test_a_nearly_singular_problem_is_not_called_infeasible():
     problem = perp.LCP([[1.0, -1], [-1, 1 + 1e-13]], [-1.0, -1])
     for solver in ("lemke", "dantzig", "auto"):
         assert perp.solve(problem, solver, throw=False).status is not perp.Status.INFEASIBLE
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["accurate_slack", "accurate_dynamics", "boxed_kernels", "data_size", "law_kernels", "row_verdict"],
+)
+def test_no_kernel_of_the_verdict_inherits_fast_mathematics(module):
+    """A caller's reassociation, handed on by Numba, would turn the compensated sums into plain ones."""
+    found = vars(importlib.import_module(f"perp.problems.{module}")).values()
+    kernels = [kernel for kernel in found if hasattr(kernel, "targetoptions")]
+    assert kernels
+    assert all(kernel.targetoptions.get("fastmath") is False for kernel in kernels)

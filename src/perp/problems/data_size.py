@@ -129,7 +129,8 @@ def join_through_bodies(jacobian: Any, mass: Any, owner: np.ndarray, count: int)
     columns = np.concatenate([count + J.col[touched], count + M.col[coupled]])
     size = count + J.shape[1]
     graph = coo_array((np.ones(rows.size, dtype=np.int8), (rows, columns)), shape=(size, size)).tocsr()
-    label = np.asarray(connected_components(graph, directed=False)[1])[:count]
+    found: Any = connected_components(graph, directed=False)
+    label = found[1][:count]
     _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
     return first[inverse]
 
