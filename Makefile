@@ -49,7 +49,7 @@ wheel: $(READY) ## build a wheel into dist/ that carries its compiled kernels; s
 
 check-wheel: $(READY) ## build a wheel with what the README needs, install it elsewhere, count what is compiled there
 	rm -rf build/wheel
-	$(BIN)/python packaging/wheel.py --readme --out build/wheel
+	$(BIN)/python packaging/wheel.py --only-page --out build/wheel
 	$(BIN)/python packaging/check.py build/wheel/perp-*.whl
 
 docs: $(READY) ## build the documentation into site/, a folder of pages that need no network

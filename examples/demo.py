@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from rich.console import Console
+from rich.live import Live
 from rich.markup import escape
+from rich.spinner import Spinner
 from rich.table import Table
 
 import perp
+from perp.compilation.stopwatch import STOPWATCH
 
 GRAVITY = 9.81  # [m/s²]
 STEP = 0.01  # [s]
@@ -204,25 +207,55 @@ def table(title: str, quantity: str, rows: list[Row]) -> Table:
     return result
 
 
-def main() -> None:
-    """Solve everything and print it."""
-    console = Console(highlight=False)
-    began = time.perf_counter()
-    with console.status("Solving (the first run also compiles the solvers, once)"):
-        slope, tower, lift_off, lcps = slope_rows(), stack_rows(), lift_off_rows(), lcp_rows()
-        elapsed = time.perf_counter() - began
-        in_time = slides()
+class Waiting:
+    """The line below the tables: what is being worked on, and what is compiled for it, once on a machine."""
 
+    def __init__(self, parts: int) -> None:
+        self.parts, self.part, self.words = parts, 0, ""
+
+    def next(self, words: str) -> None:
+        """Go on with the next part."""
+        self.part, self.words = self.part + 1, words
+
+    def __rich__(self) -> Spinner:
+        text = f"{self.part} of {self.parts}: {self.words}"
+        if STOPWATCH.names:
+            text += (
+                f" · compiling {STOPWATCH.names[-1]}, the {len(STOPWATCH.names)}th function; kept for later"
+            )
+        return Spinner("dots", escape(text))
+
+
+def main() -> None:
+    """Solve everything and print each table as soon as its answers are there."""
+    console = Console(highlight=False)
     limit = np.degrees(np.arctan(FRICTION))
-    title = f"A box let go on a slope. Friction holds it up to {limit:.2f}°"
+    waiting = Waiting(5)
     console.print(f"\n[bold cyan]perp {perp.__version__}[/]  hard frictional contact, answers you can check")
-    console.print(table(title, "known [m/s]", slope))
-    console.print(table("Five boxes on top of each other. What does each level carry?", "known [N]", tower))
-    console.print(table("A box sliding at 6 m/s. How fast does it lift off?", "known [m/s]", lift_off))
-    console.print("[italic]The relaxation is another problem: perp offers it under its own name only.[/]")
-    console.print(slide_table(in_time))
-    console.print(table("Linear complementarity problems", "known Σz", lcps))
-    console.print(f"{lcps[-1].solution.status.value}\n", style="italic", markup=False)
+    with Live(waiting, console=console, transient=True, refresh_per_second=4):
+        began = time.perf_counter()
+        waiting.next("linear complementarity problems")
+        lcps = lcp_rows()
+        console.print(table("Linear complementarity problems", "known Σz", lcps))
+        console.print(lcps[-1].solution.status.value, style="italic", markup=False)
+        waiting.next("a box on a slope")
+        slope = slope_rows()
+        title = f"A box let go on a slope. Friction holds it up to {limit:.2f}°"
+        console.print(table(title, "known [m/s]", slope))
+        waiting.next("five boxes on top of each other")
+        tower = stack_rows()
+        console.print(
+            table("Five boxes on top of each other. What does each level carry?", "known [N]", tower)
+        )
+        waiting.next("a sliding box")
+        lift_off = lift_off_rows()
+        console.print(table("A box sliding at 6 m/s. How fast does it lift off?", "known [m/s]", lift_off))
+        console.print("[italic]The relaxation is another problem: perp offers it under its own name only.[/]")
+        elapsed = time.perf_counter() - began
+        waiting.next("the same box in time")
+        in_time = slides()
+        console.print(slide_table(in_time))
+    console.print()
     solutions = [row.solution for row in (*slope, *tower, *lift_off, *lcps)]
     count, names = len({id(solution) for solution in solutions}), sorted({s.solver for s in solutions})
     words = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,6 +1,6 @@
 """Installs a wheel into an empty environment and runs the README there: nothing may be compiled.
 
-    python packaging/check.py dist/perp-….whl
+    python packaging/check.py dist/perp-….whl [README.md]
 
 The environment lies outside the checkout and nothing in it can be written to; its dependencies are those of
 the interpreter that runs this. Exit code 1 where a kernel was compiled, a file written, or something failed.
@@ -83,7 +83,8 @@ def main() -> int:
     """Check one wheel."""
     from page_runner import blocks
 
-    wheel, page = Path(sys.argv[1]).resolve(), ROOT / "README.md"
+    wheel = Path(sys.argv[1]).resolve()
+    page = Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else ROOT / "README.md"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         python = install(wheel, folder / "environment")

@@ -1,6 +1,6 @@
 """Uses perp as its users do and notes which kernels Python calls.
 
-    python packaging/drive.py README.md NOTES.json [--readme]
+    python packaging/drive.py README.md NOTES.json [--only-page]
 
 Writes {"compiled": functions that had to be compiled, "used": {index file: data files that were loaded}}.
 """
@@ -46,4 +46,4 @@ def main(page: Path, notes: Path, *, everything: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), everything="--readme" not in sys.argv)
+    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), everything="--only-page" not in sys.argv)
