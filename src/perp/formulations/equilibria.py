@@ -138,7 +138,7 @@ def from_game(
     x = vector("start", start, int(sum(sizes)))
     if len(costs) != len(sizes):
         raise ProblemError(f"sizes has {len(sizes)} entries: {len(costs)} players need one each")
-    owner = np.repeat(np.arange(len(sizes)), sizes)
+    owner = np.repeat(np.arange(len(sizes)), sizes).tolist()
 
     def f(z: Vector) -> Vector:
         out = np.empty(z.size)

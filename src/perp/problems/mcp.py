@@ -75,7 +75,8 @@ class MCP(Savable):
         self.M = self.q = self._latest = None
         self.evaluate(self.first_point)
         if jacobian is None or jacobian in ("complex-step", "differences"):
-            differences = Differences(self.evaluate if jacobian != "complex-step" else f, self.lo, self.hi)
+            function = f if jacobian == "complex-step" else self.evaluate
+            differences = Differences(function, self.lo, self.hi, self.first_point)
             self.jacobian = differences.jacobian(self.first_point, pattern, jacobian == "complex-step")
         elif callable(jacobian):
             self.jacobian = jacobian

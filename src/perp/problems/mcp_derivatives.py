@@ -17,6 +17,8 @@ from perp.problems.validation import Vector, is_sparse, matrix
 
 # Relative steps: √ε for one-sided differences; complex ones cannot cancel.
 STEP, COMPLEX_STEP = 2.0**-26, 1e-40
+# A variable near 0 is moved as if it were this fraction of its typical size.
+SMALL = 1e-2
 # Unknowns up to which a Jacobian without a pattern is dense.
 LARGEST_DENSE = 200
 
@@ -27,10 +29,14 @@ class Differences:
     Args:
         f: The function, of complex z where complex steps are wanted.
         lo, hi: The box, shape (n,).
+        start: A point that tells how large the variables are, shape (n,).
     """
 
-    def __init__(self, f: Callable[[Vector], Any], lo: Vector, hi: Vector) -> None:
+    def __init__(
+        self, f: Callable[[Vector], Any], lo: Vector, hi: Vector, start: Vector | None = None
+    ) -> None:
         self.f, self.lo, self.hi = f, lo, hi
+        self.unit = typical_size(lo, hi, np.zeros(lo.size) if start is None else start)
 
     def jacobian(self, z: Vector, pattern: Any, complex_step: bool) -> Callable[[Vector], Any]:
         """The Jacobian as a function of z; z is where a pattern is detected if asked for."""
@@ -86,7 +92,7 @@ class Differences:
         """Signed steps that stay in the box where it is wide enough, shape (n,)."""
         if complex_step:
             return np.full(z.size, COMPLEX_STEP)
-        h = STEP * np.maximum(np.abs(z), 1.0)
+        h = STEP * np.maximum(np.abs(z), SMALL * self.unit)
         h = np.where(z + h > self.hi, -h, h)
         wide = np.where(self.hi - z > z - self.lo, self.hi - z, self.lo - z)
         h = np.where((z + h < self.lo) & (wide != 0.0), wide, h)
@@ -119,6 +125,14 @@ class Differences:
             )
 
 
+def typical_size(lo: Vector, hi: Vector, start: Vector) -> Vector:
+    """How large each variable is: its start, else its width or nearest bound, else 1, shape (n,)."""
+    width = np.where(np.isfinite(hi - lo) & (hi > lo), hi - lo, np.inf)
+    bound = np.minimum(np.where(lo != 0, np.abs(lo), np.inf), np.where(hi != 0, np.abs(hi), np.inf))
+    known = np.minimum(width, bound)
+    return np.where(start != 0, np.abs(start), np.where(np.isfinite(known), known, 1.0))
+
+
 def colour(rows: np.ndarray, columns: np.ndarray, n: int) -> np.ndarray:
     """A group for each column so that no two of a group share a row, shape (n,)."""
     from scipy.sparse import csc_array
@@ -146,7 +160,7 @@ def check_derivative(
     """
     n = z.size
     dense = np.asarray(J.toarray() if is_sparse(J) else J)
-    steps = Differences(f, lo, hi)._steps(z)
+    steps = Differences(f, lo, hi, z)._steps(z)
     base = f(z)
     worst, found = 0.0, None
     count = 0

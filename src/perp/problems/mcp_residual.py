@@ -6,7 +6,8 @@ much as they are from the box's point nearest 0 (d_j, which is 0 for a variable 
 
     s_i = |f_i| + min(|J_i d|, max |f_i(z ± η d) − f_i| / η),        η = 1e-4,
 
-at least what the arithmetic can resolve. |f_i| / s_i is then about Newton's step relative to the variables.
+at least what the arithmetic can resolve, as far as differences confirm the Jacobian. |f_i| / s_i is then
+about Newton's step relative to the variables.
 The differences beside the derivative keep a pole, or a step that is steep within less than η, from passing
 as a zero. A distance from a bound counts by what it changes in any function, and in the variable's unit:
 
@@ -58,8 +59,24 @@ def function_sizes(problem: MCP, z: Vector, f: Vector, J: Any) -> Vector:
             by_difference = np.maximum(by_difference, np.where(np.isfinite(change), change, 0.0))
     s = np.abs(f) + np.where(np.isfinite(by_slope), np.minimum(by_slope, by_difference), 0.0)
     size = abs(J)
-    least = np.maximum(RESOLVED * (size @ np.abs(z)), ZERO * np.asarray(size.sum(axis=1)).ravel())
+    round_off = np.minimum(size @ np.abs(z), 10.0 * _changes_of_terms(problem, z, f))
+    least = np.maximum(RESOLVED * round_off, ZERO * np.asarray(size.sum(axis=1)).ravel())
     return np.where(np.isfinite(least), np.maximum(s, least), s)
+
+
+def _changes_of_terms(problem: MCP, z: Vector, f: Vector) -> Vector:
+    """What Σ |J_ij z_j| is by differences: the largest change of each f for two patterns of signs.
+
+    A Jacobian that is wrong, or taken by steps that are too long for a variable, must not excuse anything.
+    """
+    largest = np.zeros(z.size)
+    signs = np.where((np.arange(z.size) * 2654435761 >> 16) & 1, 1.0, -1.0)  # fixed, without regularity
+    for pattern in (np.ones(z.size), signs):
+        for way in (CONFIRMED, -CONFIRMED):
+            moved = np.clip(z * (1.0 + way * pattern), problem.lo, problem.hi)
+            change = np.abs(problem.evaluate(moved) - f) / CONFIRMED
+            largest = np.maximum(largest, np.where(np.isfinite(change), change, 0.0))
+    return largest
 
 
 def at_its_bounds(problem: MCP, z: Vector, f: Vector) -> Vector:

@@ -140,3 +140,79 @@ def test_an_infinite_jacobian_at_the_first_point_is_a_status_and_no_error():
     answer = perp.solve(stuck, throw=False)  # steps of the natural map need no slope
     assert answer.solved == (perp.residual(stuck, answer.z) <= 1e-8)
     assert not answer.solved or answer.z == pytest.approx([1.0])
+
+
+def obstacle(m: int) -> perp.MCP:
+    """A nonlinear obstacle problem with m² unknowns: −Δz + 10 e^z = 20 over a wavy obstacle."""
+    from scipy.sparse import csr_array, diags_array, eye_array, kron
+
+    h = 1 / (m + 1)
+    T = diags_array([-np.ones(m - 1), 2 * np.ones(m), -np.ones(m - 1)], offsets=[-1, 0, 1])
+    A = csr_array(kron(T, eye_array(m)) + kron(eye_array(m), T)) / h**2
+    x = np.linspace(h, 1 - h, m)
+    lower = 0.1 * np.outer(np.sin(9 * x), np.sin(9 * x)).ravel() - 0.02
+    return perp.MCP(
+        lambda z: A @ z + 10 * np.exp(z) - 20,
+        lower,
+        np.inf,
+        lambda z: (A + diags_array(10 * np.exp(z))).tocsr(),
+    )
+
+
+def test_a_sparse_problem_stays_sparse() -> None:
+    problem = obstacle(40)
+    solution = perp.solve(problem, "mcp-newton", options={"restarts": False})
+    assert solution.iterations < 60
+    active = solution.z == problem.lo
+    assert 0 < active.sum() < problem.size
+    assert (solution.w[active] >= 0).all()
+    assert np.abs(solution.w[~active]).max() < 1e-6
+
+
+def test_a_time_limit_is_looked_at_before_every_factorisation(monkeypatch) -> None:
+    """The clock runs a second a look: a limit of five seconds ends after a handful of looks."""
+    from perp.solvers import attempt
+    from perp.solvers.newton import mcp_newton
+
+    clock = iter(range(10**6))
+    monkeypatch.setattr(attempt, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(mcp_newton, "perf_counter", lambda: float(next(clock)))
+    factorised = []
+    original = mcp_newton.Equations.direction
+    monkeypatch.setattr(
+        mcp_newton.Equations, "direction", lambda *args: factorised.append(1) or original(*args)
+    )
+    solution = perp.solve(obstacle(20), "mcp-newton", time_limit=15.0, throw=False)
+    assert solution.status is perp.Status.TIME_LIMIT
+    assert len(factorised) < 8
+
+
+def test_the_log_names_the_row_farthest_off(capsys) -> None:
+    problem = perp.MCP(
+        lambda z: np.array([z[0] ** 2 - 2, z[1] - z[0]]), 0, np.inf, start=[1.0, 0.0], names=["root", "copy"]
+    )
+    perp.solve(problem, options={"verbose": True}, solver="mcp-newton")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("2 row/cols")
+    assert "residual" in lines[1]
+    assert any("(root)" in line for line in lines[2:])
+
+
+@pytest.mark.parametrize("option", ["crash", "path_search", "restarts"])
+def test_every_option_can_be_switched_off(option: str) -> None:
+    problem = nonlinear(kojima_shindo, np.zeros(4), np.full(4, np.inf), np.ones(4))
+    assert perp.solve(problem, "mcp-newton", options={option: False}).solved
+
+
+def test_sets_of_the_literature_are_solved_from_every_start() -> None:
+    """A slice: one start of every tenth problem; benchmarks/mcp_literature.py has them all."""
+    from perp.bench.sets.mcp.literature import models
+
+    everything = models()
+    assert len(everything) >= 60
+    assert len({model.name for model in everything}) == len(everything)
+    for model in everything[::10]:
+        problem = model.mcp()
+        problem.check_jacobian(np.clip(np.array(model.starts[0]) + 0.1, problem.lo, problem.hi))
+        solution = perp.solve(problem, throw=False, time_limit=20.0)
+        assert solution.solved == model.solvable, model.name
