@@ -171,12 +171,12 @@ def test_a_sparse_problem_stays_sparse() -> None:
 
 def test_a_time_limit_is_looked_at_before_every_factorisation(monkeypatch) -> None:
     """The clock runs a second a look: a limit of five seconds ends after a handful of looks."""
-    from perp.solvers import attempt
-    from perp.solvers.newton import mcp_newton
+    from importlib import import_module
 
+    attempt, mcp_newton = (import_module(f"perp.solvers.{name}") for name in ("attempt", "newton.mcp_newton"))
     clock = iter(range(10**6))
-    monkeypatch.setattr(attempt, "perf_counter", lambda: float(next(clock)))
-    monkeypatch.setattr(mcp_newton, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(attempt, "working_time", lambda: float(next(clock)))
+    monkeypatch.setattr(mcp_newton, "working_time", lambda: float(next(clock)))
     factorised = []
     original = mcp_newton.Equations.direction
     monkeypatch.setattr(
