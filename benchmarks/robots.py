@@ -104,14 +104,20 @@ def markdown(table: Table) -> str:
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in table:
-        tail = max(row["rest_tail"], row["move_tail"])
-        lines.append(
-            f"| {row['robot']} | {row['dof']} | {max(row['rest_contacts'], row['move_contacts'])} "
-            f"| {row['failed']} | {row['inaccurate']} | {row['rest_mean']:.3g} | {row['rest_ratio']:.2g} "
-            f"| {row['move_mean']:.3g} | {row['move_ratio']:.2g} | {tail:.2g} |"
-        )
+        numbers = [row[key] for key in ("rest_mean", "rest_ratio", "move_mean", "move_ratio")]
+        numbers.append(max(row["rest_tail"], row["move_tail"]))
+        contacts = max(row["rest_contacts"], row["move_contacts"])
+        cells = [row["robot"].removeprefix("beside "), row["dof"], contacts, row["failed"], row["inaccurate"]]
+        lines.append(f"| {' | '.join(map(str, cells))} | {' | '.join(map(short, numbers))} |")
     told = [f"- {row['robot']}: {row['problem'][:200]}" for row in table if row["problem"]]
     return "\n".join([*lines, "", *summary(table), *(["", *told] if told else [])]) + "\n"
+
+
+def short(value: float) -> str:
+    """Two digits; a dash where nothing was measured."""
+    if not value > 0:
+        return "–"
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
 def main() -> None:
@@ -124,6 +130,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=120.0, help="seconds of CPU time for a robot")
     parser.add_argument("--csv", type=Path, help="a file for all columns, written row by row")
     parser.add_argument("--page", type=Path, help="a page of the documentation, whose table is replaced")
+    parser.add_argument("--note", default="", help="a sentence for the page, above the table")
     given = parser.parse_args()
     words = ["--step", given.step, "--rest", given.rest, "--move", given.move]
     table: Table = []
@@ -135,7 +142,7 @@ def main() -> None:
             write_csv(given.csv, table)
     print("\n".join(summary(table)))
     if given.page:
-        write_page(given.page, table)
+        write_page(given.page, table, given.note)
 
 
 def line(row: dict[str, Any]) -> str:
@@ -147,13 +154,16 @@ def line(row: dict[str, Any]) -> str:
     return f"{out} | {row['problem'][:100]}"
 
 
-def write_page(path: Path, table: Table) -> None:
-    """The table, between the two marks of the page."""
+def write_page(path: Path, table: Table, note: str) -> None:
+    """The table and how it came about, between the two marks of the page."""
     text = path.read_text(encoding="utf-8")
     pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
     load, cores = os.getloadavg()[1], os.cpu_count()
-    about = f"Made at a load of {load:.1f} on {cores} cores.\n\n"
-    path.write_text(pattern.sub(lambda _: f"{BEGIN}\n{about}{markdown(table)}{END}", text), encoding="utf-8")
+    rest, move = (max(row[f"{name}_steps"] for row in table) for name in ("rest", "move"))
+    about = f"{rest} steps at rest and {move} in motion, at a load of {load:.1f} on {cores} cores. {note}"
+    path.write_text(
+        pattern.sub(lambda _: f"{BEGIN}\n{about.rstrip()}\n\n{markdown(table)}{END}", text), encoding="utf-8"
+    )
 
 
 def write_csv(path: Path, table: Table) -> None:
