@@ -295,9 +295,15 @@ def find_route(problem: Problem, info: SolverInfo, name: str | None = None) -> F
     if objection is not None:
         raise registry.SolverMismatch(f"formulation {name} cannot take this problem: {objection}")
     if not issubclass(chosen.target, info.takes):
+        able = sorted(
+            other.name
+            for other in registry.all_solvers().values()
+            if issubclass(chosen.target, other.takes) and other.available and other.name != "auto"
+        )
         raise registry.SolverMismatch(
             f"formulation {name} gives {chosen.target.__name__}, but {info.name} takes "
             + " and ".join(kind.__name__ for kind in info.takes)
+            + f". These take it: {', '.join(able)}."
         )
     return chosen
 
