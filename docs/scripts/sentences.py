@@ -59,8 +59,8 @@ def main() -> int:
 What the source documents say that can be done, how to do it here, and what came out when this page was
 written by `docs/scripts/sentences.py`: every row was run, and a test runs them again. `np` is NumPy,
 `box_on_slope` is in `perp.models.box_on_slope`. Rows with a solver of GAMS need `make setup-gams`. Longer
-ones are benchmarks: sparse pivoting on 10⁵ rows is on [Which pivoting solver](which-pivoting-solver.md), the whole
-table of solvers on [Three formulations](three-formulations.md).
+ones are benchmarks: sparse pivoting on 10⁵ rows is on [Which pivoting solver](which-pivoting-solver.md), the
+whole table of solvers on [Three formulations](three-formulations.md).
 
 {tables}"""
     if "--check" not in sys.argv:
