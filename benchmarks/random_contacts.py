@@ -19,7 +19,7 @@ from perp.bench.second_opinion import law_violation
 from perp.bench.sets.random_contacts import random_problem
 
 TOLERANCE = 1e-8
-FIELDS: tuple[str, ...] = ("seed", "constraints", "rows", "status", "residual", "second", "starts", "seconds")
+FIELDS: tuple[str, ...] = ("seed", "constraints", "rows", "status", "residual", "second", "stages", "seconds")
 
 
 def main() -> None:
@@ -57,7 +57,8 @@ def solve(seed: int) -> dict[str, object]:
         zip(
             FIELDS,
             (seed, problem.contact_count, problem.size, solution.status.name, f"{solution.residual:.2e}",
-             f"{law_violation(problem, solution.z):.2e}", solution.info.get("starts", 0), f"{seconds:.4f}"),
+             f"{law_violation(problem, solution.z):.2e}", len(solution.info.get("stages", [])),
+             f"{seconds:.4f}"),
             strict=True,
         )
     )  # fmt: skip

@@ -51,11 +51,16 @@ def project(member: perp.problems.ConstraintSet, x: np.ndarray) -> np.ndarray:
 
 
 def _elliptic(member: perp.Elliptic, x: np.ndarray) -> np.ndarray:
-    mu = np.array([member.mu1, member.mu2])
+    mu = np.array(member.mu)
+    if (mu == 0).any():
+        kept = np.flatnonzero(np.concatenate([[1.0], mu]))
+        out = np.zeros_like(x)
+        out[kept] = np.maximum(x[:1], 0) if kept.size == 1 else _elliptic(perp.Elliptic(*mu[mu > 0]), x[kept])
+        return out
     if x[0] >= 0 and np.linalg.norm(x[1:] / mu) <= x[0]:
         return x
     if np.linalg.norm(mu * x[1:]) <= -x[0]:
-        return np.zeros(3)
+        return np.zeros_like(x)
 
     def top(nu: float) -> float:
         return float(np.linalg.norm(x[1:] * mu / (mu**2 + nu)))
@@ -72,7 +77,7 @@ def shift(member: perp.problems.ConstraintSet, u: np.ndarray) -> float:
     if isinstance(member, perp.Coulomb):
         return member.mu * float(np.linalg.norm(u[1:]))
     if isinstance(member, perp.Elliptic):
-        return float(np.hypot(member.mu1 * u[1], member.mu2 * u[2]))
+        return float(np.linalg.norm(np.array(member.mu) * u[1:]))
     if isinstance(member, perp.Rolling):
         return member.mu * float(np.linalg.norm(u[1:3])) + member.mu_r * float(np.linalg.norm(u[3:]))
     return 0.0
@@ -123,7 +128,7 @@ def violation(member: perp.problems.ConstraintSet, x: np.ndarray, u: np.ndarray,
     if isinstance(member, perp.Rolling):
         mu = [[member.mu] * 2, [member.mu_r] * 2]
     elif isinstance(member, perp.Elliptic):
-        mu = [[member.mu1, member.mu2]]
+        mu = [list(member.mu)]
     else:
         assert isinstance(member, perp.Coulomb)
         mu = [[member.mu] * (x.size - 1)]
@@ -146,10 +151,10 @@ def contact_residual(problem: perp.ContactProblem, impulse: np.ndarray) -> float
     scale = np.ones(problem.size)
     starts = problem.sets.start
     for c, member in enumerate(problem.sets):
-        if isinstance(member, perp.Rolling):
-            i = starts[c]
+        if member.dimension > 3:
+            i, j = starts[c], starts[c + 1]
             diagonal = np.diag(W)
-            scale[i + 3 : i + 5] = np.sqrt(diagonal[i : i + 3].mean() / diagonal[i + 3 : i + 5].mean())
+            scale[i + 3 : j] = np.sqrt(diagonal[i : i + 3].mean() / diagonal[i + 3 : j].mean())
     scaled = np.abs(scale[:, None] * W * scale)
     columns = scaled.max(axis=0)
     parts = [slice(starts[c], starts[c + 1]) for c in range(len(problem.sets))]
@@ -165,8 +170,11 @@ def contact_residual(problem: perp.ContactProblem, impulse: np.ndarray) -> float
             d[c] = mobility(member.lo, member.hi, d[c], size[c])
             member = perp.Box(member.lo * d[c], member.hi * d[c])
         if isinstance(member, perp.Rolling):
-            member = perp.Rolling(member.mu, member.mu_r / scale[parts[c]][3])
+            member = perp.Rolling(member.mu, member.mu_r / scale[parts[c]][3], member.cohesion)
+        if isinstance(member, perp.Elliptic):
+            member = perp.Elliptic(*(np.array(member.mu) / scale[parts[c]][1:]), cohesion=member.cohesion)
         x, velocity = d[c] * impulse[parts[c]] / scale[parts[c]], scale[parts[c]] * u[parts[c]]
+        x[0] += d[c] * getattr(member, "cohesion", 0.0)
         gap = violation(member, x, velocity, problem.relaxed)
         worst = max(worst, float(np.linalg.norm(gap)) / size[c])
     return worst

@@ -54,7 +54,9 @@ def test_moreau_decomposition_of_cones(member):
 def test_elliptic_with_equal_coefficients_is_coulomb(kind):
     rng = np.random.default_rng(2)
     for x in rng.standard_normal((100, 3)):
-        np.testing.assert_allclose(kind.project(x), perp.Coulomb(kind.mu1).project(x), atol=1e-14, rtol=1e-12)
+        np.testing.assert_allclose(
+            kind.project(x), perp.Coulomb(kind.mu[0]).project(x), atol=1e-14, rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize("mu", [(0.0, 0.3), (0.3, 0.0), (0.0, 0.0)])

@@ -46,7 +46,7 @@ NAN_MATRIX = np.array([[1.0, 0, 0], [0, 1, np.nan], [0, 0, 1]])
         (lambda: perp.Coulomb(np.nan), r"Coulomb.mu is nan"),
         (lambda: perp.Coulomb("x"), r"Coulomb.mu is 'x'"),
         (lambda: perp.Coulomb(0.5, dimension=4), r"Coulomb.dimension = 4"),
-        (lambda: perp.Elliptic(0.1, -1), r"Elliptic.mu2 = -1.0 is negative"),
+        (lambda: perp.Elliptic(0.1, -1), r"Elliptic.mu\[1\] = -1.0 is negative"),
         (lambda: perp.Rolling(0.1, np.nan), r"Rolling.mu_r is nan"),
         (lambda: perp.Box(1, 0), r"Box lo = 1.0, hi = 0.0"),
         (lambda: perp.ContactProblem(EYE, ONES, [perp.Coulomb(0.1), perp.Free()]), r"sets have 4 rows .*: 3 are"),
@@ -55,9 +55,9 @@ NAN_MATRIX = np.array([[1.0, 0, 0], [0, 1, np.nan], [0, 0, 1]])
         (lambda: perp.ContactProblem.coulomb(EYE, ONES, [0.5, 0.5]), r"sets have 6 rows"),
         (lambda: perp.ContactProblem.coulomb(EYE, ONES, 0.5, dimension=7), r"dimension"),
         (lambda: perp.ContactProblem.coulomb(EYE[:2], ONES, 0.5), r"W has shape \(2, 3\)"),
-        (lambda: perp.Sets.from_arrays([9], [0], [0], [1]), r"kind\[0\] = 9"),
-        (lambda: perp.Sets.from_arrays([3], [0.1], [0], [5]), r"dimension\[0\] = 5 does not fit Coulomb"),
-        (lambda: perp.Sets.from_arrays([2], [1.0], [0], [1]), r"Box at constraint 0: lo = 1.0"),
+        (lambda: perp.Sets.from_arrays([9], [[0, 0]], [1]), r"kind\[0\] = 9"),
+        (lambda: perp.Sets.from_arrays([3], [[0.1, 0]], [5]), r"dimension\[0\] = 5 does not fit Coulomb"),
+        (lambda: perp.Sets.from_arrays([2], [[1.0, 0]], [1]), r"Box at constraint 0: lo = 1.0"),
     ],
 )  # fmt: skip
 def test_bad_problem_is_refused_by_name(build, message):

@@ -10,12 +10,12 @@ from perp.bench.second_opinion import law_violation
 from perp.bench.sets.random_contacts import random_problem
 
 
-@pytest.mark.parametrize("seed", [172, 549, 656, 686, 765, 1294, 1333])
+@pytest.mark.parametrize("seed", [172, 243, 686, 1333])
 def test_mixtures_on_which_newton_from_sweeps_cycles(seed):
     problem = random_problem(seed)
     solution = perp.solve(problem)
     assert perp.residual(problem, solution.z) <= 1e-8
-    assert solution.info["starts"] > 1
+    assert len(solution.info["stages"]) > 1
 
 
 @pytest.mark.parametrize("seed", [2214, 8467])
@@ -28,7 +28,7 @@ def test_huge_friction_beside_jammed_impulses_rests_below_the_last_place_of_the_
     assert law_violation(problem, solution.z) <= 1e-8
 
 
-@pytest.mark.parametrize("seed", [4326, 6076, 6569, 7741, 9616])
+@pytest.mark.parametrize("seed", [1141, 4326, 6076, 7741])
 def test_the_fixed_point_of_the_shift_is_found_where_newton_and_paths_fail(seed):
     problem = random_problem(seed)
     solution = perp.solve(problem)

@@ -86,8 +86,7 @@ def _boxed(problem: LCP | BoxedLCP, rows: Rows, z: list[Decimal]) -> Iterable[De
             yield _bounded(z[i], rows.velocity[i], lo[i], hi[i], _within(scales[i], lo[i], hi[i]))
             continue
         j = index[i]
-        magnitude = getattr(problem, "negative_limit", "") == "magnitude"
-        normal, limit = scales[j], abs(z[j]) if magnitude else max(z[j], ZERO)
+        normal, limit = scales[j], max(z[j], ZERO)
         follows = _bounded(z[i], rows.velocity[i], lo[i] * limit, hi[i] * limit, scales[i])
         if lo[j] == 0 and hi[j] == ENDLESS:
             # what is open rubs on nothing
@@ -119,7 +118,7 @@ def _contact(problem: ContactProblem, rows: Rows, impulse: list[Decimal]) -> Ite
         for member in members
     ]
     scales = _scales(rows, groups, demand, ())
-    for member, group, scale in zip(members, groups, scales, strict=True):
+    for c, (member, group, scale) in enumerate(zip(members, groups, scales, strict=True)):
         push = [impulse[i] / rows.unit[i] / scale.impulse for i in group]
         speed = [rows.velocity[i] * rows.unit[i] / scale.velocity for i in group]
         if isinstance(member, Free):
@@ -130,7 +129,9 @@ def _contact(problem: ContactProblem, rows: Rows, impulse: list[Decimal]) -> Ite
             lo, hi = Decimal(member.lo), Decimal(member.hi)
             yield _bounded(impulse[group[0]], rows.velocity[group[0]], lo, hi, _within(scale, lo, hi))
         else:
-            discs = _discs(member, push, speed, rows.unit[group[-1]])
+            # a cohesive contact is open at the apex of its cone
+            push[0] += Decimal(float(problem.sets.cohesion[c])) / scale.impulse
+            discs = _discs(member, push, speed, [rows.unit[i] for i in group])
             yield _relaxed(push, speed, discs) if problem.relaxed else _friction(push[0], speed[0], discs)
 
 
@@ -142,17 +143,17 @@ class Disc(NamedTuple):
     speed: list[Decimal]
 
 
-def _discs(member: Any, push: list[Decimal], speed: list[Decimal], unit: Decimal) -> list[Disc]:
+def _discs(member: Any, push: list[Decimal], speed: list[Decimal], unit: list[Decimal]) -> list[Disc]:
     if isinstance(member, Coulomb):
         parts = [[member.mu] * (len(push) - 1)]
     elif isinstance(member, Elliptic):
-        parts = [[member.mu1, member.mu2]]
+        parts = [list(member.mu)]
     else:
         parts = [[member.mu] * 2, [member.mu_r] * 2]
     discs, first = [], 1
-    for kind, values in enumerate(parts):
+    for values in parts:
         rows = slice(first, first + len(values))
-        mu = [Decimal(value) / (unit if kind == 1 else ONE) for value in values]
+        mu = [Decimal(value) / length for value, length in zip(values, unit[rows], strict=True)]
         discs.append(Disc(mu, push[rows], speed[rows]))
         first += len(values)
     return discs

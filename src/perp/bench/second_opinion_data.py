@@ -36,9 +36,9 @@ def read(problem: LCP | BoxedLCP | ContactProblem, z: list[Decimal]) -> Rows:
     unit = [ONE] * len(q)
     if isinstance(problem, ContactProblem):
         for c, member in enumerate(problem.sets):
-            if isinstance(member, Rolling):
-                first = int(problem.sets.start[c])
-                unit[first + 3] = unit[first + 4] = _gyration(matrix, first, member)
+            first, last = int(problem.sets.start[c]), int(problem.sets.start[c + 1])
+            if last - first > 3:
+                unit[first + 3 : last] = [_gyration(matrix, first, last, member)] * (last - first - 3)
     return Rows(matrix, q, velocity, unit)
 
 
@@ -67,13 +67,14 @@ def islands(
         yield island
 
 
-def _gyration(matrix: list[SparseRow], first: int, member: Rolling) -> Decimal:
-    """The length that W gives a rolling contact: √(W_TT / W_RR)."""
-    linear = sum((matrix[first + k].get(first + k, ZERO) for k in range(3)), ZERO) / 3
-    angular = sum((matrix[first + k].get(first + k, ZERO) for k in (3, 4)), ZERO) / 2
+def _gyration(matrix: list[SparseRow], first: int, last: int, member: Any) -> Decimal:
+    """The length that W gives a contact with rows that turn: √(W_TT / W_RR)."""
+    diagonal = [matrix[i].get(i, ZERO) for i in range(first, last)]
+    linear, angular = sum(diagonal[:3], ZERO) / 3, sum(diagonal[3:], ZERO) / len(diagonal[3:])
     if linear > 0 and angular > 0:
         return (linear / angular).sqrt()
-    return Decimal(member.mu_r) if 0 < member.mu_r < float("inf") else ONE
+    length = member.mu_r if isinstance(member, Rolling) else max(member.mu[2:])
+    return Decimal(length) if 0 < length < float("inf") else ONE
 
 
 def _vector(x: Any) -> list[Decimal]:

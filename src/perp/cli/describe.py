@@ -60,6 +60,7 @@ def solution_facts(solution: Solution) -> dict[str, Any]:
         "iterations": solution.iterations,
         "build_time": solution.build_time,
         "solve_time": solution.solve_time,
+        "stages": solution.info.get("stages", []),
         z: solution.z,
         w: solution.w,
     }

@@ -127,6 +127,9 @@ def _print_table(answer: dict[str, Any]) -> None:
         ("time", f"{duration(answer['solve_time'])} to solve, {duration(answer['build_time'])} to build"),
         *residual_rows(answer["problem"], answer["residuals"], answer["tolerance"]),
     ]
+    for k, stage in enumerate(answer["stages"], 1):
+        words = f"{stage['stage']}: {stage['residual']:.2g} after {stage['iterations']} iterations"
+        rows.append((f"stage {k}", f"{words}, {duration(stage['seconds'])}"))
     if answer["message"]:
         rows.append(("remark", answer["message"]))
     print_facts(answer["sentence"], "bold green" if answer["solved"] else "bold red", rows)

@@ -38,11 +38,9 @@ def contact_sets(mu: np.ndarray, mu_r: np.ndarray | None, dimension: int, *, fre
         sets = Sets.rolling(mu, mu_r)
     if not free:
         return sets
-    nothing = np.zeros(free)
     return Sets.from_arrays(
         np.concatenate([sets.kind, np.full(free, FREE)]),
-        np.concatenate([sets.a, nothing]),
-        np.concatenate([sets.b, nothing]),
+        np.concatenate([sets.parameters, np.zeros((free, 6))]),
         np.concatenate([sets.dimension, np.ones(free, dtype=np.int64)]),
     )
 

@@ -66,6 +66,8 @@ def _check_sets(problem: ContactProblem, path: PathName) -> tuple[int, int]:
     kinds, dimensions = set(sets.kind[:contacts].tolist()), set(sets.dimension[:contacts].tolist())
     if len(dimensions) > 1 or not (kinds <= {COULOMB} or kinds <= {ROLLING}):
         raise FileError(path, f"FCLib holds contacts of one kind, Coulomb or Rolling, not {sets!r}: use .npz")
+    if sets.cohesion.any():
+        raise FileError(path, "FCLib has no cohesion: use .npz")
     if problem.relaxed:
         raise FileError(path, "FCLib has no mark for a relaxed problem: use .npz")
     return int(sets.start[contacts]), dimensions.pop() if dimensions else 3

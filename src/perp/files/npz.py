@@ -83,7 +83,10 @@ def _affine_in_a_box(archive: ArrayArchive) -> tuple[Any, ...]:
 
 
 def _read_contact(archive: ArrayArchive) -> ContactProblem:
-    sets = Sets.from_arrays(*(archive.read(name) for name in ("kind", "a", "b", "dimension")))
+    # older files have the first two columns of the parameters as vectors
+    known = "parameters" in archive
+    parameters = archive.read("parameters") if known else np.stack([archive.read("a"), archive.read("b")], 1)
+    sets = Sets.from_arrays(archive.read("kind"), parameters, archive.read("dimension"))
     relaxed = bool(archive.scalar("relaxed"))
     if "momentum" not in archive:
         return ContactProblem(_matrix(archive, "W"), archive.read("q"), sets, relaxed=relaxed, copy=False)
@@ -101,7 +104,7 @@ def _read_contact(archive: ArrayArchive) -> ContactProblem:
 
 def _put_contact(arrays: dict[str, np.ndarray], problem: ContactProblem) -> None:
     sets, dynamics = problem.sets, problem.dynamics
-    arrays |= {"kind": sets.kind, "a": sets.a, "b": sets.b, "dimension": sets.dimension}
+    arrays |= {"kind": sets.kind, "parameters": sets.parameters, "dimension": sets.dimension}
     arrays["relaxed"] = np.array(problem.relaxed)
     if dynamics is None:
         _put_matrix(arrays, "W", problem.W)

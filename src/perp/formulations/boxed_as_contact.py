@@ -20,9 +20,8 @@ def _contact(problem: LCP | BoxedLCP) -> Reformulated:
     kind[np.isinf(lo) & np.isinf(hi)] = FREE
     kind[(lo == 0.0) & np.isinf(hi)] = NONNEGATIVE
     boxes = kind == BOX
-    sets = Sets.from_arrays(
-        kind, np.where(boxes, lo, 0.0), np.where(boxes, hi, 0.0), np.ones(problem.size, dtype=np.int64)
-    )
+    bounds = np.where(boxes[:, None], np.stack([lo, hi], 1), 0.0)
+    sets = Sets.from_arrays(kind, bounds, np.ones(problem.size, dtype=np.int64))
     contact = ContactProblem(problem.M, problem.q, sets, copy=False)
     return Reformulated(contact, back=lambda z: z, start=lambda z: z)
 

@@ -25,10 +25,10 @@ def rows_of(sets: Sets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     lo[first[kind == FREE]] = -np.inf
     boxes = kind == BOX
     lo[first[boxes]], hi[first[boxes]] = sets.a[boxes], sets.b[boxes]
-    for offset in range(1, 5):
+    for offset in range(1, 6):
         cones = (kind >= COULOMB) & (sets.dimension > offset)
-        second = (kind == ELLIPTIC) if offset == 2 else (kind == ROLLING) & (offset >= 3)
-        mu = np.where(second, sets.b, sets.a)[cones]
+        column = np.where(kind == ELLIPTIC, offset - 1, np.where((kind == ROLLING) & (offset >= 3), 1, 0))
+        mu = sets.parameters[np.arange(sets.count), column][cones]
         row = first[cones] + offset
         lo[row], hi[row], index[row] = -mu, mu, first[cones]
     return lo, hi, index

@@ -178,14 +178,17 @@ def _discs(sets: Sets, c: int) -> list[tuple[list[int], np.ndarray, float]]:
         ]
     tangents = list(range(first + 1, int(sets.start[c + 1])))
     if kind == ELLIPTIC:
-        return [(tangents, np.array([a, b]), 1.0)]
+        return [(tangents, sets.parameters[c, : len(tangents)], 1.0)]
     return [(tangents, np.ones(len(tangents)), a)]
 
 
 def _corners(facets: int, dimension: int) -> np.ndarray:
-    """Unit vectors to the corners of the polygon, opposite ones exactly opposite, shape (k, dimension)."""
-    if dimension == 1:
-        return np.array([[1.0], [-1.0]])
+    """Unit vectors to the corners of the polygon, opposite ones exactly opposite, shape (k, dimension).
+
+    With three tangents or more those of the cross-polytope, two on each axis.
+    """
+    if dimension != 2:
+        return np.concatenate([np.eye(dimension), -np.eye(dimension)])
     angle = 2 * np.pi * np.arange(facets // 2) / facets
     half = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return np.concatenate([half, -half])

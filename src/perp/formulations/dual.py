@@ -11,6 +11,8 @@ References: Anitescu and Hart (2004); Tasora and Anitescu (2013); Acary, Cadoux,
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from perp.formulations.fixed_point import FixedPoint
@@ -162,9 +164,10 @@ def _with_bodies(program: ConeProgram, scaled: ScaledContact) -> ConeProgram:
 def _facets(ball: Ball, edges: int) -> list[Row]:
     """x_N cos(π/k) − d · x_T ≥ 0 for the k facets of the pyramid inscribed in the cone."""
     normal = int(ball.normal)
-    if ball.rows.size == 1:
-        row = int(ball.rows[0])
-        return [([normal, row], [1.0, sign], 0.0) for sign in (1.0, -1.0)]
+    if ball.rows.size != 2:
+        # the facets of the cross-polytope; along one line its two ends
+        rows = [int(i) for i in ball.rows]
+        return [([normal, *rows], [1.0, *signs], 0.0) for signs in product((1.0, -1.0), repeat=len(rows))]
     facets = []
     inside = float(np.cos(np.pi / edges))
     for k in range(edges):

@@ -128,13 +128,14 @@ def _balls(problem: ContactProblem) -> tuple[list[Ball], Vector]:
     coefficient = np.ones(problem.size)
     balls = []
     for c in np.flatnonzero(sets.kind >= COULOMB):
-        first, last, a, b = int(sets.start[c]), int(sets.start[c + 1]), sets.a[c], sets.b[c]
+        first, tangents = int(sets.start[c]), int(sets.dimension[c]) - 1
+        a, b = sets.a[c], sets.b[c]
         if sets.kind[c] == ROLLING:
             parts = [(a, a), (b, b)]
         elif sets.kind[c] == ELLIPTIC:
-            parts = [(a, b)]
+            parts = [tuple(sets.parameters[c, :tangents])]
         else:
-            parts = [(a,) * (last - first - 1)]
+            parts = [(a,) * tangents]
         row = first + 1
         for values in parts:
             rows = np.arange(row, row + len(values))

@@ -13,7 +13,7 @@ from perp.problems.column_scale import column_scale, column_scale_of_rows
 from perp.problems.dynamics import Dynamics
 from perp.problems.errors import ProblemError
 from perp.problems.saving import Savable
-from perp.problems.sets import ROLLING, ConstraintSet, Sets
+from perp.problems.sets import ELLIPTIC, ROLLING, ConstraintSet, Sets
 from perp.problems.validation import Matrix, Vector, freeze, is_sparse, same_array, square_matrix, vector
 
 
@@ -98,36 +98,6 @@ class ContactProblem(Savable):
         _check_rows(problem.sets, dynamics.bias.size)
         return problem
 
-    @classmethod
-    def from_forces(
-        cls,
-        mass: Any,
-        jacobian: Any,
-        force: Any,
-        bias: Any = 0.0,
-        sets: Iterable[ConstraintSet] | Sets = (),
-        *,
-        relaxed: bool = False,
-        copy: bool = True,
-    ) -> ContactProblem:
-        """The force–acceleration form: M a = f + Jᵀ λ, λ in newtons, for closed contacts at rest.
-
-        What `from_dynamics` says of impulses and velocities holds of forces and accelerations: a normal
-        force is zero or the gap's acceleration is, and friction opposes the acceleration of a contact that
-        begins to slide. A contact that slides already has its direction from its velocity: use
-        `from_dynamics` there.
-
-        Args:
-            mass: As in `from_dynamics`.
-            jacobian: J, shape (rows, n).
-            force: f, shape (n,) [N, N·m]: weight, applied and gyroscopic forces.
-            bias: J̇ v, shape (rows,) [m/s²].
-            sets: One set per constraint, in the order of the rows.
-            relaxed: As in the constructor.
-            copy: As in `LCP`.
-        """
-        return cls.from_dynamics(mass, jacobian, force, bias, sets, relaxed=relaxed, copy=copy)
-
     def __getattr__(self, name: str) -> Any:
         # Reached only for names that are not set: W and q of a problem in dynamics form, formed on first use.
         dynamics = self.__dict__.get("dynamics")
@@ -149,30 +119,42 @@ class ContactProblem(Savable):
 
     @cached_property
     def rolling_length(self) -> Vector:
-        """A length per constraint that turns rolling rates [rad/s] into velocities; 1 for other sets.
+        """A length per constraint that makes velocities of rates [rad/s]; 1 for those with up to three rows.
 
         It is the radius of gyration that W itself implies, √(W_TT / W_RR), so that it follows the units.
         """
-        length = np.ones(self.contact_count)
-        rolling = np.flatnonzero(self.sets.kind == ROLLING)
-        if rolling.size:
-            diagonal, first = self.W.diagonal(), self.sets.start[rolling]
-            linear = (diagonal[first] + diagonal[first + 1] + diagonal[first + 2]) / 3
-            angular = (diagonal[first + 3] + diagonal[first + 4]) / 2
-            fallback = np.where(self.sets.b[rolling] > 0, self.sets.b[rolling], 1.0)
+        length, sets = np.ones(self.contact_count), self.sets
+        turning = np.flatnonzero(sets.dimension > 3)
+        if turning.size:
+            begin, diagonal = sets.start[turning], self.W.diagonal()
+            linear = (diagonal[begin] + diagonal[begin + 1] + diagonal[begin + 2]) / 3
+            angular = np.array(
+                [diagonal[i + 3 : i + n].mean() for i, n in zip(begin, sets.dimension[turning], strict=True)]
+            )
+            # the coefficients of these rows are lengths themselves
+            lengths = np.where(
+                sets.kind[turning] == ROLLING, sets.b[turning], sets.parameters[turning, 2:5].max(1)
+            )
+            fallback = np.where((lengths > 0) & np.isfinite(lengths), lengths, 1.0)
             usable = (linear > 0) & (angular > 0)
             ratio = np.divide(linear, angular, out=np.ones_like(linear), where=usable)
-            length[rolling] = np.where(usable, np.sqrt(ratio), fallback)
+            length[turning] = np.where(usable, np.sqrt(ratio), fallback)
         return freeze(length)
 
     @cached_property
     def row_scale(self) -> Vector:
-        """`rolling_length` on rolling rows, 1 elsewhere, shape (rows,): u times it is a velocity [m/s]."""
-        scale = np.ones(self.size)
-        for first_offset in (3, 4):
-            rolling = np.flatnonzero(self.sets.kind == ROLLING)
-            scale[self.sets.start[rolling] + first_offset] = self.rolling_length[rolling]
-        return freeze(scale)
+        """`rolling_length` on rows that turn, 1 elsewhere, shape (rows,): u times it is a velocity [m/s]."""
+        sets = self.sets
+        place = np.arange(self.size) - np.repeat(sets.start[:-1], sets.dimension)
+        return freeze(np.where(place >= 3, np.repeat(self.rolling_length, sets.dimension), 1.0))
+
+    @cached_property
+    def unit_parameters(self) -> np.ndarray:
+        """The parameters of the sets for impulses per `row_scale`: lengths among them become numbers."""
+        parameters, kind = np.array(self.sets.parameters), self.sets.kind
+        parameters[kind == ROLLING, 1] /= self.rolling_length[kind == ROLLING]
+        parameters[kind == ELLIPTIC, 2:5] /= self.rolling_length[kind == ELLIPTIC, None]
+        return freeze(parameters)
 
     @cached_property
     def column_scale(self) -> Vector:
@@ -206,7 +188,7 @@ class ContactProblem(Savable):
         else:
             parent = join_rows(self.W, owner, count)
         size = own_sizes(
-            self.q, sets.start, sets.kind, sets.a, sets.b, self.column_scale, self.rolling_length
+            self.q, sets.start, sets.kind, sets.parameters, self.column_scale, self.rolling_length
         )
         spread(parent, size)
         return freeze(size)
@@ -217,7 +199,7 @@ class ContactProblem(Savable):
         from perp.problems.data_size import set_mobilities
 
         mobility = np.array(self.column_scale)
-        set_mobilities(self.sets.kind, self.sets.a, self.sets.b, self.data_size, mobility)
+        set_mobilities(self.sets.kind, self.sets.parameters, self.data_size, mobility)
         return freeze(mobility)
 
     def evaluate(self, impulse: Vector) -> Vector:
@@ -234,6 +216,24 @@ class ContactProblem(Savable):
         """The exact problem: the same data with Γ."""
         return self._replace(relaxed=False)
 
+    @cached_property
+    def apex(self) -> Vector:
+        """Impulses at the apexes of all cones: minus the cohesion on normal rows, shape (rows,) [N·s]."""
+        apex = np.zeros(self.size)
+        apex[self.sets.normal_rows] = -self.sets.cohesion
+        return freeze(apex)
+
+    def without_cohesion(self) -> ContactProblem:
+        """The same problem in λ − apex, whose cones have their apexes at zero."""
+        sets, shape = self.sets.without_cohesion(), {"relaxed": self.relaxed, "copy": False}
+        if self.dynamics is None:
+            return ContactProblem(self.W, self.q + self.W @ self.apex, sets, **shape)
+        dynamics = self.dynamics
+        return ContactProblem.from_dynamics(
+            dynamics.mass, dynamics.jacobian, dynamics.momentum + dynamics.jacobian.T @ self.apex,
+            dynamics.bias + dynamics.compliance * self.apex, sets, compliance=dynamics.compliance, **shape,
+        )  # fmt: skip
+
     def _replace(self, *, relaxed: bool) -> ContactProblem:
         if relaxed == self.relaxed:
             return self
@@ -246,7 +246,8 @@ class ContactProblem(Savable):
         """The same data with every friction coefficient limited to `limit`."""
         problem = ContactProblem.__new__(ContactProblem)
         # what is kept with this problem for a solver knows its coefficients
-        problem.__dict__.update({name: value for name, value in self.__dict__.items() if name != "_packed"})
+        known = {name: value for name, value in self.__dict__.items() if name[0] != "_"}
+        problem.__dict__.update({name: value for name, value in known.items() if name != "unit_parameters"})
         problem.__dict__["sets"] = self.sets.with_friction_below(limit)
         return problem
 

@@ -74,14 +74,14 @@ def spread(parent, size):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def own_sizes(q, start, kind, a, b, d, length):
+def own_sizes(q, start, kind, parameters, d, length):
     """The largest |q| of each constraint, or what its box demands, as a velocity."""
     size = np.zeros(kind.size)
     for c in range(kind.size):
         for i in range(start[c], start[c + 1]):
             size[c] = max(size[c], abs(q[i]) * (length[c] if i - start[c] >= 3 else 1.0))
         if kind[c] == BOX:
-            size[c] = max(size[c], d[c] * demanded(a[c], b[c]))
+            size[c] = max(size[c], d[c] * demanded(parameters[c, 0], parameters[c, 1]))
     return size
 
 
@@ -191,8 +191,8 @@ def _mobilities(lo, hi, limiting_row, size, d):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def set_mobilities(kind, a, b, size, d):
+def set_mobilities(kind, parameters, size, d):
     """`mobility_within` for every Box, in place."""
     for c in range(kind.size):
         if kind[c] == BOX:
-            d[c] = mobility_within(a[c], b[c], d[c], size[c])
+            d[c] = mobility_within(parameters[c, 0], parameters[c, 1], d[c], size[c])

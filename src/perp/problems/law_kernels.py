@@ -16,6 +16,7 @@ from perp.problems.accurate_slack import dense_row, largest_length, sparse_row
 from perp.problems.boxed_kernels import clip, dense_slack, sparse_slack
 from perp.problems.set_kernels import (
     BOX,
+    COHESION,
     COULOMB,
     ELLIPTIC,
     FREE,
@@ -83,19 +84,19 @@ def _multiplier(axis, y):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def _ellipse(a, b, push, first, last, d, impulse, u, out):
-    """The same for the ellipse with semi-axes a · push and b · push, both as velocities."""
+def _ellipse(p, push, first, last, d, length, impulse, u, out):
+    """The same for the ellipse with semi-axes μ_i · push, all as velocities."""
     k = last - first - 1
     axis, y = np.empty(k), np.empty(k)
     largest = 0.0
     for i in range(k):
-        axis[i] = _reach(a if i == 0 else b, push)
+        axis[i] = _reach(p[i] / _row(first + 1 + i, first, d, length)[1], push)
         if axis[i] < math.inf:
             largest = max(largest, axis[i])
     used = 0.0
     for i in range(k):
-        x = d * impulse[first + 1 + i]
-        y[i] = x - u[first + 1 + i]
+        g, s = _row(first + 1 + i, first, d, length)
+        y[i] = g * impulse[first + 1 + i] - s * u[first + 1 + i]
         if axis[i] == math.inf:
             # never slips along this axis: y is kept, the others share what is left
             axis[i] = -1.0
@@ -105,9 +106,10 @@ def _ellipse(a, b, push, first, last, d, impulse, u, out):
     nu = _multiplier(axis, y) if used > 1.0 else 0.0
     for i in range(k):
         row = first + 1 + i
-        x = d * impulse[row]
+        g, s = _row(row, first, d, length)
+        x = g * impulse[row]
         if axis[i] < 0.0 or (axis[i] > 0.0 and used <= 1.0):
-            out[row] = u[row]
+            out[row] = s * u[row]
         elif axis[i] > 0.0:
             out[row] = x - largest * y[i] * (axis[i] * axis[i] / (axis[i] * axis[i] + nu))
         else:
@@ -121,7 +123,7 @@ def _worse(x, y):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def friction_violation(kind, a, b, first, last, d, length, impulse, u, out):
+def friction_violation(kind, p, first, last, d, length, impulse, u, out):
     """A friction contact: the smaller of what keeps it from being closed and from being open.
 
     Closed: u_N = 0, λ_N ≥ 0 and the friction law on the set of radius μ λ_N. Open: λ = 0 and u_N ≥ 0. The two
@@ -131,14 +133,15 @@ def friction_violation(kind, a, b, first, last, d, length, impulse, u, out):
         if not math.isfinite(impulse[i] + u[i]):
             out[first:last] = math.nan
             return
-    push, speed = d * impulse[first], u[first]
+    # a cohesive contact is open at the apex of its cone
+    push, speed = d * (impulse[first] + p[COHESION]), u[first]
     if kind == COULOMB:
-        _disc(_reach(a, push), first + 1, last, first, d, length, impulse, u, out)
+        _disc(_reach(p[0], push), first + 1, last, first, d, length, impulse, u, out)
     elif kind == ELLIPTIC:
-        _ellipse(a, b, push, first, last, d, impulse, u, out)
+        _ellipse(p, push, first, last, d, length, impulse, u, out)
     else:
-        _disc(_reach(a, push), first + 1, first + 3, first, d, length, impulse, u, out)
-        _disc(_reach(b / length, push), first + 3, last, first, d, length, impulse, u, out)
+        _disc(_reach(p[0], push), first + 1, first + 3, first, d, length, impulse, u, out)
+        _disc(_reach(p[1] / length, push), first + 3, last, first, d, length, impulse, u, out)
     closed = speed if push >= 0.0 else _worse(speed, push)
     opened = push if speed >= 0.0 else _worse(speed, push)
     worst_closed, worst_open = abs(closed), abs(opened)
@@ -153,12 +156,21 @@ def friction_violation(kind, a, b, first, last, d, length, impulse, u, out):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def relaxed_violation(kind, a, b, first, last, d, length, impulse, u, x, out):
+def relaxed_violation(kind, p, first, last, d, length, impulse, u, x, out):
     """A relaxed contact, −u ∈ N_K(λ): x − P(x − u) with x = d λ, which bounds the distance from it."""
+    unit = np.empty(6)
+    for k in range(5):
+        unit[k] = p[k]
+    if kind == ROLLING:
+        unit[1] = p[1] / length
+    elif kind == ELLIPTIC:
+        for k in range(2, 5):
+            unit[k] = p[k] / length
+    unit[COHESION] = d * p[COHESION]
     for i in range(first, last):
         g, s = _row(i, first, d, length)
         x[i] = g * impulse[i] - s * u[i]
-    project(kind, a, b / length if kind == ROLLING else b, x, first, last, out)
+    project(kind, unit, x, first, last, out)
     unchanged = True
     for i in range(first, last):
         unchanged = unchanged and out[i] == x[i]
@@ -171,7 +183,7 @@ def relaxed_violation(kind, a, b, first, last, d, length, impulse, u, x, out):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def violation(kind, start, a, b, d, length, relaxed, impulse, u, x, out):
+def violation(kind, start, parameters, d, length, relaxed, impulse, u, x, out):
     """How far every row is from its law [velocity] into `out`: zero at a solution; `x` is workspace."""
     for c in range(kind.size):
         first, last = start[c], start[c + 1]
@@ -181,11 +193,15 @@ def violation(kind, start, a, b, d, length, relaxed, impulse, u, x, out):
         elif k == NONNEGATIVE:
             out[first] = clip(u[first], -math.inf, d[c] * impulse[first])
         elif k == BOX:
-            out[first] = clip(u[first], d[c] * (impulse[first] - b[c]), d[c] * (impulse[first] - a[c]))
+            out[first] = clip(
+                u[first],
+                d[c] * (impulse[first] - parameters[c, 1]),
+                d[c] * (impulse[first] - parameters[c, 0]),
+            )
         elif relaxed:
-            relaxed_violation(k, a[c], b[c], first, last, d[c], length[c], impulse, u, x, out)
+            relaxed_violation(k, parameters[c], first, last, d[c], length[c], impulse, u, x, out)
         else:
-            friction_violation(k, a[c], b[c], first, last, d[c], length[c], impulse, u, out)
+            friction_violation(k, parameters[c], first, last, d[c], length[c], impulse, u, out)
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -204,14 +220,14 @@ def worst(start, size, values):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def verdict(size, kind, start, a, b, d, length, relaxed, impulse, u):
+def verdict(size, kind, start, parameters, d, length, relaxed, impulse, u):
     """The residual: the worst violation relative to what is at work there; infinite where not finite."""
     n = u.size
     for i in range(n):
         if not (math.isfinite(impulse[i]) and math.isfinite(u[i])):
             return math.inf
     values, work = np.empty(n), np.empty(n)
-    violation(kind, start, a, b, d, length, relaxed, impulse, u, work, values)
+    violation(kind, start, parameters, d, length, relaxed, impulse, u, work, values)
     return worst(start, size, values)
 
 
@@ -226,7 +242,7 @@ def _largest_push(start, d, length, impulse):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def judge_dense(W, q, size, kind, start, a, b, d, length, relaxed, impulse, u):
+def judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
     """Residual of a problem with a dense W in one call, and its velocities into `u`."""
     dense_slack(W, q, impulse, u)
     push = _largest_push(start, d, length, impulse)
@@ -234,11 +250,11 @@ def judge_dense(W, q, size, kind, start, a, b, d, length, relaxed, impulse, u):
         if q.size > largest_length(push / size[c]):
             for i in range(start[c], start[c + 1]):
                 u[i] = dense_row(W, q, impulse, i)
-    return verdict(size, kind, start, a, b, d, length, relaxed, impulse, u)
+    return verdict(size, kind, start, parameters, d, length, relaxed, impulse, u)
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def judge_sparse(data, indices, indptr, q, size, kind, start, a, b, d, length, relaxed, impulse, u):
+def judge_sparse(data, indices, indptr, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
     """Residual of a problem with W in compressed rows in one call, and its velocities into `u`."""
     sparse_slack(data, indices, indptr, q, impulse, u)
     push = _largest_push(start, d, length, impulse)
@@ -247,4 +263,4 @@ def judge_sparse(data, indices, indptr, q, size, kind, start, a, b, d, length, r
         for i in range(start[c], start[c + 1]):
             if indptr[i + 1] - indptr[i] > longest:
                 u[i] = sparse_row(data, indices, indptr, q, impulse, i)
-    return verdict(size, kind, start, a, b, d, length, relaxed, impulse, u)
+    return verdict(size, kind, start, parameters, d, length, relaxed, impulse, u)

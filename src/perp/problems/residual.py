@@ -26,7 +26,7 @@ from perp.problems.contact import ContactProblem
 from perp.problems.errors import ProblemError
 from perp.problems.lcp import LCP
 from perp.problems.mcp import MCP
-from perp.problems.sets import BOX
+from perp.problems.sets import BOX, COHESION
 from perp.problems.validation import Vector, freeze, is_sparse, vector
 
 Problem = LCP | BoxedLCP | MCP | ContactProblem
@@ -119,7 +119,7 @@ def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vec
 
     sets, u = problem.sets, np.empty(problem.size)
     law = (
-        problem.data_size, sets.kind, sets.start, sets.a, sets.b,
+        problem.data_size, sets.kind, sets.start, sets.parameters,
         problem.mobility, problem.rolling_length, problem.relaxed, freeze(impulse),
     )  # fmt: skip
     if problem.dynamics is not None:
@@ -187,11 +187,12 @@ def _contact_residuals(problem: ContactProblem, impulse: Vector, u: Vector, valu
     unit = _largest(problem.q) or 1.0
     impulse, u, q = impulse / unit, u / unit, problem.q / unit
     sets = problem.sets
-    box = sets.kind == BOX
+    parameters = sets.parameters.copy()
+    parameters[sets.kind == BOX] /= unit
+    parameters[:, COHESION] /= unit
     size = float(np.linalg.norm(q * problem.row_scale)) or 1.0
     primal, dual, complementarity, e, approach, sticking, angle = measure(
-        sets.kind, sets.start, freeze(np.where(box, sets.a / unit, sets.a)),
-        freeze(np.where(box, sets.b / unit, sets.b)), problem.column_scale, problem.rolling_length,
+        sets.kind, sets.start, freeze(parameters), problem.column_scale, problem.rolling_length,
         problem.relaxed, freeze(impulse), freeze(u), np.empty(problem.size), np.empty(problem.size),
         1e-6 * size / max(1, problem.size) ** 0.5,
     )  # fmt: skip

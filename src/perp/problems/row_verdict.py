@@ -14,8 +14,8 @@ from perp.problems.boxed_kernels import boxed_verdict, dense_slack
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def judge_rows(M, q, lo, hi, limiting_row, d, mobility, size, z, w):
-    """The residual of z; w = M z + q is written. Infinite where not finite; d is the column scale."""
+def judge_rows(M, q, lo, hi, limiting_row, mobility, size, z, w):
+    """The residual of z; w = M z + q is written. Infinite where z or w is not finite."""
     for value in z:
         if not math.isfinite(value):
             return math.inf
@@ -23,5 +23,5 @@ def judge_rows(M, q, lo, hi, limiting_row, d, mobility, size, z, w):
     for value in w:
         if not math.isfinite(value):
             return math.inf
-    improve_dense(M, q, z, d, size, w)
+    improve_dense(M, q, z, mobility, size, w)
     return boxed_verdict(lo, hi, limiting_row, mobility, size, z, w)

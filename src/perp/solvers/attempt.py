@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from perp.compilation.stopwatch import working_time
-from perp.problems import History, Status
+from perp.problems import History, Problem, Status
 from perp.problems.validation import Vector
 
 # Residuals are measured at these intervals: every iteration at first, then about every eighth of those done.
@@ -25,6 +25,8 @@ LARGEST_CHUNK = 1000
 # A residual this much above the smallest one seen means that the iterates have left for good; less is seen
 # on the way to an answer where masses differ by 1e12.
 DIVERGENCE_FACTOR = 1e14
+# Iterations that nobody reaches.
+UNLIMITED = 10**8
 
 
 @dataclass(slots=True)
@@ -53,6 +55,7 @@ class Control:
         tol: The residual to reach.
         start: Where to begin, shape (n,), or None.
         reason: Why the last `check` said to stop, or None (solved, or not stopped).
+        done: Iterations of algorithms that ran before on the same problem.
         swept: What contact sweeps have reached already: impulses, the residual they saw, their number.
     """
 
@@ -65,6 +68,7 @@ class Control:
         "_started",
         "best",
         "diverged_at",
+        "done",
         "max_iterations",
         "reason",
         "start",
@@ -89,6 +93,7 @@ class Control:
         self.reason: Status | None = None
         self.swept: tuple[Vector, float, int] | None = None
         self.best = np.inf
+        self.done = 0
         self.diverged_at: int | None = None
         self._best_z: Vector | None = None
         self._points: list[tuple[int, float, float]] | None = [] if history else None
@@ -110,6 +115,23 @@ class Control:
         inner, measure = copy(self), self._measure
         inner._measure = lambda z: measure(back(z))
         inner.start, inner.best, inner._best_z = start, np.inf, None
+        return inner
+
+    def for_stage(self, start: Vector, done: int, most: int) -> Control:
+        """The same for one of several algorithms in a row: from `start`, after `done` iterations."""
+        inner = copy(self)
+        inner.start, inner.done, inner.best, inner._best_z = start, self.done + done, np.inf, None
+        inner.reason, inner.swept = None, None
+        inner.max_iterations = most if most < UNLIMITED else None
+        return inner
+
+    def for_part(self, part: Problem, start: Vector, most: int) -> Control:
+        """The same for an independent part of the problem."""
+        from perp.problems.residual import judge
+
+        inner = self.for_stage(start, 0, most)
+        inner._measure = lambda z: judge(part, z)[0]
+        inner._points = None
         return inner
 
     def limit(self, default: int) -> int:
@@ -137,7 +159,7 @@ class Control:
         before = working_time()
         residual = self._measure(z)
         if self._points is not None:
-            self._points.append((iteration, before - self._started - self._record_time, residual))
+            self._points.append((self.done + iteration, before - self._started - self._record_time, residual))
         # of two that are as good the later one: where one island is beyond help, the others still improve
         if residual <= self.best:
             self.best = residual

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+from typing import Any
+
 from perp.formulations.affine_as_boxed import affine_as_boxed
 from perp.problems import LCP, MCP, BoxedLCP, ContactProblem, Status
 from perp.problems.infeasibility import proves_infeasible
 from perp.problems.validation import is_sparse
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.auto_contact import solve_contact
+from perp.solvers.auto_contact import record, solve_contact
 from perp.solvers.solve import bring_back_active_set, find_route
 
 # Pivoting keeps dense factors of 8 to 24 n² bytes: beyond this size sweeps come first, unless M is sparse.
@@ -47,16 +50,17 @@ def auto(problem: LCP | BoxedLCP | MCP | ContactProblem, control: Control, optio
         attempt = auto(affine_as_boxed(problem).problem, control, options)  # type: ignore[arg-type]
         attempt.info["formulation"] = "affine"
         return attempt
-    tried: list[str] = []
+    stages: list[dict[str, Any]] = []
     best: tuple[float, Attempt, str] | None = None
     iterations = 0
     for name in candidates(problem):
+        began = perf_counter()
         attempt = _try(name, problem, control)
         if attempt is None:
             continue
-        tried.append(name)
         iterations += attempt.iterations
         value = control.measure(attempt.z)
+        stages.append(record(name, perf_counter() - began, value, attempt.iterations))
         proved = attempt.reason is Status.INFEASIBLE and proves_infeasible(
             problem, attempt.info.get("certificate")
         )
@@ -68,7 +72,7 @@ def auto(problem: LCP | BoxedLCP | MCP | ContactProblem, control: Control, optio
         raise registry.SolverError(f"no solver for {type(problem).__name__} can be used")
     _, attempt, name = best
     attempt.iterations = iterations
-    attempt.info.update(solver=name, chosen_by="auto", tried=tried)
+    attempt.info.update(solver=name, chosen_by="auto", stages=stages)
     return attempt
 
 

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from perp.problems import ContactProblem, Problem
 from perp.problems.sets import COULOMB
 
-# Friction angles within 0.06° of 90° and beyond; the last stands for ∞.
-LIMITS = (1e3, 1e6, 1e9)
+# Coefficients beyond the second are limited, first to that of an angle of 84°; the last stands for ∞.
+LIMITS = (10.0, 1e3, 1e6, 1e9)
 ENDLESS = 1e12
 
 
 def with_less_friction(problem: Problem) -> Iterator[Problem]:
     """The problem with its coefficients limited to more and more; itself where they are ordinary."""
     largest = _largest(problem)
-    if largest <= LIMITS[0] or not isinstance(problem, ContactProblem):
+    if largest <= LIMITS[1] or not isinstance(problem, ContactProblem):
         yield problem
         return
     for limit in LIMITS:
@@ -42,4 +40,4 @@ def _largest(problem: Problem) -> float:
     if not isinstance(problem, ContactProblem):
         return 0.0
     sets = problem.sets
-    return float(np.maximum(sets.a, sets.b)[sets.kind >= COULOMB].max(initial=0.0))
+    return float(sets.parameters[sets.kind >= COULOMB, :5].max(initial=0.0))

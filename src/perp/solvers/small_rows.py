@@ -74,7 +74,9 @@ def solve_small_rows(problem: LCP | BoxedLCP, tol: float) -> Solution | None:
     fields["problem"], fields["z"], fields["w"] = problem, z, w
     fields["status"], fields["residual"], fields["tolerance"] = _SOLVED, value, tol
     fields["iterations"], fields["solver"] = pivots, "lemke" if path else "principal"
-    info["tried"] = [fields["solver"]]
+    name = fields["solver"]
+    fields["solve_time"] = seconds = perf_counter() - began
+    stage = {"stage": name, "solver": name, "seconds": seconds, "residual": value, "iterations": pivots}
+    info["stages"] = [stage]
     fields["info"] = info
-    fields["solve_time"] = perf_counter() - began
     return solution

@@ -29,6 +29,7 @@ from perp.problems.residual import as_answer, judge
 from perp.problems.validation import Vector
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
+from perp.solvers.cohesion import solve_cohesive
 from perp.solvers.friction_limits import with_less_friction
 from perp.solvers.registry import SolverInfo
 from perp.solvers.short_way import short_way
@@ -112,6 +113,11 @@ def solve(
             return solution
     check_problem(problem)
     _check_limits(tol, max_iterations, time_limit)
+    if isinstance(problem, ContactProblem) and problem.sets.cohesion.any():
+        return solve_cohesive(
+            problem, tol, start, throw, solver=solver, formulation=formulation, options=options,
+            max_iterations=max_iterations, time_limit=time_limit, history=history,
+        )  # fmt: skip
     info = registry.find(solver)
     settings = registry.read_options(info, options)
     first = _start(problem, start)
@@ -295,15 +301,9 @@ def find_route(problem: Problem, info: SolverInfo, name: str | None = None) -> F
     if objection is not None:
         raise registry.SolverMismatch(f"formulation {name} cannot take this problem: {objection}")
     if not issubclass(chosen.target, info.takes):
-        able = sorted(
-            other.name
-            for other in registry.all_solvers().values()
-            if issubclass(chosen.target, other.takes) and other.available and other.name != "auto"
-        )
         raise registry.SolverMismatch(
             f"formulation {name} gives {chosen.target.__name__}, but {info.name} takes "
             + " and ".join(kind.__name__ for kind in info.takes)
-            + f". These take it: {', '.join(able)}."
         )
     return chosen
 

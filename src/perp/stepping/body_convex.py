@@ -18,10 +18,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from perp.kernels.cone import project_cone
 from perp.problems.set_kernels import BOX, ELLIPTIC, NONNEGATIVE, ROLLING, shift
-from perp.solvers.contact.cone import project_cone
-from perp.solvers.contact.linearise_relaxed import linearise_relaxed
 from perp.stepping.body_system import LARGEST, accumulate, solve_blocks
+from perp.stepping.contact_equations import parameters_of
+from perp.stepping.relaxed_contact_equations import linearise_relaxed
 from perp.stepping.row_products import row_velocity
 
 # Stands for zero where a friction coefficient divides.
@@ -71,7 +72,7 @@ def respond(rows, c, sigma, gamma, centre, y, wants_slope, p, K, x, v, g, F, B, 
     else:
         for r in range(size):
             point[r] = d * x[r] / g[r] - g[r] * v[r]
-        project_cone(size, mu, mu_r, point)
+        project_cone(size, mu, mu_r if size == 5 else -1.0, point)
     total = 0.0
     for r in range(size):
         p[i + r] = g[r] * point[r] / d * (stretch if r >= 3 else 1.0)
@@ -101,9 +102,9 @@ def convex_stage(rows, mass, predicted, factors, touching, member, of_body, isla
     """
     n, count, islands = u.shape[0], rows.kind.size, active.size
     order, upper, upper_index, lower, lower_index = factors
-    gamma, p = np.zeros(count), impulse.copy()
+    gamma, p, parameters = np.zeros(count), impulse.copy(), parameters_of(rows.a, rows.b)
     for c in range(count):
-        gamma[c] = shift(rows.kind[c], rows.a[c], rows.b[c], y, rows.start[c], rows.start[c + 1])
+        gamma[c] = shift(rows.kind[c], parameters[c], y, rows.start[c], rows.start[c + 1])
     K, pair = np.zeros((count, LARGEST, LARGEST)), np.empty((count, 72))
     x, v, g, F = np.empty(LARGEST), np.empty(LARGEST), np.ones(LARGEST), np.empty(LARGEST)
     B, point = np.empty((LARGEST, LARGEST)), np.empty(LARGEST)

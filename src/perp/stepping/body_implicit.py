@@ -30,6 +30,7 @@ from perp.stepping.assembly import Rows
 from perp.stepping.body_convex import respond
 from perp.stepping.body_newton import members
 from perp.stepping.body_system import LARGEST, accumulate, elimination_order, solve_blocks
+from perp.stepping.contact_equations import parameters_of
 from perp.stepping.evaluation import bias_at, end_jacobian
 from perp.stepping.laws import HOLD
 from perp.stepping.row_products import row_velocity
@@ -185,11 +186,12 @@ def solve_implicit(frame, rows, mass, inverse, length, speed, limit, impulse, u,
     unused = np.empty((n, 6))
     sigma, last = _FIRST_WEIGHT, np.inf
     info[:] = 0
+    parameters = parameters_of(rows.a, rows.b)
     for _ in range(min(_ROUNDS, limit)):
         info[0] += 1
         _positions(frame, rows, u, y)
         for c in range(count):
-            gamma[c] = shift(rows.kind[c], rows.a[c], rows.b[c], y, rows.start[c], rows.start[c + 1])
+            gamma[c] = shift(rows.kind[c], parameters[c], y, rows.start[c], rows.start[c + 1])
         near = max(0.1 * speed, 1e-3 * min(last, 1.0))
         for _ in range(min(_STEPS, limit)):
             info[1] += 1

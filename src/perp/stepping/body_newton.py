@@ -20,6 +20,7 @@ from numba import njit
 from perp.problems.law_kernels import violation
 from perp.stepping.body_convex import convex_stage
 from perp.stepping.body_system import LARGEST, accumulate, condense, elimination_order, solve_blocks
+from perp.stepping.contact_equations import parameters_of
 from perp.stepping.evaluation import end_jacobian, evaluate
 
 _LEAST_WEIGHT, _HEAVY, _HEAVIEST_WEIGHT = 1e-7, 1e-2, 1.0
@@ -73,7 +74,8 @@ def find_islands(rows, body_count):
 @njit(cache=True)
 def _judge(rows, h, length, speed, island, active, impulse, y, work, gap, merit, largest):
     """Merit (sum of squares) and largest residual of each active island, in units of what is allowed."""
-    violation(rows.kind, rows.start, rows.a, rows.b, rows.scale, rows.length, False, impulse, y, work, gap)
+    parameters = parameters_of(rows.a, rows.b)
+    violation(rows.kind, rows.start, parameters, rows.scale, rows.length, False, impulse, y, work, gap)
     m = rows.start.size - 1 - rows.first.size
     for k in range(active.size):
         if active[k]:

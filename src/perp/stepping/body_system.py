@@ -1,6 +1,6 @@
 """One Newton step in the velocities of the bodies: (M + Jᵀ K L) Δu = −Jᵀ A⁻¹ F, one 6 × 6 block per body.
 
-The contact conditions F(λ, y) = 0 have dF = B Δλ + C Δy (`solvers/contact/linearise.py`), Δy = L Δu + Σ Δλ.
+The contact conditions F(λ, y) = 0 have dF = B Δλ + C Δy (`stepping/contact_equations.py`), Δy = L Δu + Σ Δλ.
 With a proximal compliance σ d added to Σ the impulses follow from the velocities,
 
     Δλ = −A⁻¹ (F + C L Δu),   A = B + C (Σ + σ d),   K = A⁻¹ C,
@@ -17,7 +17,7 @@ from numba import njit
 
 from perp.kernels.elimination import eliminate
 from perp.problems.set_kernels import BOX, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
-from perp.solvers.contact.linearise import CLOSED, linearise, linearise_row
+from perp.stepping.contact_equations import CLOSED, linearise, linearise_row
 
 LARGEST = 5
 _BLOCK = 36

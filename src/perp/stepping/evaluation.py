@@ -11,6 +11,7 @@ from numba import njit
 from perp.dynamics.motion import mechanics, move, rotation_matrices, spin_velocity
 from perp.dynamics.row_kernels import evaluate_rows
 from perp.problems.law_kernels import violation
+from perp.stepping.contact_equations import parameters_of
 from perp.stepping.contact_rows import gaps, normal_rows
 from perp.stepping.laws import DRIVE, contact_terms, joint_terms
 from perp.stepping.row_products import body_impulse, row_velocity, turn_rows
@@ -149,7 +150,8 @@ def block_residuals(rows, predicted, impulse, u, bias):
     row_velocity(rows.bodies, rows.jacobian, u, moving)
     for i in range(n):
         y[i] = moving[i] + bias[i] + rows.compliance[i] * impulse[i]
-    violation(rows.kind, rows.start, rows.a, rows.b, rows.scale, rows.length, False, impulse, y, work, gap)
+    parameters = parameters_of(rows.a, rows.b)
+    violation(rows.kind, rows.start, parameters, rows.scale, rows.length, False, impulse, y, work, gap)
     out = np.zeros(4)
     for c in range(rows.kind.size):
         for i in range(rows.start[c], rows.start[c + 1]):

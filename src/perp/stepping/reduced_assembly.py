@@ -26,6 +26,7 @@ from perp.dynamics.tree_kernels import (
 )
 from perp.problems.law_kernels import violation
 from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
+from perp.stepping.contact_equations import parameters_of
 from perp.stepping.scales import travel
 
 
@@ -273,7 +274,8 @@ def tree_residuals(rows, tree_begin, tree_count, tree_column, factor, predicted,
     row_products(rows.begin, rows.column, rows.value, v, y)
     for i in range(n):
         y[i] += bias[i] + rows.compliance[i] * impulse[i]
-    violation(rows.kind, rows.start, rows.a, rows.b, rows.scale, rows.length, False, impulse, y, work, gap)
+    parameters = parameters_of(rows.a, rows.b)
+    violation(rows.kind, rows.start, parameters, rows.scale, rows.length, False, impulse, y, work, gap)
     out = np.zeros(4)
     for c in range(rows.kind.size):
         for i in range(rows.start[c], rows.start[c + 1]):

@@ -23,6 +23,7 @@ from perp.dynamics import tree_kernels as tree
 from perp.dynamics.tree_motion import moved, place, turn_entries
 from perp.problems.law_kernels import violation
 from perp.stepping.body_system import LARGEST, condense
+from perp.stepping.contact_equations import parameters_of
 from perp.stepping.laws import contact_terms
 from perp.stepping.ncp_rows import solve_eliminating
 
@@ -80,7 +81,8 @@ def end_normals(links, rows, contact_body, frame, points, x, motion, v, h, left)
 @njit(cache=True)
 def _judge(rows, h, length, speed, impulse, y, work, gap):
     """Merit (sum of squares) and largest residual in units of what is allowed."""
-    violation(rows.kind, rows.start, rows.a, rows.b, rows.scale, rows.length, False, impulse, y, work, gap)
+    parameters = parameters_of(rows.a, rows.b)
+    violation(rows.kind, rows.start, parameters, rows.scale, rows.length, False, impulse, y, work, gap)
     m = rows.kind.size - rows.first.size
     merit = largest = 0.0
     for c in range(rows.kind.size):

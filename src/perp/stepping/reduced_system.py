@@ -161,7 +161,7 @@ class ReducedSystem:
     def sets(self) -> Sets:
         """The sets of all constraints."""
         kind, start, a, b = self.set_arrays
-        return Sets.from_arrays(kind, a, b, np.diff(start))
+        return Sets.from_arrays(kind, np.stack([a, b], 1), np.diff(start))
 
     @property
     def scale(self) -> tuple[np.ndarray, np.ndarray]:

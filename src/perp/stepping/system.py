@@ -198,7 +198,7 @@ class StepSystem:
     def sets(self) -> Sets:
         """The sets of all constraints."""
         rows = self.arrays
-        return Sets.from_arrays(rows.kind, rows.a, rows.b, np.diff(rows.start))
+        return Sets.from_arrays(rows.kind, np.stack([rows.a, rows.b], 1), np.diff(rows.start))
 
     @cached_property
     def scale(self) -> tuple[np.ndarray, np.ndarray]:

@@ -1,10 +1,11 @@
 """Interior point for contact problems: the central path of the relaxation, and its fixed point for Coulomb.
 
-The impulses of the relaxation minimise ½ λᵀ W λ + qᵀ λ over the friction cones; `contact.central_path` leads
-there, and a few Newton steps sharpen the end. Exact friction adds the shift μ ‖u_T‖ of the last answer to the
-normal velocities and follows the path again, with Anderson acceleration, until it stands still; where that
-does not meet the tolerance, Newton steps on the exact equations end it. 10 to 30 iterations a path, each one
-block elimination, by constraints or by bodies; W of any rank, symmetric or not.
+The impulses of the relaxation minimise ½ λᵀ W λ + qᵀ λ over the friction cones; `kernels.central_path` leads
+there, and a few Newton steps sharpen the end. Exact friction adds the shift Γ(u) of the last answer to the
+normal velocities and follows the path again, until Newton steps on the exact equations from one of these
+answers end it. That a fixed point exists is how solutions of the exact problem are proved to exist; the
+sequence nears one where Newton steps alone cycle. 10 to 30 iterations a path, each one block elimination, by
+constraints or by bodies; W of any rank, symmetric or not.
 
 Reference: Acary, Cadoux, Lemaréchal and Malick, A formulation of the linear discrete Coulomb friction problem
 via convex optimization, ZAMM 91 (2011); Acary, Armand, Nguyen and Shpakovych (2022).
@@ -12,28 +13,32 @@ via convex optimization, ZAMM 91 (2011); Acary, Armand, Nguyen and Shpakovych (2
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.formulations.fixed_point import FixedPoint
 from perp.problems import ContactProblem, Status
 from perp.problems.validation import Vector
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
 
 if TYPE_CHECKING:
-    from perp.solvers.contact.canonical import Blocks
+    from perp.kernels.packed import Packed
 
-ITERATIONS = 2000
-# Iterations of one path, and Newton steps that sharpen its end.
-PATH_STEPS, NEWTON_STEPS = 80, 8
-# A path ends at this part of the tolerance: the fixed point adds errors of its own.
-MARGIN = 0.1
-# Small enough that redundant contacts do not feel it, large enough for a singular W.
-WEIGHT = 1e-10
-# Up to this many constraints W is eliminated where the bodies' system has too few digits.
-LARGEST_BY_W = 3000
+ITERATIONS = 5000
+# Relaxations in a row at most; without a better residual for so many of them the sequence cycles.
+SHIFTS, PATIENCE = 120, 60
+# A relaxation inside the sequence is solved far below the tolerance: a large coefficient multiplies the rest.
+INNER_TOLERANCE, INNER_STEPS = 1e-12, 60
+# Newton steps on the exact equations after the first relaxation and after every so many: weights of the
+# proximal term, factors on the scales that tell open, stick and slip apart, sweeps after each step.
+NEWTON_EVERY, NEWTON_STEPS = 5, 40
+FIRST_VARIANTS = ((1e-10, 1.0, 0), (1e-6, 10.0, 0), (1e-6, 0.1, 10))
+VARIANTS = FIRST_VARIANTS[:1]
+# A start this good has the sliding speeds of the answer, nearly.
+NEAR = 1e-2
+# What is left to do for the shared test, whose velocities have twice the digits.
+MARGIN = 0.5
 # Up to this many rows a path takes milliseconds: nothing is gained by looking in between.
 ONE_CALL = 400
 
@@ -48,26 +53,14 @@ def interior_point(problem: ContactProblem, control: Control, options: object) -
     if problem.size == 0:
         return Attempt(np.zeros(0), 0)
     paths = _Paths(problem, control)
-    impulse = control.begin(problem.size)
-    if control.check(0, impulse):
-        return control.attempt(impulse, 0)
-    shift = np.zeros(problem.size) if problem.relaxed or control.start is None else _shifts(problem, impulse)
-    state = FixedPoint()
-    while True:
-        impulse = paths.follow(shift)
-        if paths.falls_short():
-            continue
-        if paths.stopped or problem.relaxed:
-            break
-        following = state.advance(shift, _shifts(problem, impulse))
-        if following is None:
-            break
-        shift, state = following
-    if not paths.stopped and (problem.relaxed or not paths.sharpen()):
-        control.reason = Status.STALLED
-    attempt = control.attempt(impulse, paths.iterations)
+    if not paths.offer(paths.packed.unknowns(control.begin(problem.size))):
+        if problem.relaxed:
+            paths.relaxation()
+        else:
+            paths.fixed_point()
+    attempt = control.attempt(control.begin(problem.size), paths.iterations)
     if not problem.relaxed:
-        attempt.info["outer_iterations"] = state.done
+        attempt.info["outer_iterations"] = paths.outer
     return attempt
 
 
@@ -75,74 +68,107 @@ class _Paths:
     """Central paths of one problem with different shifts."""
 
     def __init__(self, problem: ContactProblem, control: Control) -> None:
-        from perp.solvers.contact.canonical import blocks_of
-        from perp.solvers.contact.linear_system import choose_order
-        from perp.solvers.contact.proximal import newton_scale
+        from perp.kernels.linear_system import choose_order
+        from perp.kernels.packed import pack
 
-        self.control = control
-        self.blocks = blocks_of(problem.as_relaxed())
-        self.order, _ = choose_order(problem, self.blocks)
-        self.rho = newton_scale(self.blocks)
-        self.chunk = PATH_STEPS if control.plain and problem.size <= ONE_CALL else 1
-        self.limit = control.limit(ITERATIONS)
-        self.iterations, self.stopped, self.value = 0, False, np.inf
-        self.best = np.zeros(problem.size)
+        self.control, self.packed = control, pack(problem)
+        self.order, _ = choose_order(problem, self.packed)
+        self.one_call = control.plain and problem.size <= ONE_CALL
+        self.limit, self.iterations, self.outer = control.limit(ITERATIONS), 0, 0
 
-    def follow(self, shift: Vector) -> Vector:
-        """The impulses of the relaxation with q + shift, as near as the path leads."""
-        from perp.solvers.contact.central_path import advance, begin
-
-        blocks = self.blocks._replace(q=self.blocks.q + self.blocks.scale * shift)
-        tol = MARGIN * self.control.tol
-        x = np.zeros(shift.size)
-        path, done = begin(blocks, x, np.inf), 0
-        while done < PATH_STEPS and not self.stopped:
-            if self.iterations >= self.limit:
-                self.stopped, self.control.reason = True, Status.ITERATION_LIMIT
-                break
-            count = min(self.chunk, PATH_STEPS - done, self.limit - self.iterations)
-            self.value, taken = advance(blocks, self.order, path, x, tol, np.inf, count)
-            done, self.iterations = done + taken, self.iterations + taken
-            self.stopped = self.control.check(self.iterations, blocks.scale * x)
-            if taken < count or self.value <= tol:
-                break
-        if not self.stopped and self.value > tol:
-            self._newton(blocks, x)
-        self.best = x
-        return blocks.scale * x
-
-    def falls_short(self) -> bool:
-        """Whether the last path, by bodies, missed the tolerance; W, which has more digits, takes over."""
-        from perp.kernels.elimination import eliminate
-        from perp.solvers.contact.body_elimination import BodyOrder
-
-        short = not self.stopped and self.value > MARGIN * self.control.tol
-        if not short or not isinstance(self.order, BodyOrder) or self.blocks.d.size > LARGEST_BY_W:
+    def offer(self, x: Vector) -> bool:
+        """The shared test. Returns whether to stop."""
+        if not np.isfinite(x).all():
             return False
-        self.order = eliminate(self.blocks.first, self.blocks.column)
-        return True
+        return self.control.check(self.iterations, self.packed.impulse(x))
 
-    def _newton(self, blocks: Blocks, x: Vector) -> None:
-        """Newton steps from x in place, and the shared test."""
-        from perp.solvers.contact.plain_newton import plain_newton
+    def exhausted(self) -> bool:
+        if self.iterations >= self.limit:
+            self.control.reason = Status.ITERATION_LIMIT
+        return self.iterations >= self.limit
 
-        tol = MARGIN * self.control.tol
-        self.value, taken = plain_newton(
-            blocks, self.order, self.rho, WEIGHT, 0, x, tol, NEWTON_STEPS, np.inf, 0
-        )
+    def relaxation(self) -> None:
+        """The relaxed problem itself, island by island where that takes no time."""
+        from perp.kernels.relaxed_path import follow_islands
+
+        x, tol = self.packed.unknowns(self.control.begin(self.packed.size)), MARGIN * self.control.tol
+        if self.one_call:
+            self.iterations += follow_islands(self.packed.struct, x, tol, self.limit)
+        else:
+            x, stop = self.follow(self.packed, x, tol, self.limit)
+            if stop:
+                return
+        if not self.offer(x) and not self.exhausted():
+            self.control.reason = Status.STALLED
+
+    def follow(self, packed: Packed, x: Vector, tol: float, most: int) -> tuple[Vector, bool]:
+        """The end of one path from x and whether to stop; looked at in between where somebody waits."""
+        from perp.kernels.central_path import advance_path, begin_path
+        from perp.kernels.relaxed_path import follow_path
+
+        most = min(most, self.limit - self.iterations)
+        if self.one_call:
+            _, taken = follow_path(packed.struct, self.order, packed.rho, x, tol, most)
+            self.iterations += taken
+            return x, False
+        path, point, value = begin_path(packed.struct, x), x.copy(), np.inf
+        while most > 0 and value > tol:
+            value, taken = advance_path(packed.struct, self.order, path, point, tol, 1)
+            self.iterations, most = self.iterations + taken, most - 1
+            if self.offer(point):
+                return point, True
+            if taken == 0:
+                break
+        if value > tol:
+            self._newton(packed, point, tol, (1e-6, 1.0, 0))
+        return point, False
+
+    def _newton(self, packed: Packed, x: Vector, tol: float, variant: tuple[float, float, int]) -> None:
+        """Plain Newton steps from x in place."""
+        from perp.kernels.plain_newton import Steps, plain_newton
+
+        steps = Steps(tol, min(NEWTON_STEPS, self.limit - self.iterations), *variant)
+        _, taken = plain_newton(packed.struct, self.order, packed.rho, x, steps)
         self.iterations += taken
-        self.stopped = self.control.check(self.iterations, blocks.scale * x)
 
-    def sharpen(self) -> bool:
-        """Newton steps on the exact equations from the last path's end. Returns whether to stop."""
-        self._newton(self.blocks._replace(relaxed=False), self.best)
-        return self.stopped
+    def fixed_point(self) -> None:
+        """The sequence of relaxations for exact friction."""
+        from perp.kernels.shifts import packed_shifts
 
+        packed, control = self.packed, self.control
+        relaxed = packed.replaced(relaxed=True)
+        rows, q = packed.rows, packed.blocks.q
+        u, gamma, shift = np.empty(rows), np.empty(rows), np.zeros(rows)
+        if control.start is not None and control.best < NEAR:
+            packed_shifts(packed.struct, packed.unknowns(control.start), u, shift)
+        least, since = np.inf, 0
+        for k in range(SHIFTS):
+            self.outer += 1
+            inner: Any = relaxed.replaced(q=q + shift)
+            x, stop = self.follow(inner, np.zeros(rows), INNER_TOLERANCE, INNER_STEPS)
+            if (
+                stop
+                or self.offer(x)
+                or self._ends(x, FIRST_VARIANTS if k == 0 else VARIANTS, k)
+                or self.exhausted()
+            ):
+                return
+            value = control.measure(packed.impulse(x))
+            since = 0 if value < 0.9 * least else since + 1
+            least = min(value, least)
+            if since > PATIENCE or control.out_of_time():
+                break
+            packed_shifts(packed.struct, x, u, gamma)
+            shift = gamma.copy()
+        control.reason = Status.TIME_LIMIT if control.out_of_time() else Status.STALLED
 
-def _shifts(problem: ContactProblem, impulse: Vector) -> Vector:
-    """Γ(u) at the velocities of these impulses, shape (rows,)."""
-    from perp.solvers.contact.shifts import shifts
-
-    sets, shift = problem.sets, np.zeros(problem.size)
-    shifts(sets.kind, sets.start, sets.a, sets.b, problem.evaluate(impulse), shift)
-    return shift
+    def _ends(self, x: Vector, variants: tuple[tuple[float, float, int], ...], k: int) -> bool:
+        """Newton steps on the exact equations from x, now and then. Returns whether to stop."""
+        if k % NEWTON_EVERY:
+            return False
+        for variant in variants:
+            point = x.copy()
+            self._newton(self.packed, point, MARGIN * self.control.tol, variant)
+            if self.offer(point) or self.exhausted():
+                return True
+        return False

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from perp.problems import ContactProblem, Status
-from perp.problems.validation import freeze
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import register
 
@@ -45,45 +44,26 @@ class NewtonOptions:
 )
 def newton(problem: ContactProblem, control: Control, options: NewtonOptions) -> Attempt:
     """Solve a contact problem by Newton steps."""
-    from perp.kernels.elimination import eliminate
-    from perp.solvers.contact.canonical import blocks_of, to_canonical, velocity
-    from perp.solvers.contact.newton_system import newton_step
-    from perp.solvers.contact.proximal import merit, newton_scale
-    from perp.solvers.contact.residual import norm
-    from perp.solvers.contact.sweep import WORKSPACE, sweeps
+    from perp.kernels.packed import pack
+    from perp.kernels.proximal import damped_newton
+    from perp.kernels.sweep import sweeps
 
-    n = problem.size
-    if n == 0:
+    if problem.size == 0:
         return Attempt(np.zeros(0), 0)
-    blocks = blocks_of(problem)
-    x, u, dx, work = np.empty(n), np.empty(n), np.zeros(n), np.zeros(WORKSPACE)
-    to_canonical(blocks.scale, freeze(control.begin(n)), x)
-    stop = control.check(0, blocks.scale * x)
+    packed = pack(problem)
+    x = packed.unknowns(control.begin(problem.size))
+    stop = control.check(0, packed.impulse(x))
     if not stop:
-        sweeps(blocks, x, options.sweeps)
-        stop = control.check(0, blocks.scale * x)
-    factors, rho, size = eliminate(blocks.first, blocks.column), newton_scale(blocks), norm(blocks.q)
+        sweeps(packed.struct, x, options.sweeps)
+        stop = control.check(0, packed.impulse(x))
     limit, steps = control.limit(STEPS), 0
-    value = merit(blocks, rho, x, u, size, work)
     while not stop:
         if steps >= limit:
             control.reason = Status.ITERATION_LIMIT
             break
-        velocity(blocks, x, u)
-        sigma = min(max(options.regularisation * value, 1e-12), 1e-2) if options.regularisation else 0.0
-        newton_step(blocks, factors, rho, sigma, x, u, dx)
-        steps += 1
-        t = 1.0
-        for _ in range(HALVINGS):
-            point = x + t * dx
-            new = merit(blocks, rho, point, u, size, work)
-            if new < (1.0 - 0.01 * t) * value:
-                break
-            t *= 0.5
-        else:
+        if not damped_newton(packed.struct, packed.order, packed.rho, x, options.regularisation, HALVINGS):
             control.reason = Status.STALLED
             break
-        x[:] = point
-        value = new
-        stop = control.check(steps, blocks.scale * x)
-    return control.attempt(blocks.scale * x, steps, sweeps=options.sweeps)
+        steps += 1
+        stop = control.check(steps, packed.impulse(x))
+    return control.attempt(packed.impulse(x), steps, sweeps=options.sweeps)

@@ -1,7 +1,7 @@
 """Newton's method on the Fischer–Burmeister function of the second-order cone, for contact problems.
 
 Each contact is the root of Φ(a, b) = a + b − (a∘a + b∘b)^½ on the Jordan algebra of its cone (see
-`contact.jordan`), each scalar row the root of the same function on the line. A step is solved by block
+`kernels.jordan`), each scalar row the root of the same function on the line. A step is solved by block
 elimination with σ D added to W, so that its rank does not matter; it must lower the merit ½ ‖Φ‖², whose
 gradient is the direction where it does not. Sweeps come first, after steps that gain little, and where no
 direction helps.
@@ -19,7 +19,7 @@ import numpy as np
 
 from perp.problems import ContactProblem, ProblemError, Status
 from perp.problems.sets import ROLLING
-from perp.problems.validation import Vector, freeze
+from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import register
 
@@ -105,34 +105,26 @@ class _Equations:
     """Φ of a problem with its derivative at the last point that was evaluated."""
 
     def __init__(self, problem: ContactProblem) -> None:
-        from perp.kernels.elimination import eliminate
-        from perp.solvers.contact.canonical import blocks_of
-        from perp.solvers.contact.newton_system import largest_size
-        from perp.solvers.contact.proximal import newton_scale
+        from perp.kernels.newton_step import largest_size
+        from perp.kernels.packed import pack
 
-        self.blocks = blocks_of(problem)
-        self.factors = eliminate(self.blocks.first, self.blocks.column)
-        self.rho = newton_scale(self.blocks)
-        n, count, k = problem.size, problem.contact_count, int(largest_size(self.blocks.start))
-        self.size = float(np.linalg.norm(self.blocks.q)) or 1.0
+        self.packed = pack(problem)
+        n, count = self.packed.rows, problem.contact_count
+        k = int(largest_size(self.packed.blocks.start))
+        self.size = float(np.linalg.norm(self.packed.blocks.q)) or 1.0
         self.u, self.F, self.dx = np.empty(n), np.empty(n), np.zeros(n)
         self.B, self.C = np.zeros((count, k, k)), np.zeros((count, k, k))
-        self.closed = np.ones(count, dtype=np.bool_)
 
     def begin(self, impulse: Vector) -> Vector:
-        from perp.solvers.contact.canonical import to_canonical
-
-        x = np.empty(impulse.size)
-        to_canonical(self.blocks.scale, freeze(impulse), x)
-        return x
+        return self.packed.unknowns(impulse)
 
     def impulse(self, x: Vector) -> Vector:
-        return self.blocks.scale * x
+        return self.packed.impulse(x)
 
     def sweep(self, x: Vector, count: int) -> None:
-        from perp.solvers.contact.sweep import sweeps
+        from perp.kernels.sweep import sweeps
 
-        sweeps(self.blocks, x, count)
+        sweeps(self.packed.struct, x, count)
 
     def smooth(self, x: Vector, value: float) -> float:
         """Sweeps from x in place where they lower ‖Φ‖ below `value`. Returns ‖Φ‖."""
@@ -146,24 +138,23 @@ class _Equations:
 
     def evaluate(self, x: Vector) -> float:
         """‖Φ(x)‖, keeping Φ and its derivative."""
-        from perp.solvers.contact.canonical import velocity
-        from perp.solvers.contact.jordan import linearise_jordan
+        from perp.kernels.jordan import linearise_jordan
 
-        velocity(self.blocks, x, self.u)
-        return float(linearise_jordan(self.blocks, self.rho, x, self.u, self.F, self.B, self.C))
+        return float(linearise_jordan(self.packed.struct, self.packed.rho, x, self.u, self.F, self.B, self.C))
 
     def direction(self, weight: float) -> tuple[Vector, float]:
         """A direction and the slope of ½ ‖Φ‖² along it: Newton's, or the scaled gradient where that rises."""
-        from perp.solvers.contact.jordan import gradient
-        from perp.solvers.contact.newton_system import solve_linearised
+        from perp.kernels.jordan import gradient
+        from perp.kernels.newton_step import solve_linearised
 
-        blocks, down = self.blocks, np.empty(self.dx.size)
-        solve_linearised(blocks, self.factors, self.rho, weight, self.F, self.B, self.C, self.closed, self.dx)
-        gradient(blocks, self.F, self.B, self.C, down)
+        packed, down = self.packed, np.empty(self.dx.size)
+        equations = (self.F, self.B, self.C)
+        solve_linearised(packed.struct, packed.order, packed.rho, weight, *equations, self.dx)
+        gradient(packed.struct, *equations, down)
         slope = float(down @ self.dx)
         if np.isfinite(self.dx).all() and slope < 0.0:
             return self.dx.copy(), slope
-        step = -down / np.repeat(self.rho, np.diff(blocks.start)) ** 2
+        step = -down / np.repeat(packed.rho, np.diff(packed.blocks.start)) ** 2
         return step, float(down @ step)
 
     def search(self, x: Vector, value: float, direction: Vector, slope: float) -> tuple[Vector, float] | None:

@@ -112,4 +112,4 @@ def solve_rows(numbers, n, symmetric, path, z, w):
             return math.inf, pivots, none, none
         upper = none
     following = np.full(n, -1)
-    return judge_rows(M, q, lo, hi, following, d, mobility, size, z, w), pivots, active, upper
+    return judge_rows(M, q, lo, hi, following, mobility, size, z, w), pivots, active, upper

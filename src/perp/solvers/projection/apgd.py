@@ -19,10 +19,10 @@ from typing import Literal
 import numpy as np
 
 from perp.problems import LCP, BoxedLCP, ContactProblem, ProblemError
-from perp.problems.sets import BOX, COULOMB, ROLLING
-from perp.problems.validation import Vector, is_sparse
+from perp.problems.sets import BOX, COULOMB
+from perp.problems.validation import Vector, freeze, is_sparse
+from perp.solvers.as_contact import as_contact, refuses_friction_index
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.contact.as_contact import as_contact, refuses_friction_index
 from perp.solvers.registry import register
 
 ITERATIONS = 100_000
@@ -47,8 +47,8 @@ class ApgdOptions:
 def refuses(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
     """Why a problem is not the minimum of a convex function, or None."""
     if isinstance(problem, ContactProblem):
-        friction = (problem.sets.kind >= COULOMB) & (problem.sets.a > 0)
-        if not problem.relaxed and friction.any():
+        coefficients = problem.sets.parameters[problem.sets.kind >= COULOMB, :5]
+        if not problem.relaxed and coefficients.any():
             return "exact friction is not a minimum; relax it with problem.as_relaxed()"
         return None
     return refuses_friction_index(problem)
@@ -83,9 +83,9 @@ class _Descent:
         self.q = problem.q / self.s
         sets = problem.sets
         root = np.sqrt(problem.column_scale)
-        self.a = np.where(sets.kind == BOX, sets.a * root, sets.a)
-        self.b = np.where(sets.kind == BOX, sets.b * root, sets.b)
-        self.b = np.where(sets.kind == ROLLING, sets.b / problem.rolling_length, self.b)
+        boxes, parameters = sets.kind == BOX, np.array(problem.unit_parameters)
+        parameters[boxes] *= root[boxes, None]
+        self.parameters = freeze(parameters)
         self.x = self._project(start * self.s)
         self.g = self._gradient(self.x)
         self.nesterov = nesterov
@@ -104,7 +104,7 @@ class _Descent:
 
         sets = self.problem.sets
         out = np.empty(x.size)
-        project_all(sets.kind, sets.start, self.a, self.b, x, out)
+        project_all(sets.kind, sets.start, self.parameters, x, out)
         return out
 
     @np.errstate(all="ignore")

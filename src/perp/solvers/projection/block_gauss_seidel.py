@@ -1,11 +1,11 @@
 """Block Gauss–Seidel for contact problems with every set, and for LCPs in blocks of rows (`block_direct`).
 
 Each sweep visits the constraints in order and solves constraint c for its impulse with all others fixed,
-exactly (see `contact.local_solve`); relaxation mixes the new impulse with the old one. With `anderson` the
+exactly (see `kernels.local_solve`); relaxation mixes the new impulse with the old one. With `anderson` the
 sweep is treated as a fixed-point map and extrapolated from its last few results whenever that lowers the
-residual. A sweep costs one pass over the blocks of W, or, for bodies with a sparse Jacobian, one over the
-entries of J: with the bodies' velocities v at hand, u_c = J_c v + q_c and v += M⁻¹ J_cᵀ Δλ_c, and W is never
-formed.
+residual; with `momentum` each constraint continues its way as long as its steps agree (`kernels.sweep`). A
+sweep costs one pass over the blocks of W, or, for bodies with a sparse Jacobian, one over the entries of J:
+with the bodies' velocities v at hand, u_c = J_c v + q_c and v += M⁻¹ J_cᵀ Δλ_c, and W is never formed.
 
 Reference: Acary, Brémond and Huber, On solving contact problems with Coulomb friction (2018), section 4;
 Walker and Ni, Anderson acceleration for fixed-point iterations (2011).
@@ -15,16 +15,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from perp.problems import LCP, ContactProblem, ProblemError
-from perp.problems.validation import Vector, freeze
+from perp.problems import LCP, ContactProblem, ProblemError, Status
+from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import register
 
 SWEEPS = 20_000
+# Sweeps while they pay: more than this are never cheaper than Newton's method, and a look at the shared
+# residual after so many.
+PAYING_SWEEPS, LOOK = 400, 20
+# What is left to do for the shared test, whose velocities have twice the digits.
+MARGIN = 0.5
+# Momentum is looked at so often, and goes on while the best residual falls to this part of what it was half
+# as many iterations ago; for so many iterations at least, more for many contacts in space.
+MOMENTUM_LOOK, MOMENTUM_PAYS, MOMENTUM_MOST = 25, 0.7, 5000
+MOMENTUM_LEAST, MOMENTUM_LEAST_MANY, MANY = 150, 1200, 800
 
 
 @dataclass(frozen=True)
@@ -34,13 +43,18 @@ class GaussSeidelOptions:
     Attributes:
         relaxation: Weight ω of the new impulses, 0 < ω < 2; below 1 for contacts that fight each other.
         anderson: How many earlier sweeps to extrapolate from; 0 for none.
+        momentum: Symmetric sweeps with momentum: for many contacts.
+        while_it_pays: Give up when the rate of convergence does not promise the tolerance soon.
         work_on: "delassus" for the blocks of W, "bodies" for J and M, which a problem in dynamics form with a
-            sparse Jacobian and a mass in small groups has; "auto" for bodies where that is possible.
+            sparse Jacobian and a mass in small groups has; "auto" for bodies where that is possible. Momentum
+            and `while_it_pays` work on W.
         rows: Rows of a block of an LCP, 1 to 16: its complementary cones are enumerated as by `direct`.
     """
 
     relaxation: float = 1.0
     anderson: int = 0
+    momentum: bool = False
+    while_it_pays: bool = False
     work_on: Literal["auto", "delassus", "bodies"] = "auto"
     rows: int = 3
 
@@ -70,16 +84,17 @@ def block_gauss_seidel(
         from perp.solvers.projection.block_direct import solve_blocks
 
         return solve_blocks(problem, control, options.rows, options.relaxation)
-    from perp.solvers.contact.canonical import to_canonical
-
     if problem.size == 0:
         return Attempt(np.zeros(0), 0)
-    scale, sweep, work = _sweeper(problem, options.work_on)
-    x = np.empty(problem.size)
+    if options.momentum:
+        return _with_momentum(problem, control, options.while_it_pays)
+    if options.while_it_pays:
+        return _while_it_pays(problem, control)
+    form, sweep, work = _sweeper(problem, options.work_on)
     extrapolate = Extrapolation(options.anderson)
 
     def advance(z: Vector, count: int) -> None:
-        to_canonical(scale, freeze(z), x)
+        x = form.unknowns(z)
         if options.relaxation == 1.0 and not options.anderson:
             sweep(x, count)
         else:
@@ -89,35 +104,74 @@ def block_gauss_seidel(
                 x[:] = before + options.relaxation * (x - before)
                 if options.anderson:
                     candidate = extrapolate(before, x)
-                    if control.measure(scale * candidate) < control.measure(scale * x):
+                    if control.measure(form.impulse(candidate)) < control.measure(form.impulse(x)):
                         x[:] = candidate
-        z[:] = scale * x
+        z[:] = form.impulse(x)
 
     return control.iterate(advance, control.begin(problem.size), default_limit=SWEEPS, work=work)
 
 
-def _sweeper(problem: ContactProblem, work_on: str) -> tuple[Vector, Callable[[Vector, int], None], float]:
-    """The rows' scales, a function that makes sweeps in place, and the operations of one."""
-    from perp.solvers.contact.body_form import body_form_of, body_velocity, has_body_form
+def _while_it_pays(problem: ContactProblem, control: Control) -> Attempt:
+    from perp.kernels.packed import pack
+    from perp.kernels.sweeping import LOOK as FIRST
+    from perp.kernels.sweeping import LOOK_RELAXED, paying_sweeps
+
+    packed, limit = pack(problem), control.limit(PAYING_SWEEPS)
+    least = 2 * (LOOK_RELAXED if problem.relaxed else FIRST)
+    x, done, pays = packed.unknowns(control.begin(problem.size)), 0, True
+    look = PAYING_SWEEPS if control.plain else LOOK
+    while not control.check(done, packed.impulse(x)):
+        if done >= limit or not pays:
+            control.reason = Status.ITERATION_LIMIT if done >= limit else Status.STALLED
+            break
+        tol, most = MARGIN * control.tol, min(look, limit - done)
+        _, taken, pays = paying_sweeps(packed.struct, x, tol, least - done, most)
+        done += taken
+    return control.attempt(packed.impulse(x), done)
+
+
+def _with_momentum(problem: ContactProblem, control: Control, while_it_pays: bool) -> Attempt:
+    from perp.kernels.packed import pack
+    from perp.kernels.sweep import momentum_sweeps
+
+    packed, count = pack(problem), problem.contact_count
+    x = packed.unknowns(control.begin(problem.size))
+    y, beta, done = x.copy(), np.zeros(count), 0
+    many = problem.size > 2.5 * count and count > MANY
+    patience = MOMENTUM_LEAST_MANY if many else MOMENTUM_LEAST
+    limit = min(control.limit(SWEEPS), 2 * MOMENTUM_MOST if while_it_pays else SWEEPS)
+    residuals: list[float] = []
+    while not control.check(done, packed.impulse(x)):
+        residuals.append(control.best)
+        looks = len(residuals) - 1
+        stalled = while_it_pays and looks * MOMENTUM_LOOK >= patience
+        if stalled and residuals[-1] > MOMENTUM_PAYS * residuals[looks // 2]:
+            control.reason = Status.STALLED
+            break
+        if done >= limit:
+            control.reason = Status.ITERATION_LIMIT
+            break
+        momentum_sweeps(packed.struct, x, y, beta, MOMENTUM_LOOK)
+        done += 2 * MOMENTUM_LOOK
+    return control.attempt(packed.impulse(x), done)
+
+
+def _sweeper(problem: ContactProblem, work_on: str) -> tuple[Any, Callable[[Vector, int], None], float]:
+    """The packed form, a function that makes sweeps in place, and the operations of one."""
+    from perp.kernels.body_form import has_body_form
 
     if work_on == "delassus" or (work_on == "auto" and not has_body_form(problem)):
-        from perp.solvers.contact.canonical import blocks_of
-        from perp.solvers.contact.sweep import sweeps
+        from perp.kernels.packed import pack
+        from perp.kernels.sweep import sweeps
 
-        blocks = blocks_of(problem)
-        return blocks.scale, lambda x, count: sweeps(blocks, x, count), 2.0 * blocks.data.size
+        packed = pack(problem)
+        return packed, lambda x, count: sweeps(packed.struct, x, count), 2.0 * packed.blocks.data.size
     if not has_body_form(problem):
         raise ProblemError("work_on = 'bodies' needs a sparse Jacobian and a mass in small groups")
-    from perp.solvers.contact.body_sweep import body_sweeps
+    from perp.kernels.body_sweep import BodySweeps
 
-    form = body_form_of(problem)
-    v = np.empty(form.unknown[-1])
-
-    def sweep(x: Vector, count: int) -> None:
-        body_velocity(form, x, v)
-        body_sweeps(form, x, v, count)
-
-    return form.scale, sweep, 4.0 * form.J.size
+    bodies = BodySweeps(problem)
+    return bodies, bodies.sweep, bodies.work
 
 
 class Extrapolation:

@@ -15,15 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from perp.problems import LCP, BoxedLCP, ContactProblem, ProblemError, SolverError
-from perp.problems.validation import Vector, freeze, is_sparse
+from perp.problems.validation import Vector, is_sparse
+from perp.solvers.as_contact import as_contact, refuses_friction_index
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.contact.as_contact import as_contact, refuses_friction_index
 from perp.solvers.registry import register
 
 ITERATIONS = 20_000
@@ -121,10 +120,10 @@ class _Splitting:
     def _shift(self, u: Vector) -> Vector:
         shift = np.zeros(u.size)
         if not self.problem.relaxed:
-            from perp.solvers.contact.shifts import shifts
+            from perp.kernels.shifts import shifts
 
             sets = self.problem.sets
-            shifts(sets.kind, sets.start, sets.a, sets.b, u, shift)
+            shifts(sets.kind, sets.start, sets.parameters, u, shift)
         return shift
 
     def state(self) -> Vector:
@@ -152,30 +151,20 @@ class _Splitting:
                     break
         state[:] = self.state()
 
-    @cached_property
-    def newton(self) -> tuple[Any, Any, Vector]:
-        """The problem in canonical form, its order of elimination and its scales."""
-        from perp.kernels.elimination import eliminate
-        from perp.solvers.contact.canonical import blocks_of
-        from perp.solvers.contact.proximal import newton_scale
-
-        blocks = blocks_of(self.problem)
-        return blocks, eliminate(blocks.first, blocks.column), newton_scale(blocks)
-
     def _polish(self) -> None:
         """Newton steps from z, which is replaced only by an answer that meets the tolerance."""
-        from perp.solvers.contact.canonical import to_canonical
-        from perp.solvers.contact.plain_newton import plain_newton
+        from perp.kernels.packed import pack
+        from perp.kernels.plain_newton import Steps, plain_newton
 
         if self.problem.contact_count > LARGEST_POLISH:
             return
-        blocks, order, rho = self.newton
+        packed = pack(self.problem)
         for weight in POLISH_WEIGHTS:
-            x = np.empty(self.z.size)
-            to_canonical(blocks.scale, freeze(self.z.copy()), x)
-            value, _ = plain_newton(blocks, order, rho, weight, 0, x, 0.5 * self.tol, POLISH_STEPS, np.inf, 0)
+            x = packed.unknowns(self.z)
+            steps = Steps(0.5 * self.tol, POLISH_STEPS, weight)
+            value, _ = plain_newton(packed.struct, packed.order, packed.rho, x, steps)
             if value <= self.tol:
-                self.z, self.polished = blocks.scale * x, True
+                self.z, self.polished = packed.impulse(x), True
                 return
 
     def _project(self, x: Vector) -> Vector:
@@ -183,13 +172,8 @@ class _Splitting:
         from perp.problems.set_kernels import project_all
 
         sets, length = self.problem.sets, self.problem.row_scale
-        b = sets.b
-        if (length != 1.0).any():
-            from perp.problems.sets import ROLLING
-
-            b = np.where(sets.kind == ROLLING, sets.b / self.problem.rolling_length, sets.b)
         out = np.empty(x.size)
-        project_all(sets.kind, sets.start, sets.a, b, x / length, out)
+        project_all(sets.kind, sets.start, self.problem.unit_parameters, x / length, out)
         return out * length
 
     def _balance(self, primal: float, moved: Vector) -> None:

@@ -1,1 +1,0 @@
-"""Compiled pieces that the contact solvers share: blocks, local solves, linearisation, factorisation."""
