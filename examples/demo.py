@@ -220,9 +220,7 @@ class Waiting:
     def __rich__(self) -> Spinner:
         text = f"{self.part} of {self.parts}: {self.words}"
         if STOPWATCH.names:
-            text += (
-                f" · compiling {STOPWATCH.names[-1]}, the {len(STOPWATCH.names)}th function; kept for later"
-            )
+            text += f"; compiled so far, once: {len(STOPWATCH.names)} functions, last {STOPWATCH.names[-1]}"
         return Spinner("dots", escape(text))
 
 
@@ -231,6 +229,7 @@ def main() -> None:
     console = Console(highlight=False)
     limit = np.degrees(np.arctan(FRICTION))
     waiting = Waiting(5)
+    STOPWATCH.spoken = True  # the line below says it
     console.print(f"\n[bold cyan]perp {perp.__version__}[/]  hard frictional contact, answers you can check")
     with Live(waiting, console=console, transient=True, refresh_per_second=4):
         began = time.perf_counter()

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-import os
 import pkgutil
 import re
-import shutil
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -20,55 +17,18 @@ from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 
 import perp
+from compilation import mini_package
+from compilation.mini_package import MODULES
 from perp.compilation import cache, sources
-
-MODULES = {
-    "__init__": "from perp import compilation\ncompilation.take_over()\n",
-    "lengths": "FACTOR = 10.0\n",
-    "callee": (
-        "from numba import njit\nfrom perp.lengths import FACTOR\n"
-        "@njit(cache=True)\ndef scaled(pair):\n    return FACTOR * pair.first\n"
-    ),
-    "pairs": "from typing import NamedTuple\nclass Pair(NamedTuple):\n    first: float\n    second: float\n",
-    "caller": (
-        "from numba import njit\nfrom perp.callee import scaled\n"
-        "@njit(cache=True)\ndef total(pair):\n    return scaled(pair) + 1.0\n"
-    ),
-    "apart": "from numba import njit\n@njit(cache=True)\ndef other(x):\n    return x\n",
-}
-RUN = (
-    "from numba.core import event\n"
-    "class Count(event.Listener):\n"
-    "    n = 0\n"
-    "    def on_start(self, event): Count.n += 1\n"
-    "    def on_end(self, event): pass\n"
-    "event.register('numba:compile', Count())\n"
-    "from perp.pairs import Pair\nfrom perp.caller import total\nfrom perp.apart import other\n"
-    "other(1.0)\nprint(total(Pair(2.0, 3.0)), Count.n)\n"
-)
 
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A package of that name with a kernel that calls one in another file, and perp's own cache."""
-    folder = tmp_path / "perp"
-    folder.mkdir()
-    for name, text in MODULES.items():
-        (folder / f"{name}.py").write_text(text)
-    ours = Path(perp.__file__).parent / "compilation"
-    shutil.copytree(ours, folder / "compilation", ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
+    return mini_package.make(tmp_path)
 
 
 def run(package: Path) -> tuple[float, int]:
-    """The result of a fresh process, and how many functions it compiled."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    output = subprocess.run(
-        [sys.executable, "-c", RUN], env=environment | {"PYTHONPATH": str(package.parent)},
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    value, count = output.split()
-    return float(value), int(count)
+    return mini_package.run(package)[:2]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any, cast
@@ -19,7 +18,7 @@ from typing import Any, cast
 DISPATCHER = "numba.core.dispatcher"
 
 
-class _NumbaImport(MetaPathFinder):
+class _NumbaImport:
     """Stands aside when numba's dispatcher is imported, and puts perp's cache into it."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002

@@ -48,11 +48,16 @@ def mismatch() -> str | None:
     for name, wanted in json.loads(FACTS.read_text(encoding="utf-8")).items():
         if here.get(name) != wanted:
             return f"they are for {name} {wanted}, here is {here.get(name)}"
+    missing = missing_features()
+    return f"this processor lacks {', '.join(missing)}" if missing else None
+
+
+def missing_features() -> list[str]:
+    """What the target promises and this processor does not have."""
     from llvmlite import binding
 
     features = binding.get_host_cpu_features()
-    missing = [name for name in FEATURES if not features.get(name)]
-    return f"this processor lacks {', '.join(missing)}" if missing else None
+    return [name for name in FEATURES if not features.get(name)]
 
 
 @cache
