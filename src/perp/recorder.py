@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from perp.dynamics.motion import mechanics
 from perp.files.reading import PathName
 from perp.recording import Recording
 from perp.recording_columns import (
@@ -155,7 +154,6 @@ class Recorder:
         steps["velocities"] = np.array([state.velocity for state in self._states])
         steps |= joint_columns(self._simulation.stepper, self._states)
         steps["control"] = np.array(self._controls)
-        steps["retried"] = np.array([bool(record.retries) for record in records])
         steps["times"] = np.array([[record.times.get(name, 0.0) for name in PHASES] for record in records])
         found = [record.contacts for record in records]
         contacts = {
@@ -199,14 +197,11 @@ def versions() -> dict[str, str]:
 
 def _start_of(simulation: Simulation) -> dict[str, Any]:
     model, state = simulation.model, simulation.state
-    numbers = mechanics(
-        model.mass, model.inertia, state.rotation, state.position, state.velocity, model.gravity
-    )
     # the centre of mass as seen from the file's frame: minus the origin, turned back
     centres = [-rotate(conjugate(q), x) for q, x in zip(model.frame, model.origin, strict=True)]
     return {
         "time": np.float64(state.time),
-        "energy": np.float64(numbers[0] + numbers[1] + simulation.stepper.energy_of_joints(state)),
+        "energy": np.float64(simulation.stepper.energy(state)),
         "position": state.position + turn(state.quaternion, model.origin),
         "quaternion": product(state.quaternion, model.frame),
         "centres": np.array(centres).reshape(-1, 3),

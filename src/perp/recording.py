@@ -32,7 +32,7 @@ class ContactRows:
     Attributes:
         body, geom: Indices of both sides, −1 for the world, shape (contacts, 2).
         point: [m]. frame: normal (first to second) and two tangents as rows. force: [N].
-        gap: [m]. friction: Two sliding coefficients and a rolling one [m].
+        gap: [m]. friction: Two sliding coefficients, one of spin and two of rolling [m].
         state: −1 open, 0 slipping, 1 sticking. slip: Sliding speed [m/s].
     """
 
@@ -68,17 +68,17 @@ class Recording:
         kinetic_energy, potential_energy: Shape (n,) [J].
         linear_momentum, angular_momentum: Shape (n, 3) [kg m/s, kg m²/s].
         penetration: Largest overlap, shape (n,) [m]. joint_error: Largest, shape (n,) [m or rad].
-        joint_residual, contact_residual: Shape (n,) [m]. friction_residual, momentum_residual: [m/s].
+        joint_residual, contact_residual: Shape (n,) [m]. friction_residual: [m/s].
         residual: The worst of those, each over its scale; a step is met up to `tolerance`.
-        iterations, solver_iterations, substeps: Shape (n,).
-        met, retried: Whether the tolerance was met, and whether that took a second try.
-        route: How each step was solved.
-        times: Wall time of collision, assembly, solve and finish, shape (n, 4) [s].
+        iterations, solves: Newton steps, and how often the problem was solved, shape (n,).
+        late_contacts, left_out: Contacts found at the end of a step only, and those that no freedom can open.
+        met: Whether the tolerance was met, and no overlap was left that the step should have prevented.
+        times: Wall time of assembly, solve and finish (with collision), shape (n, 3) [s].
         contact_start: Row of the first contact of each step, shape (n + 1,).
         contact_body, contact_geom: Shape (contacts of all steps, 2), −1 for the world.
         contact_point, contact_frame: [m]; normal (first body to second) and tangents as rows.
         contact_force: Of the first body on the second in the world, shape (…, 3) [N].
-        contact_gap: [m]. contact_friction: Shape (…, 3). contact_state: −1 open, 0 slip, 1 stick.
+        contact_gap: [m]. contact_friction: Shape (…, 5). contact_state: −1 open, 0 slip, 1 stick.
         contact_slip: Sliding speed [m/s].
         about: Settings and versions of the run.
         snapshot: The whole state after the last step, for `Simulation.restore`; empty when not kept.
@@ -113,14 +113,12 @@ class Recording:
     joint_residual: np.ndarray
     contact_residual: np.ndarray
     friction_residual: np.ndarray
-    momentum_residual: np.ndarray
     residual: np.ndarray
     iterations: np.ndarray
-    solver_iterations: np.ndarray
-    substeps: np.ndarray
+    solves: np.ndarray
+    late_contacts: np.ndarray
+    left_out: np.ndarray
     met: np.ndarray
-    retried: np.ndarray
-    route: np.ndarray
     times: np.ndarray
     contact_start: np.ndarray
     contact_body: np.ndarray

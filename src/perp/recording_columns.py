@@ -8,7 +8,7 @@ import numpy as np
 
 from perp.scenes.geometry import Shape
 
-PHASES = ("collision", "assembly", "solve", "finish")
+PHASES = ("assembly", "solve", "finish")
 
 _NUMBER, _WHOLE, _FLAG, _TEXT = "f8", "i8", "?", "U16"
 
@@ -30,14 +30,12 @@ STEP_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
     "joint_residual": ((), _NUMBER),
     "contact_residual": ((), _NUMBER),
     "friction_residual": ((), _NUMBER),
-    "momentum_residual": ((), _NUMBER),
     "residual": ((), _NUMBER),
     "iterations": ((), _WHOLE),
-    "solver_iterations": ((), _WHOLE),
-    "substeps": ((), _WHOLE),
+    "solves": ((), _WHOLE),
+    "late_contacts": ((), _WHOLE),
+    "left_out": ((), _WHOLE),
     "met": ((), _FLAG),
-    "retried": ((), _FLAG),
-    "route": ((), _TEXT),
     "times": ((len(PHASES),), _NUMBER),
     "contact_count": ((), _WHOLE),
 }
@@ -48,7 +46,7 @@ CONTACT_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
     "frame": ((3, 3), _NUMBER),
     "force": ((3,), _NUMBER),
     "gap": ((), _NUMBER),
-    "friction": ((3,), _NUMBER),
+    "friction": ((5,), _NUMBER),
     "state": ((), _WHOLE),
     "slip": ((), _NUMBER),
 }

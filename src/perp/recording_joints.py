@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.dynamics import JointRows
-from perp.stepping import ReducedStepper
+from perp.dynamics.rows import JointRows
 from perp.stepping.joint_access import known_turns, measure, measured_joints
 
 if TYPE_CHECKING:
@@ -20,16 +19,16 @@ _SCALAR = (2, 3)
 
 def scalar_joints(stepper: Stepper) -> tuple[str, ...]:
     """Names of the coordinates of a scene, in the order of the columns."""
-    if isinstance(stepper, ReducedStepper):
-        m = stepper.tree.mujoco_model
+    if stepper.reduced:
+        m = stepper.mujoco_model
         return tuple(m.joint(int(j)).name or f"joint{j}" for j in _of_tree(m))
     return tuple(q.name for _, _, q in measured_joints(stepper.model))
 
 
 def joint_columns(stepper: Stepper, states: Sequence[Any]) -> dict[str, np.ndarray]:
     """Positions [rad or m] and velocities of the coordinates, shapes (states, joints)."""
-    if isinstance(stepper, ReducedStepper):
-        m = stepper.tree.mujoco_model
+    if stepper.reduced:
+        m = stepper.mujoco_model
         j = _of_tree(m)
         qpos, qvel = (np.array([getattr(state, name) for state in states]) for name in ("qpos", "qvel"))
         return {"joint_positions": qpos[:, m.jnt_qposadr[j]], "joint_velocities": qvel[:, m.jnt_dofadr[j]]}

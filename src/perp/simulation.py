@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
+from warnings import warn
 
 import numpy as np
 
-from perp.collision import MujocoFinder
+from perp.dynamics.state import State
 from perp.handles import Body, Contact, JointView, contacts_of
-from perp.problems import ProblemError
+from perp.problems import ContactProblem, ProblemError
 from perp.problems.validation import check_finite, to_float, vector
 from perp.scenes import ImportReport, SceneError
 from perp.scenes.model import find
@@ -23,8 +24,7 @@ from perp.scenes.staging import START, Staging, stage
 from perp.simulation_arguments import Coordinates, number, positive, step_count, step_settings
 from perp.simulation_start import go_to_keyframe, load_for
 from perp.snapshots import restore_snapshot, take_snapshot
-from perp.stepping import Level, ReducedStepper, StepFailed, Stepper, StepRecord, StepSettings
-from perp.stepping.travel import check_travel
+from perp.stepping import Level, StepFailed, StepInaccurate, Stepper, StepRecord, StepSettings
 
 if TYPE_CHECKING:
     from perp.files.reading import PathName
@@ -36,8 +36,8 @@ class Simulation:
 
     Args:
         scene: MJCF text, a path, an MjSpec, an MjModel or a Model.
-        step: Length of a step [s].
-        level: "position" (no drift) or "velocity".
+        step: Length of a step [s]; that of the file by default.
+        level: "position" (no drift) or "velocity", or a mapping with "joints" and "contacts".
         coordinates: "maximal" (bodies, with joints as constraints) or "reduced" (joint coordinates; the
             better choice for robots). By default maximal, unless only reduced ones carry all of the scene.
         solver: Contact solver, a name from `perp.solvers()`.
@@ -51,14 +51,18 @@ class Simulation:
         pose: Where joints start, by name [rad or m].
         settings: All options of the stepper; the arguments above take precedence where given.
         options: Single fields of `StepSettings`, by name.
+
+    Attributes:
+        moved_at_start: What had to be moved, and how far, so that the start contradicts nothing; empty for
+            nothing.
     """
 
     def __init__(
         self,
         scene: Any,
         *,
-        step: float,
-        level: str | Level | None = None,
+        step: float | None = None,
+        level: str | Level | Mapping[str, str] | None = None,
         coordinates: str | Coordinates | None = None,
         solver: str | None = None,
         strict: bool = False,
@@ -71,7 +75,6 @@ class Simulation:
         settings: StepSettings | None = None,
         **options: Any,
     ) -> None:
-        self.step_size = positive("step", step, "seconds")
         chosen = step_settings(settings, level, solver, options)
         staging, lines = Staging(free_base, ground, hold, pose), []
         if staging:
@@ -79,16 +82,25 @@ class Simulation:
             keyframe = START
         self.home = START if staging else None
         self.model, self.coordinates = load_for(scene, coordinates, restitution, lines)
+        length = float(self.model.shapes.opt.timestep) if step is None else step
+        self.step_size = positive("step", length, "seconds")
         if strict and self.model.report.ignored:
             raise SceneError(f"strict: the scene asks for what is not simulated:\n{self.model.report}")
-        kind = ReducedStepper if self.coordinates is Coordinates.REDUCED else Stepper
-        self.stepper = kind(self.model, MujocoFinder(self.model), chosen)
+        self.strict, self._warned = strict, False
+        self.stepper = Stepper(self.model, chosen, reduced=self.coordinates is Coordinates.REDUCED)
         self.state = self.stepper.initial_state()
         self._last: StepRecord | None = None
         self._wrench = np.zeros((self.model.body_count, 6))
         self._control = self.stepper.initial_control()
+        self.moved_at_start = ""
         if keyframe is not None:
             self.reset(keyframe=keyframe)
+        else:
+            self._start(self.state)
+
+    def _start(self, state: State) -> None:
+        """Begin at a state whose positions are made to agree with joints, limits and shapes."""
+        self.state, self.moved_at_start = self.stepper.consistent(state, self.step_size)
 
     @property
     def time(self) -> float:
@@ -115,15 +127,23 @@ class Simulation:
         """
         if control is not None:
             self.set_control(control)
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported below
-            state, record = self.stepper.step(self.state, self.step_size, self._wrench)
-        try:
-            check_travel(self.model, self.state, state, record)
-        except StepFailed:
-            self.stepper.forget()
-            raise
+        state, record = self.stepper.step(self.state, self.step_size, self._wrench)
+        if record.cause:
+            self._doubt(record)
         self.state, self._last = state, record
         return record
+
+    def _doubt(self, record: StepRecord) -> None:
+        """A step that misses its tolerance: an error if the simulation is strict, else one warning a run."""
+        message = f"the step to t = {record.time:g} s misses its tolerance: {record.cause}"
+        if self.strict:
+            self.stepper.forget()
+            raise StepFailed(message, record)
+        if not self._warned:
+            self._warned = True
+            warn(
+                f"{message}; records of further steps say so without a warning", StepInaccurate, stacklevel=3
+            )
 
     def run(
         self, seconds: float, control: Any = None, *, out: PathName | None = None, force: bool = False
@@ -151,6 +171,16 @@ class Simulation:
         finally:
             recorder.close()
         return recorder.recording() if out is None else Recording.open(out)
+
+    def contact_problem(self) -> ContactProblem:
+        """The problem of the next step, in dynamics form: the very one that the step solves first.
+
+        At position level the step takes its rows again at its end and solves what is then a slightly
+        different
+        problem; `save` writes it to a file, `perp.solve` solves it by any solver and formulation.
+        """
+        self.stepper.begin(self.state, self.step_size, self._wrench)
+        return self.stepper.contact_problem()
 
     def set_control(self, control: Any) -> None:
         """Give the motors their values: one each in order, or a mapping from motor names."""
@@ -199,7 +229,7 @@ class Simulation:
     def copy(self) -> Self:
         """An independent simulation in the same state."""
         other = copy(self)
-        other.stepper = type(self.stepper)(self.model, MujocoFinder(self.model), self.stepper.settings)
+        other.stepper = Stepper(self.model, self.stepper.settings, reduced=self.stepper.reduced)
         other._wrench, other._control = self.wrench, self.control
         other.restore(self.snapshot())
         return other
@@ -222,11 +252,13 @@ class Simulation:
             keyframe: Name or number; it gives positions, velocities and controls.
         """
         keyframe = self.home if keyframe is None else keyframe
+        self.stepper.forget()
         if keyframe is None:
-            self.state = self.stepper.initial_state()
+            self._start(self.stepper.initial_state())
         else:
-            self.state, control = go_to_keyframe(self.stepper, keyframe)
+            state, control = go_to_keyframe(self.stepper, keyframe)
             self.set_control(control)
+            self._start(state)
         self.stepper.forget()
         self._wrench[:] = 0.0
         self._last = None

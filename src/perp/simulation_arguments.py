@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from enum import StrEnum
 from numbers import Real
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ import numpy as np
 
 from perp.problems import ProblemError
 from perp.problems.validation import check_finite, to_float
-from perp.stepping import Level, Route, StepSettings
+from perp.stepping import Level, StepSettings
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -105,14 +106,19 @@ def step_settings(settings: Any, level: Any, solver: Any, options: dict[str, Any
     if solver is not None:
         given["solver"] = solver
     out = dataclasses.replace(base, **given)
-    out = dataclasses.replace(
-        out, level=choice("level", out.level, Level), route=choice("route", out.route, Route)
-    )
-    info = find(out.solver)
-    require_available(info)
-    read_options(info, out.solver_options)
-    for name in ("tolerance", "solver_tolerance", "loosest_tolerance"):
-        positive(name, getattr(out, name), "units of the data")
+    if isinstance(out.level, Mapping):
+        for name in out.level:
+            if name not in ("joints", "contacts"):
+                raise ProblemError(f"level has {name!r}: only 'joints' and 'contacts' have one")
+        levels = {name: choice(f"level[{name!r}]", x, Level) for name, x in out.level.items()}
+        out = dataclasses.replace(out, level=levels)
+    else:
+        out = dataclasses.replace(out, level=choice("level", out.level, Level))
+    if out.solver is not None:
+        info = find(out.solver)
+        require_available(info)
+        read_options(info, out.solver_options)
+    positive("tolerance", out.tolerance, "units of the data")
     if out.sleep:
         positive("sleep", out.sleep, "seconds")
     return out

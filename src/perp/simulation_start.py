@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from perp.dynamics.generalised import Tree
+from perp.dynamics.actuators import control_names
 from perp.dynamics.state import State
 from perp.scenes import Model, SceneError, load_scene
+from perp.scenes.engine import engine
 from perp.scenes.mjcf import Lines
 from perp.scenes.staging import keyframe_index
 from perp.simulation_arguments import Coordinates, choice
-from perp.stepping import ReducedStepper, Stepper
+from perp.stepping import Stepper
 
 
 def load_for(
@@ -51,21 +52,31 @@ def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
     Raises:
         SceneError: There is no such keyframe; the message lists those there are.
     """
-    m = stepper.model.shapes
+    m, mujoco = stepper.mujoco_model, engine()
     k = keyframe_index(m, keyframe)
-    qpos, qvel, time = m.key_qpos[k].copy(), m.key_qvel[k].copy(), float(m.key_time[k])
-    if isinstance(stepper, ReducedStepper):
-        stepper.tree.normalise(qpos)
-        return stepper.state_of(qpos, qvel, m.key_act[k].copy(), time), m.key_ctrl[k].copy()
-    tree = Tree(stepper.model)
-    tree.normalise(qpos)
-    tree.evaluate_end(qpos, jacobian=True)
-    position, _ = tree.poses(tree.end)
-    u = tree.body_velocities(tree.end, qvel)
-    # angles are taken within half a turn of the reference
-    state = State(time, position, tree.quaternions(tree.end), u, stepper.table.at_reference)
-    state.coordinate = stepper.table.evaluate(
-        state.position, state.quaternion, state.rotation, state.coordinate
-    )[0]
-    given = dict(zip(tree.motor_names, m.key_ctrl[k], strict=True))
+    data = mujoco.MjData(m)
+    mujoco.mj_resetDataKeyframe(m, data, k)
+    mujoco.mj_normalizeQuat(m, data.qpos)
+    if stepper.reduced:
+        act = data.act.copy()
+        return stepper.state_of(data.qpos.copy(), data.qvel.copy(), act, float(data.time)), data.ctrl.copy()
+    state = cut_state(stepper, data)
+    given = dict(zip(control_names(m), data.ctrl, strict=True))
     return state, np.array([given[name] for name in stepper.motor_names], dtype=np.float64)
+
+
+def cut_state(stepper: Stepper, data: Any) -> State:
+    """Poses and velocities of the bodies at mujoco's coordinates, as a state of cut bodies."""
+    m, mujoco = stepper.mujoco_model, engine()
+    mujoco.mj_kinematics(m, data)
+    mujoco.mj_comPos(m, data)
+    mujoco.mj_comVel(m, data)
+    movable = np.flatnonzero(m.body_weldid > 0)
+    lines, velocity, quat = np.empty((movable.size, 7)), np.empty((movable.size, 6)), np.empty(4)
+    for i, b in enumerate(movable):
+        mujoco.mju_mulQuat(quat, data.xquat[b], m.body_iquat[b])
+        lines[i, :3], lines[i, 3:] = data.xipos[b], quat
+        angular, linear = data.cvel[b, :3], data.cvel[b, 3:]
+        velocity[i, :3] = linear + np.cross(angular, data.xipos[b] - data.subtree_com[m.body_rootid[b]])
+        velocity[i, 3:] = angular
+    return stepper.state_of(lines.ravel(), velocity.ravel(), np.zeros(0), float(data.time))

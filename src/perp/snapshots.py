@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +18,8 @@ _STATE, _MEMORY = "state.", "memory."
 def take_snapshot(simulation: Simulation) -> dict[str, np.ndarray]:
     """State, controls, wrenches and what the stepper remembers of earlier steps."""
     state = {
-        _STATE + part.name: np.array(getattr(simulation.state, part.name))
-        for part in fields(simulation.state)
+        _STATE + "time": np.array(simulation.state.time),
+        _STATE + "packed": simulation.state.packed.copy(),
     }
     memory = {_MEMORY + name: np.array(x) for name, x in simulation.stepper.memory().items()}
     return {**state, **memory, "control": simulation.control, "wrench": simulation.wrench}
@@ -40,10 +39,11 @@ def restore_snapshot(simulation: Simulation, snapshot: Mapping[str, np.ndarray])
         if found != array.shape:
             has = "is missing" if found is None else f"has shape {found}"
             raise ProblemError(f"snapshot[{name!r}] {has}: this scene needs shape {array.shape}")
-    values = {part.name: np.array(snapshot[_STATE + part.name]) for part in fields(simulation.state)}
-    simulation.state = replace(simulation.state, **{**values, "time": float(values["time"])})
+    packed = np.array(snapshot[_STATE + "packed"], dtype=np.float64)
+    simulation.state = simulation.stepper.unpacked(float(snapshot[_STATE + "time"]), packed)
+    simulation.set_control(snapshot["control"])
+    simulation.wrench = snapshot["wrench"]
+    # a new control wakes sleepers: memory comes last
     simulation.stepper.set_memory(
         {name.removeprefix(_MEMORY): x for name, x in snapshot.items() if name.startswith(_MEMORY)}
     )
-    simulation.set_control(snapshot["control"])
-    simulation.wrench = snapshot["wrench"]

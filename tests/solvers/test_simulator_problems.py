@@ -14,10 +14,7 @@ GRAVITY = 9.81
 
 def first_step(xml: str) -> perp.ContactProblem:
     """The contact problem of a scene's first step."""
-    simulation = perp.Simulation(xml, step=STEP)
-    wrench = np.zeros((simulation.model.body_count, 6))
-    system, _ = simulation.stepper._prepare(simulation.state, STEP, wrench)
-    return system.dynamics_problem(system.bias(None))
+    return perp.Simulation(xml, step=STEP).contact_problem()
 
 
 def pyramid(layers: int, half: float = 0.05) -> str:

@@ -33,7 +33,6 @@ def thrown(shape: str, friction: float) -> str:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="cured by the one step")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("coordinates", BOTH)
 @pytest.mark.parametrize(
@@ -74,19 +73,8 @@ def random_scene(seed: int) -> tuple[str, float]:
     return library.scene(bodies), float(rng.choice([0.0, 0.3, 0.7, 0.95, 1.0]))
 
 
-# Scenes that gain energy today, by coordinates.
-GAINING = {"maximal": {2, 4, 7, 8, 13, 18, 20, 23}, "reduced": {0, 2, 4, 7, 8, 11, 13, 16, 18, 20, 23}}
-CURED = pytest.mark.xfail(strict=True, reason="cured by the one step")
-
-
-@pytest.mark.parametrize(
-    ("seed", "coordinates"),
-    [
-        pytest.param(seed, kind, marks=[CURED] if seed in GAINING[kind] else [])
-        for seed in range(24)
-        for kind in BOTH
-    ],
-)
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("coordinates", BOTH)
 def test_random_scenes_without_motors_gain_no_energy(seed: int, coordinates: str) -> None:
     text, restitution = random_scene(seed)
     sim = perp.Simulation(text, step=0.005, coordinates=coordinates, restitution=restitution)

@@ -25,8 +25,8 @@ OVERLAP = 1e-4
 
 
 def cured(*values: Any) -> Any:
-    """A parameter that fails until the step is rebuilt."""
-    return pytest.param(*values, marks=pytest.mark.xfail(strict=True, reason="cured by the one step"))
+    """A parameter that still fails."""
+    return pytest.param(*values, marks=pytest.mark.xfail(run=False, reason="not yet cured: takes minutes"))
 
 
 def dropped_box(friction: float) -> str:
@@ -36,7 +36,8 @@ def dropped_box(friction: float) -> str:
 
 
 @pytest.mark.parametrize(
-    ("friction", "coordinates"), [cured(mu, kind) for mu in (1e6, 1e8, 1e10) for kind in BOTH]
+    ("friction", "coordinates"),
+    [(mu, kind) for mu in (1e6, 1e8) for kind in BOTH] + [cured(1e10, kind) for kind in BOTH],
 )
 def test_a_box_on_a_very_rough_plane_stays_above_it(friction: float, coordinates: str) -> None:
     """μ = 1e10 let it fall 19 m through the plane in 2 s, 1e8 sink by 15 to 49 mm, 1e6 by 0.2 to 0.5 mm."""
@@ -81,7 +82,8 @@ HEAPS = [
 
 
 @pytest.mark.parametrize(
-    ("kind", "count", "seed", "spread", "coordinates"), [cured(*one, kind) for one in HEAPS for kind in BOTH]
+    ("kind", "count", "seed", "spread", "coordinates"),
+    [(*one, kind) if one[1] == 2 else cured(*one, kind) for one in HEAPS for kind in BOTH],
 )
 def test_overlap_that_the_detector_sees_is_in_the_verdict(
     kind: str, count: int, seed: int, spread: float, coordinates: str
@@ -99,7 +101,7 @@ def test_overlap_that_the_detector_sees_is_in_the_verdict(
     assert worst < 10 * OVERLAP
 
 
-@pytest.mark.parametrize("coordinates", ["maximal", cured("reduced")])
+@pytest.mark.parametrize("coordinates", ["maximal", "reduced"])
 def test_a_body_attached_to_the_world_stays(coordinates: str) -> None:
     """`attach(model, "fixed", …)` was dropped in reduced coordinates, and `strict=True` accepted it."""
     body = '<body name="a" pos="0 0 1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>'
@@ -124,7 +126,7 @@ def arm(start: float, gravity: float) -> str:
 
 
 @pytest.mark.parametrize(
-    ("outside", "coordinates"), [(5, "reduced"), (30, "reduced"), cured(5, "maximal"), cured(30, "maximal")]
+    ("outside", "coordinates"), [(5, "reduced"), (30, "reduced"), (5, "maximal"), (30, "maximal")]
 )
 def test_a_hinge_that_starts_outside_its_range_is_not_thrown(outside: float, coordinates: str) -> None:
     """5° outside it jumped to 19.8° in one step; 30° outside to 60°, then a failure."""
@@ -140,7 +142,7 @@ def test_a_hinge_that_starts_outside_its_range_is_not_thrown(outside: float, coo
 
 
 @pytest.mark.parametrize(
-    ("outside", "coordinates"), [(5, "reduced"), (30, "reduced"), cured(5, "maximal"), cured(30, "maximal")]
+    ("outside", "coordinates"), [(5, "reduced"), (30, "reduced"), (5, "maximal"), (30, "maximal")]
 )
 def test_a_hinge_pressed_out_of_its_range_comes_back_to_the_limit(outside: float, coordinates: str) -> None:
     sim = perp.Simulation(arm(20.0 + outside, 9.81), step=0.01, coordinates=coordinates, keyframe=0)
@@ -155,7 +157,7 @@ def test_a_hinge_pressed_out_of_its_range_comes_back_to_the_limit(outside: float
 
 
 @pytest.mark.parametrize("kind", ["fixed", "ball"])
-@pytest.mark.parametrize("level", ["position", cured("velocity")])
+@pytest.mark.parametrize("level", ["position", "velocity"])
 def test_a_compliant_joint_sags_by_compliance_times_weight(level: str, kind: str) -> None:
     """At velocity level the sag was 1/Υ = 5 times too large: 9.81 mm in place of 1.96 mm."""
     body = '<body name="a" pos="0 0 1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>'
@@ -180,9 +182,7 @@ def beads(count: int, ratio: float) -> str:
     return library.scene(opened + "</body>" * count, gravity=(0.0, 0.0, 0.0))
 
 
-@pytest.mark.parametrize(
-    ("count", "ratio"), [(5, 1e2), (12, 1e2), (5, 1e3), (12, 1e3), cured(5, 1e4), cured(12, 1e4)]
-)
+@pytest.mark.parametrize(("count", "ratio"), [(5, 1e2), (12, 1e2), (5, 1e3), (12, 1e3), (5, 1e4), (12, 1e4)])
 def test_velocity_level_does_not_accept_open_joints(count: int, ratio: float) -> None:
     """Light beads between heavy ends at 2 ms: joints were open by 71 to 92 mm, and by metres at 1e4 : 1."""
     text = beads(count, ratio)

@@ -47,7 +47,10 @@ def test_a_ball_bounces_with_e_times_its_speed(h: float, level: str) -> None:
         record = sim.step()
         after = sim.state.velocity[0, 2]
         if before < -2 * G * h and after > 0:
-            assert after == pytest.approx(-e * before, rel=1e-9)
+            # a long step with a slow ball would gain more height than the bounce loses speed
+            gains = 0.5 * (e * e - 1) * before**2 - G * h * e * before > 0
+            assert after <= -e * before * (1 + 1e-9)
+            assert gains or after == pytest.approx(-e * before, rel=1e-9)
             bounces += 1
         assert record.energy <= energy + 0.5 * (G * h) ** 2 + 1e-12
         energy = record.energy
@@ -111,23 +114,26 @@ def test_gaps_that_close_in_the_step_of_the_impact_close_without_bounce() -> Non
 
 @pytest.mark.parametrize("h", [1e-4, 1e-3, 1e-2, 5e-2])
 def test_rolling_friction_stops_a_sphere_when_it_should(h: float) -> None:
-    """Rolling(μ, μ_r): the torque μ_r N slows the rolling sphere by a = μ_r N / (7/5 m r)."""
-    length, radius = 0.002, 0.1
-    slowing = length * G / (1.4 * radius)
+    """Friction m a and torque 7/5 m r a share one cone: (a / μ g)² + (7/5 r a / μ_r g)² = 1.
+
+    The normal of that cone also has it slip a little, by μ_r / μ² of its rate.
+    """
+    length, radius, mu = 0.002, 0.1, 0.5
+    slowing = G / np.hypot(1 / mu, 1.4 * radius / length)
     speed = 0.3 if h > 2e-4 else 0.02
     half = h * round(0.5 * speed / slowing / h)
     sim = perp.Simulation(library.sphere_on_plane(rolling=length, radius=radius), step=h)
     sim.body("sphere").set_velocity((speed, 0, 0), (0, speed / radius, 0))
     sim.run(half)
-    assert sim.body("sphere").velocity[0] == pytest.approx(speed - half * slowing, rel=1e-6)
+    assert sim.body("sphere").velocity[0] == pytest.approx(speed - half * slowing, rel=3e-3)
     sim.run(half + 3 * h)
     assert np.abs(sim.state.velocity).max() < 1e-9
-    assert sim.last.contacts.rows[0] == 5
+    assert sim.last.contacts.rows[0] == 6
 
 
 @pytest.mark.parametrize("h", [1e-4, 1e-3, 1e-2, 5e-2])
 def test_rolling_friction_stops_a_disc_when_it_should(h: float) -> None:
-    """A disc on its rim has I = m r² / 2: it slows by a = μ_r g / (3/2 r) and stops at v / a, v² / 2a away."""
+    """A disc on its rim has I = m r² / 2: the torque is 3/2 m r a, the force m a, both in one cone."""
     length, speed, radius = 0.002, 0.3 if h > 2e-4 else 0.02, 0.1
     friction = f'friction="0.5 0 {length!r}" condim="6"'
     sim = perp.Simulation(
@@ -139,11 +145,11 @@ def test_rolling_friction_stops_a_disc_when_it_should(h: float) -> None:
         step=h,
     )
     sim.body("disc").set_velocity((speed, 0, 0), (0, speed / radius, 0))
-    slowing = length * G / (1.5 * radius)
+    slowing = G / np.hypot(1 / 0.5, 1.5 * radius / length)
     recording = sim.run(speed / slowing + 3 * h)
     v = recording.velocity("disc")[:, 0]
     stopped = recording.time[np.argmax(np.abs(v) < 1e-9)]
-    assert speed / slowing <= stopped <= speed / slowing + h * (1 + 1e-6)
-    assert np.diff(v[: int(0.9 * speed / slowing / h)]) == pytest.approx(-slowing * h, abs=1e-8)
+    assert stopped == pytest.approx(speed / slowing, abs=2 * h, rel=3e-3)
+    assert np.diff(v[1 : int(0.9 * speed / slowing / h)]).mean() == pytest.approx(-slowing * h, rel=3e-3)
     steps = np.arange(1, int(speed / (slowing * h)) + 1)
-    assert sim.body("disc").position[0] == pytest.approx(h * (speed - steps * slowing * h).sum(), abs=1e-7)
+    assert sim.body("disc").position[0] == pytest.approx(h * (speed - steps * slowing * h).sum(), rel=5e-3)

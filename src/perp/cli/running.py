@@ -224,7 +224,7 @@ def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]
     change = s.energy_end - s.energy_start
     rise = f", rising by {s.energy_gain:.2g} J at most"
     phases = ", ".join(f"{name} {duration(t)}" for name, t in s.phases.items())
-    missed = f"{s.missed} missed the tolerance, {s.retried} needed a second try"
+    missed = f"{s.missed} missed the tolerance, {s.solves:.2g} solves a step"
     return [
         ("steps", f"{s.steps} of {recording.step:g} s, from t = {s.start:g} to {s.end:g} s; {missed}"),
         ("energy", f"{s.energy_start:.6g} → {s.energy_end:.6g} J ({change:+.3g}){rise}"),

@@ -1,7 +1,6 @@
-"""Poses in, contacts out: mujoco-core behind a small protocol."""
+"""Poses in, contacts out: mujoco-core in one call for the whole scene."""
 
-from perp.collision.contacts import ContactFinder, Contacts
-from perp.collision.matching import carry_over
-from perp.collision.mujoco_finder import MujocoFinder
+from perp.collision.contacts import Contacts
+from perp.collision.errors import CollisionError
 
-__all__ = ["ContactFinder", "Contacts", "MujocoFinder", "carry_over"]
+__all__ = ["CollisionError", "Contacts"]

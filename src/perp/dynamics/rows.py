@@ -57,12 +57,17 @@ class JointRows:
     @classmethod
     def of(cls, model: Model) -> JointRows:
         """The table of a model's joints and motors."""
+        return cls.of_joints(model.joints, model.motors)
+
+    @classmethod
+    def of_joints(cls, joints: Sequence[Joint], motors: Sequence[Motor]) -> JointRows:
+        """The table of some joints and the motors on them."""
         table = _Table()
-        for j, joint in enumerate(model.joints):
+        for j, joint in enumerate(joints):
             table.joint(j, joint)
-        for m, motor in enumerate(model.motors):
-            table.motor(m, motor, model.joints[motor.joint])
-        return table.finish(len(model.motors))
+        for m, motor in enumerate(motors):
+            table.motor(m, motor, joints[motor.joint])
+        return table.finish(len(motors))
 
     def evaluate(
         self, position: np.ndarray, quaternion: np.ndarray, rotation: np.ndarray, last: np.ndarray
@@ -71,19 +76,6 @@ class JointRows:
         value, jacobian = np.empty(self.law.size), np.empty((self.law.size, 12))
         evaluate_rows(self.links, self.geometry, position, quaternion, rotation, last, value, jacobian)
         return value, jacobian
-
-    def redundant(self, jacobian: np.ndarray, body_count: int) -> bool:
-        """Whether bilateral rows depend on each other, from their Jacobian at a pose, shape (rows, 12)."""
-        held = np.flatnonzero(self.law == HOLD)
-        if not held.size:
-            return False
-        dense = np.zeros((held.size, body_count, 6))
-        for side in range(2):
-            body = self.links[held, 1 + side]
-            on = body >= 0
-            dense[np.flatnonzero(on), body[on]] += jacobian[held[on], 6 * side : 6 * side + 6]
-        flat = dense.reshape(held.size, -1)
-        return bool(np.linalg.matrix_rank(flat, tol=1e-9 * np.abs(flat).max()) < held.size)
 
     def set_control(self, model: Model, control: np.ndarray) -> None:
         """Give every motor its control value, shape (motors,)."""

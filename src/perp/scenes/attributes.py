@@ -72,8 +72,8 @@ USED: dict[str, str] = {
     "jnt": "type axis pos limited range bodyid dofadr qposadr actfrclimited",
     "dof": "bodyid jntid parentid treeid Madr M0 simplenum invweight0 length",
     "geom": "type size pos quat contype conaffinity condim friction priority bodyid dataid aabb "
-    "rbound sameframe",
-    "pair": "geom1 geom2 dim friction signature",
+    "rbound sameframe adhesion",
+    "pair": "geom1 geom2 dim friction signature adhesion",
     "exclude": "signature",
     "eq": "type obj1id obj2id objtype active0 data",
     "tendon": "adr num limited treeid treenum length0 invweight0 actfrclimited actuatorid type",
@@ -124,7 +124,6 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "margin": both("contacts act where the surfaces touch", 0, _touches),
         "gap": both("contacts act where the surfaces touch", 0, _touches),
         "fluid": Ignored("drag of a fluid needs reduced coordinates", None),
-        "adhesion": both("surfaces do not stick to each other"),
         "surfacevel": both("surfaces do not move along themselves"),
         "plugin": both("plugins are not run", -1),
     },
@@ -134,7 +133,6 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "solimp": both(_SOFT, _SOLIMP),
         "margin": both("contacts act where the surfaces touch"),
         "gap": both("contacts act where the surfaces touch"),
-        "adhesion": both("surfaces do not stick to each other"),
     },
     "exclude": {},
     "eq": {"solref": both(_SOFT, _SOLREF), "solimp": both(_SOFT, _SOLIMP)},
@@ -162,7 +160,7 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         ),
         "actearly": Ignored("motors with a state need reduced coordinates", None),
         "armature": Ignored(_MOTOR_ROTOR, None),
-        "damping": both("damping of a motor is not simulated: give it to its joint"),
+        "damping": Ignored("damping of a motor needs reduced coordinates: give it to its joint", None),
         "dampingpoly": both(_POLYNOMIAL),
         "delay": both("controls act at once"),
         "history": both("controls act at once"),
@@ -253,11 +251,6 @@ def unused_elements(m: Any, *, reduced: bool) -> Lines:
         lines.append((f"{m.nplugin} plugins", "plugins are not run"))
     if m.ntendon and not reduced:
         lines.append((f"{m.ntendon} tendons", _TENDON))
-    dims = {int(d) for d in np.concatenate([m.geom_condim[_touches(m)], m.pair_dim])}
-    if 4 in dims:
-        lines.append(("condim 4", "torsional friction is left out: the contact is Coulomb"))
-    if 6 in dims:
-        lines.append(("condim 6", "torsional friction is left out: sliding and rolling are kept"))
     if reduced:
         lines += _unused_equalities(m)
     return lines

@@ -69,3 +69,18 @@ def into_body(model: Model, body: int, point: np.ndarray) -> np.ndarray:
 def relative_frame(model: Model, body: int, frame: np.ndarray) -> np.ndarray:
     """An orientation of the world in a body's principal frame, at the model's starting pose."""
     return frame.copy() if body < 0 else multiply(conjugate(model.quaternion[body]), frame)
+
+
+def to_matrices(quaternion: np.ndarray) -> np.ndarray:
+    """Rotation matrices of quaternions, shapes (n, 4) and (n, 3, 3)."""
+    w, x, y, z = np.asarray(quaternion, dtype=np.float64).reshape(-1, 4).T
+    return np.ascontiguousarray(
+        np.stack(
+            [
+                np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=-1),
+                np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], axis=-1),
+                np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=-1),
+            ],
+            axis=-2,
+        )
+    )

@@ -174,7 +174,9 @@ def load_scene(
     joints += read_equalities(shapes, data, body, index, ignored)
     motors = read_motors(shapes, joint_index, ignored)
     report = import_report(shapes, found, ignored, reduced=False)
-    return replace(body, joints=tuple(joints), motors=tuple(motors), report=report)
+    return replace(
+        body, joints=tuple(joints), motors=tuple(motors), report=report, joints_of_file=len(joints)
+    )
 
 
 def _check_masses(shapes: Any, movable: np.ndarray, names: tuple[str, ...]) -> None:

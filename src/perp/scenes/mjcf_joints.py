@@ -172,14 +172,16 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
     joints: list[Joint] = []
     for e in range(shapes.neq if enabled(shapes, "EQUALITY", "CONSTRAINT") else 0):
         name = shapes.eq(e).name or f"equality{e}"
-        kind, by_body = int(shapes.eq_type[e]), int(shapes.eq_objtype[e]) == int(mujoco.mjtObj.mjOBJ_BODY)
+        kind, by_site = int(shapes.eq_type[e]), int(shapes.eq_objtype[e]) == int(mujoco.mjtObj.mjOBJ_SITE)
         known = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
-        if kind not in known or not by_body or not shapes.eq_active0[e]:
-            ignored.append(
-                (f"equality {name!r}", "only active connect and weld between bodies are simulated")
-            )
+        if kind not in known or not shapes.eq_active0[e]:
+            ignored.append((f"equality {name!r}", "only active connect and weld are simulated"))
             continue
         first, second = int(shapes.eq_obj1id[e]), int(shapes.eq_obj2id[e])
+        if by_site:
+            joint = _between_sites(shapes, data, model, index, name, kind == known[1], (first, second))
+            joints += [] if joint is None else [joint]
+            continue
         a, b = int(index[first]), int(index[second])
         values = shapes.eq_data[e]
         here, there = (values[0:3], values[3:6]) if kind == known[0] else (np.zeros(3), values[0:3])
@@ -208,6 +210,37 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
             )
         )
     return joints
+
+
+def _between_sites(
+    shapes: Any, data: Any, model: Model, index: np.ndarray, name: str, weld: bool, sites: tuple[int, int]
+) -> Joint | None:
+    """`connect` or `weld` of two sites; None between things that do not move."""
+    bodies = [int(shapes.site_bodyid[site]) for site in sites]
+    ends = [int(index[body]) for body in bodies]
+    points = [
+        _in_principal(data, model, body, k, shapes.site_pos[site])
+        for body, k, site in zip(bodies, ends, sites, strict=True)
+    ]
+    frames = [
+        multiply(_frame_in_principal(data, model, body, k), shapes.site_quat[site])
+        for body, k, site in zip(bodies, ends, sites, strict=True)
+    ]
+    if ends[0] < 0:
+        ends, points, frames = ends[::-1], points[::-1], frames[::-1]
+    if ends[0] < 0:
+        return None
+    kind = JointKind.FIXED if weld else JointKind.BALL
+    return Joint(
+        name,
+        kind,
+        ends[0],
+        ends[1],
+        freeze(points[0]),
+        freeze(points[1]),
+        freeze(frames[0]),
+        freeze(frames[1]),
+    )
 
 
 def _in_principal(data: Any, model: Model, body: int, k: int, point: np.ndarray) -> np.ndarray:

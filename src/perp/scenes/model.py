@@ -54,7 +54,7 @@ class Model:
         origin: The file's body origin in the principal frame, shape (bodies, 3) [m].
         frame: The file's body frame relative to the principal frame, shape (bodies, 4).
         gravity: Shape (3,) [m/s²].
-        joints, motors: Between these bodies.
+        joints, motors: Between these bodies; further joints may be attached behind those of the file.
         geom_names: One per shape.
         geom_body: Body of each shape or WORLD, shape (geoms,).
         geom_restitution: Coefficient of restitution of each shape, shape (geoms,).
@@ -62,6 +62,7 @@ class Model:
             zero where friction has no preferred direction.
         shapes: The compiled MuJoCo model that holds the shapes and finds contacts.
         report: What of the file was ignored.
+        joints_of_file: How many of the joints the file has.
     """
 
     body_names: tuple[str, ...]
@@ -81,6 +82,7 @@ class Model:
     friction_axis: np.ndarray
     shapes: Any
     report: ImportReport = field(default_factory=ImportReport)
+    joints_of_file: int = 0
 
     @property
     def body_count(self) -> int:

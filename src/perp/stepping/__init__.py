@@ -1,16 +1,7 @@
-"""One time step: velocity level and position level, both producing problems for `solvers/`."""
+"""One time step: smooth part, rows, solve, end of the step, record."""
 
 from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
-from perp.stepping.reduced_stepper import ReducedStepper
-from perp.stepping.stepper import Level, Route, Stepper, StepSettings
+from perp.stepping.settings import Level, StepSettings
+from perp.stepping.stepper import Stepper
 
-__all__ = [
-    "Level",
-    "ReducedStepper",
-    "Route",
-    "StepFailed",
-    "StepInaccurate",
-    "StepRecord",
-    "StepSettings",
-    "Stepper",
-]
+__all__ = ["Level", "StepFailed", "StepInaccurate", "StepRecord", "StepSettings", "Stepper"]

@@ -1,153 +1,356 @@
-"""Compiled contact rows: their Jacobian at the start of the step and their gap at any iterate.
+"""Compiled contact rows of a step: sets, Jacobians at its start, gaps at its end, restitution.
 
-The normal and the two contact points are those of the start of the step, each point carried by its body; the
-gap at an iterate u is the distance of the carried points along that normal, exact in the rotations:
-
-    gap(u) = gap⁻ + n · [h (v_b − v_a) + (exp(h ω_b) − 1) s_b − (exp(h ω_a) − 1) s_a]
-
-s is the arm of the carried point. For a round surface that point is the centre of curvature, whose distance
-does not change when the body rolls.
+The normal and the two carried points are those of the start, each point carried by its body; the gap at the
+end is their distance along that normal. For a round surface the carried point is the centre of curvature,
+whose distance does not change when the body rolls.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
-from perp.dynamics.motion import turn, turn_coefficients
+from perp.collision.finding import more
+from perp.dynamics.motions import contact_entries, pair_columns, turn_entries
+from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE
+from perp.stepping.world import CONTACTS, JOINTS, LATE
+
+# A normal row that is this much shorter than the tangential ones has no freedom that could open the contact.
+_IMMOBILE = 1e-5
 
 
 @njit(cache=True)
-def contact_jacobian(body, at, frame, rows, first, x, bodies, jacobian):
-    """Rows of all contacts: normal, two tangents, two rolling rates; child is the second body.
-
-    Args:
-        body: As in `Contacts`, as the next three.
-        at: Where the impulse acts on each body, shape (contacts, 2, 3).
-        frame: Normal and tangents.
-        rows: 1, 3 or 5 of each contact.
-        first: First row of each contact, shape (contacts,).
-        x: Centres of mass, shape (n, 3).
-        bodies: Out, over all rows of the step.
-        jacobian: Out, over all rows of the step.
-    """
-    for c in range(rows.size):
-        for r in range(rows[c]):
-            i = first[c] + r
-            e = frame[c, r] if r < 3 else frame[c, r - 2]
-            for side in range(2):
-                b = body[c, 1 - side]
-                sign = 1.0 if side == 0 else -1.0
-                bodies[i, side] = b
-                column, p = 6 * side, at[c, 1 - side]
-                for k in range(6):
-                    jacobian[i, column + k] = 0.0
-                if b < 0:
-                    continue
-                if r >= 3:
-                    for k in range(3):
-                        jacobian[i, column + 3 + k] = sign * e[k]
-                    continue
-                ax, ay, az = p[0] - x[b, 0], p[1] - x[b, 1], p[2] - x[b, 2]
-                for k in range(3):
-                    jacobian[i, column + k] = sign * e[k]
-                jacobian[i, column + 3] = sign * (ay * e[2] - az * e[1])
-                jacobian[i, column + 4] = sign * (az * e[0] - ax * e[2])
-                jacobian[i, column + 5] = sign * (ax * e[1] - ay * e[0])
+def room_for_contacts(w, count):
+    """Room for so many contacts in the arrays of the world."""
+    if count <= w.approach.size:
+        return
+    w.acts, w.local, w.carried = more(w.acts, count), more(w.local, count), more(w.carried, count)
+    w.gap_linear, w.approach, w.bounce = (
+        more(w.gap_linear, count),
+        more(w.approach, count),
+        more(w.bounce, count),
+    )
+    w.left_out, w.turned = more(w.left_out, count), more(w.turned, count)
+    w.normal0, w.gap0, w.off = more(w.normal0, count), more(w.gap0, count), more(w.off, count)
+    w.lively = more(w.lively, count)
 
 
 @njit(cache=True)
-def carried_points(point, frame, gap, roundness, out):
-    """The two points of each contact whose distance along the normal is the gap, shape (contacts, 2, 3).
+def rows_of(dim):
+    """Rows of a contact by mujoco's dimension: normal, two tangents, spin, two rolling rates."""
+    return 1 if dim <= 1 else (3 if dim <= 3 else (4 if dim == 4 else 6))
 
-    From midway half the gap, then the radius, into the body: a round surface is carried by its centre.
-    """
-    for c in range(gap.size):
+
+@njit(cache=True)
+def needed(w):
+    """Constraints, rows and entries that the step needs, with joint rows collected."""
+    p, place = w.problem, w.start
+    rows = 0
+    width = _widest(w)
+    for c in range(place.count[0]):
+        rows += rows_of(place.dim[c])
+    entries = p.row_begin[w.count[JOINTS]] + rows * width
+    return w.count[JOINTS] + place.count[0], w.count[JOINTS] + rows, entries
+
+
+@njit(cache=True)
+def _widest(w):
+    """Freedoms on the paths of two contacting bodies at most."""
+    s, place, most = w.scene, w.start, 1
+    for c in range(place.count[0]):
+        n = 0
         for side in range(2):
-            inward = (0.5 * gap[c] + roundness[c, side]) * (-1.0 if side == 0 else 1.0)
+            b = place.body[c, side]
+            j = s.last_dof[b] if b >= 0 else -1
+            while j >= 0:
+                n += 1
+                j = s.dof_parent[j]
+        most = max(most, n)
+    return most
+
+
+@njit(cache=True)
+def carry(w, c):
+    """The carried points of contact c at the start, in the world and in bodies, and where impulses act."""
+    place = w.start
+    for side in range(2):
+        b, sign = place.body[c, side], -1.0 if side == 0 else 1.0
+        inward = sign * (0.5 * place.gap[c] + place.round[c, side])
+        for k in range(3):
+            w.acts[c, side, k] = place.point[c, k]
+            w.carried[c, side, k] = place.point[c, k] + inward * place.frame[c, 0, k]
+        into_body(place, b, w.carried[c, side], w.local[c, side])
+
+
+@njit(cache=True)
+def into_body(place, b, point, out):
+    """A point of the world in a body's frame."""
+    if b < 0:
+        out[:] = point
+        return
+    R, x = place.R[b], place.x[b]
+    for k in range(3):
+        out[k] = R[0, k] * (point[0] - x[0]) + R[1, k] * (point[1] - x[1]) + R[2, k] * (point[2] - x[2])
+
+
+@njit(cache=True)
+def into_world(place, b, local, out):
+    """A point of a body's frame in the world."""
+    if b < 0:
+        out[:] = local
+        return
+    R, x = place.R[b], place.x[b]
+    for k in range(3):
+        out[k] = x[k] + R[k, 0] * local[0] + R[k, 1] * local[1] + R[k, 2] * local[2]
+
+
+@njit(cache=True)
+def add_contacts(w, first):
+    """Rows of the contacts from `first` on; those that no freedom can open get none."""
+    n = w.start.count[0]
+    room_for_contacts(w, n)
+    for c in range(first, n):
+        if first == 0:
+            carry(w, c)
+        fill_contact(w, c)
+
+
+@njit(cache=True)
+def fill_contact(w, c):
+    """Set, rows and entries of contact c, after those of the contacts before it."""
+    s, p, place = w.scene, w.problem, w.start
+    k = w.count[JOINTS] + w.count[CONTACTS]
+    i, dim = p.start[k], rows_of(place.dim[c])
+    at = p.row_begin[i]
+    n = pair_columns(s, place.body[c, 0], place.body[c, 1], True, at, p.column)
+    for e in range(at, at + dim * n):
+        p.value[e] = 0.0
+    contact_entries(s, place, place.body[c], w.acts[c], place.frame[c], dim, p.column, at, n, p.value)
+    normal = tangent = 0.0
+    for e in range(n):
+        normal += p.value[at + e] ** 2
+        if dim > 1:
+            tangent += p.value[at + n + e] ** 2 + p.value[at + 2 * n + e] ** 2
+    w.left_out[c] = n == 0 or normal <= _IMMOBILE**2 * tangent or normal == 0.0
+    # a contact without rows keeps its line with none
+    w.count[CONTACTS] += 1
+    if w.left_out[c]:
+        p.kind[k] = NONNEGATIVE
+        if n == 0:
+            p.column[at] = 0
+        dim, n, p.value[at] = 1, 1, 0.0
+    else:
+        _set_of(w, k, c, dim)
+    p.start[k + 1] = i + dim
+    for r in range(dim):
+        p.row_begin[i + r + 1] = at + (r + 1) * n
+        p.compliance[i + r] = p.bias[i + r] = p.impulse[i + r] = 0.0
+        if r > 0:
+            for e in range(n):
+                p.column[at + r * n + e] = p.column[at + e]
+    if dim > 1:
+        p.bias[i + 1], p.bias[i + 2] = place.surface[c, 0], place.surface[c, 1]
+        if dim > 3:
+            p.bias[i + 3] = place.surface[c, 2]
+    total = 0.0
+    for e in range(n):
+        total += p.value[at + e] * w.v[p.column[at + e]]
+    w.approach[c] = total
+    w.bounce[c] = place.restitution[c]
+    w.gap_linear[c] = w.gap0[c] = place.gap[c]
+    w.off[c], w.turned[c] = 0.0, 0
+    for k in range(3):
+        w.normal0[c, k] = place.frame[c, 0, k]
+
+
+@njit(cache=True)
+def refill(w, c):
+    """Entries of contact c anew, after its frame or points have changed."""
+    s, p, place = w.scene, w.problem, w.start
+    i = p.start[w.count[JOINTS] + c]
+    dim, at = p.start[w.count[JOINTS] + c + 1] - i, p.row_begin[i]
+    n = p.row_begin[i + 1] - at
+    for e in range(at, at + dim * n):
+        p.value[e] = 0.0
+    contact_entries(s, place, place.body[c], w.acts[c], place.frame[c], dim, p.column, at, n, p.value)
+    total = 0.0
+    for e in range(at, at + dim * n):
+        p.left[e] = p.value[e]
+    for e in range(at, at + n):
+        total += p.value[e] * w.v[p.column[e]]
+    w.approach[c] = total
+
+
+@njit(cache=True)
+def _set_of(w, k, c, dim):
+    p, mu = w.problem, w.start.friction[c]
+    p.parameter[k, 5] = w.h * w.start.cohesion[c]
+    if dim == 1:
+        p.kind[k] = NONNEGATIVE
+        return
+    p.kind[k] = COULOMB if dim == 3 and mu[0] == mu[1] else ELLIPTIC
+    for r in range(5):
+        p.parameter[k, r] = mu[r] if r < dim - 1 else 0.0
+
+
+@njit(cache=True)
+def gaps_at_end(w, v, left):
+    """Constant parts of the gaps over the step with velocities v.
+
+    With `left` normal rows are those of the end.
+    """
+    s, p, h, place = w.scene, w.problem, w.h, w.start
+    points = np.empty((2, 3))
+    for c in range(w.count[CONTACTS]):
+        if w.left_out[c]:
+            continue
+        i = p.start[w.count[JOINTS] + c]
+        at = p.row_begin[i]
+        n, normal, gap = p.row_begin[i + 1] - at, place.frame[c, 0], place.gap[c]
+        for side in range(2):
+            sign = -1.0 if side == 0 else 1.0
+            into_world(w.end, place.body[c, side], w.local[c, side], points[side])
             for k in range(3):
-                out[c, side, k] = point[c, k] + inward * frame[c, 0, k]
+                gap += sign * normal[k] * (points[side, k] - w.carried[c, side, k])
+        if left:
+            for e in range(at, at + n):
+                p.left[e] = 0.0
+            contact_entries(s, w.end, place.body[c], points, place.frame[c], 1, p.column, at, n, p.left)
+            if w.stiff:
+                p.value[at : at + n] = p.left[at : at + n]
+            turn_entries(s, p.column, at, n, v, h, p.left)
+        moving = 0.0
+        for e in range(at, at + n):
+            moving += p.left[e] * v[p.column[e]]
+        w.gap_linear[c] = gap - h * moving
 
 
 @njit(cache=True)
-def mean_points(body, carried, point, x, u, h, out):
-    """Where impulses act so that they do the work of the way: with the arms averaged over the turn.
+def contact_biases(w):
+    """Bias of the normal rows.
 
-    With the mean arm r̄ of a carried point its way in the step is h (v + ω × r̄) exactly. Rows at these points
-    have J u equal to what the gap changes by, over h, so that a contact that closes takes energy at any step.
-
-    Args:
-        body: As in `Contacts`.
-        carried: At the start of the step.
-        point: Where the impulse acts at the start, one for both, shape (contacts, 2, 3).
-        x: Centres of mass at the start.
-        u: Velocities.
-        h: Step [s].
-        out: Shape (contacts, 2, 3).
+    A contact that closes within the step faster than a fall of two steps and has restitution bounces: its
+    bias is e J v⁻ and holds no gap. Overlap is recovered no faster than `recovery`; overlap that cannot be
+    told from none stays for good, as undoing it would jam what rests between others.
     """
-    for c in range(body.shape[0]):
-        for side in range(2):
-            b, p, s = body[c, side], point[c, side], carried[c, side]
-            if b < 0:
-                out[c, side] = p
-                continue
-            wx, wy, wz = h * u[b, 3], h * u[b, 4], h * u[b, 5]
-            first, second = turn_coefficients(wx, wy, wz)
-            sx, sy, sz = s[0] - x[b, 0], s[1] - x[b, 1], s[2] - x[b, 2]
-            # (1 + first [w]× + second [w]×²) s − s
-            cx, cy, cz = wy * sz - wz * sy, wz * sx - wx * sz, wx * sy - wy * sx
-            out[c, side, 0] = p[0] + first * cx + second * (wy * cz - wz * cy)
-            out[c, side, 1] = p[1] + first * cy + second * (wz * cx - wx * cz)
-            out[c, side, 2] = p[2] + first * cz + second * (wx * cy - wy * cx)
-
-
-@njit(cache=True)
-def gaps(body, carried, frame, gap, x, u, h, out):
-    """Gap of every contact after moving with the velocities u for h."""
-    for c in range(gap.size):
-        total = gap[c]
-        nx, ny, nz = frame[c, 0, 0], frame[c, 0, 1], frame[c, 0, 2]
-        for side in range(2):
-            b = body[c, side]
-            if b < 0:
-                continue
-            sign, p = -1.0 if side == 0 else 1.0, carried[c, side]
-            sx, sy, sz = p[0] - x[b, 0], p[1] - x[b, 1], p[2] - x[b, 2]
-            tx, ty, tz = turn(h * u[b, 3], h * u[b, 4], h * u[b, 5], sx, sy, sz)
-            total += sign * (
-                nx * (h * u[b, 0] + tx - sx) + ny * (h * u[b, 1] + ty - sy) + nz * (h * u[b, 2] + tz - sz)
+    p, h, place = w.problem, w.h, w.start
+    correction = 1.0 if w.contacts_at_end else w.correction
+    for c in range(w.count[CONTACTS]):
+        i, gap = p.start[w.count[JOINTS] + c], place.gap[c]
+        if w.left_out[c]:
+            p.bias[i] = 1.0
+            continue
+        if place.restitution[c] > 0.0 and bounces(w, c):
+            p.bias[i] = w.bounce[c] * w.approach[c]
+            continue
+        allowed = 0.0
+        if gap < 0.0:
+            allowed = (
+                gap
+                if gap > -place.accuracy[c] or w.recovery == 0.0
+                else min(gap + h * w.recovery, -place.accuracy[c])
             )
-        out[c] = total
+        p.bias[i] = (w.gap_linear[c] - allowed) / h
+        if gap < 0.0 and correction < 1.0:
+            p.bias[i] += (1.0 - correction) * (allowed - gap) / h
 
 
 @njit(cache=True)
-def normal_rows(body, carried, frame, first, x, u, h, jacobian):
-    """Normal rows of all contacts with the arms of the carried points after the step: d gap / h d(turn)."""
-    for c in range(first.size):
-        nx, ny, nz = frame[c, 0, 0], frame[c, 0, 1], frame[c, 0, 2]
-        for side in range(2):
-            b = body[c, side]
-            if b < 0:
-                continue
-            sign, p = -1.0 if side == 0 else 1.0, carried[c, side]
-            sx, sy, sz = p[0] - x[b, 0], p[1] - x[b, 1], p[2] - x[b, 2]
-            tx, ty, tz = turn(h * u[b, 3], h * u[b, 4], h * u[b, 5], sx, sy, sz)
-            # the child of a contact row is its second body
-            at = 6 * (1 - side)
-            jacobian[first[c], at + 3] = sign * (ty * nz - tz * ny)
-            jacobian[first[c], at + 4] = sign * (tz * nx - tx * nz)
-            jacobian[first[c], at + 5] = sign * (tx * ny - ty * nx)
+def bounces(w, c):
+    """Whether a contact closes in the step, faster than a fall of two steps.
 
-
-@njit(cache=True)
-def sliding(first, rows, moving, impulse, slowest, slip, sticking):
-    """Sliding speed of each contact [m/s], and −1 where it is open, 0 slipping, 1 sticking.
-
-    Contacts up to the speed `slowest` stick: single forces need not be unique.
+    As it moves at the start, or as forces would move it.
     """
-    for c in range(first.size):
-        i, rough = first[c], rows[c] >= 3
-        slip[c] = math.hypot(moving[i + 1], moving[i + 2]) if rough else 0.0
-        stays = rough and slip[c] <= slowest
-        sticking[c] = (1 if stays else 0) if impulse[i] > 0.0 else -1
+    p, h, gap, g = w.problem, w.h, w.start.gap[c], w.scene.gravity
+    if w.left_out[c] or w.approach[c] >= -2.0 * h * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2):
+        return False
+    i, free = p.start[w.count[JOINTS] + c], 0.0
+    for e in range(p.row_begin[i], p.row_begin[i + 1]):
+        free += p.value[e] * p.free_velocity[p.column[e]]
+    return gap + h * free <= 0.0 or gap + h * w.approach[c] <= 0.0
+
+
+@njit(cache=True)
+def recall(w):
+    """Impulses of matched contacts of the last step as a start; see `remember`.
+
+    Contacts of the same two shapes are paired greedily, nearest points first.
+    """
+    p, place = w.problem, w.start
+    old, n = w.old_count[0], w.count[CONTACTS]
+    used = np.zeros(old, np.bool_)
+    here, low = np.empty(3), 0
+    for c in range(n):
+        # contacts of a pair follow each other, and pairs come in the same order at every step as a rule
+        low = _block(w, place.geom[c], low, old)
+        best, nearest, j = -1, np.inf, low
+        into_body(place, _carrier(place, c), place.point[c], here)
+        while j < old and _same(w, j, place.geom[c]):
+            if not used[j]:
+                distance = 0.0
+                for r in range(3):
+                    distance += (here[r] - w.old_local[j, r]) ** 2
+                if distance < nearest:
+                    best, nearest = j, distance
+            j += 1
+        if best < 0:
+            continue
+        used[best] = True
+        if w.left_out[c]:
+            continue
+        i = p.start[w.count[JOINTS] + c]
+        for r in range(p.start[w.count[JOINTS] + c + 1] - i):
+            side, axis, total = (0, r, 0.0) if r < 3 else (1, r - 3, 0.0)
+            for e in range(3):
+                total += w.old_force[best, side, e] * place.frame[c, axis, e]
+            p.impulse[i + r] = w.h * total
+
+
+@njit(cache=True)
+def _same(w, j, geom):
+    return w.old_geom[j, 0] == geom[0] and w.old_geom[j, 1] == geom[1]
+
+
+@njit(cache=True)
+def _block(w, geom, low, old):
+    """Where the old contacts of a pair begin, searched from `low` on; `low` where there are none."""
+    for step in range(old):
+        j = low + step if low + step < old else low + step - old
+        if _same(w, j, geom):
+            while j > 0 and _same(w, j - 1, geom):
+                j -= 1
+            return j
+    return low
+
+
+@njit(cache=True)
+def _carrier(place, c):
+    """The body whose frame contact points are remembered in."""
+    return place.body[c, 1] if place.body[c, 1] >= 0 else place.body[c, 0]
+
+
+@njit(cache=True)
+def remember(w):
+    """Keep the impulses of a finished step, as forces in the world; those of late contacts too."""
+    p, place, n = w.problem, w.start, w.count[CONTACTS]
+    if n > w.old_local.shape[0]:
+        w.old_geom, w.old_local = np.zeros((2 * n, 2), np.int64), np.zeros((2 * n, 3))
+        w.old_force = np.zeros((2 * n, 2, 3))
+    w.old_count[0] = n
+    for c in range(n):
+        w.old_geom[c, 0], w.old_geom[c, 1] = place.geom[c, 0], place.geom[c, 1]
+        into_body(place, _carrier(place, c), place.point[c], w.old_local[c])
+        w.old_force[c] = 0.0
+        if w.left_out[c]:
+            continue
+        i = p.start[w.count[JOINTS] + c]
+        for r in range(p.start[w.count[JOINTS] + c + 1] - i):
+            side, axis = (0, r) if r < 3 else (1, r - 3)
+            for e in range(3):
+                w.old_force[c, side, e] += p.impulse[i + r] / w.h * place.frame[c, axis, e]
+    w.old_joint[:] = 0.0
+    for k in range(w.count[JOINTS]):
+        w.old_joint[w.scene.identity_base[w.group[k]] + w.index[k]] = p.impulse[k] / w.h
+    w.count[LATE] = 0

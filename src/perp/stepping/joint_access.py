@@ -11,12 +11,11 @@ from perp.dynamics.rows import JointRows
 from perp.dynamics.state import State
 from perp.problems.validation import vector
 from perp.scenes import Coordinate, Joint, JointKind, Model, SceneError
+from perp.scenes.engine import engine
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.scenes.model import find
-from perp.stepping.row_products import row_velocity
 
 if TYPE_CHECKING:
-    from perp.stepping.reduced_stepper import ReducedStepper
     from perp.stepping.stepper import Stepper
 
 # Numbers of positions and of velocities of mujoco's joints: free, ball, slide, hinge.
@@ -26,8 +25,8 @@ _SIZES = {0: (7, 6), 1: (4, 3), 2: (1, 1), 3: (1, 1)}
 class ReducedJoint:
     """A joint as a part of qpos and qvel."""
 
-    def __init__(self, stepper: ReducedStepper, name: str) -> None:
-        m = stepper.tree.mujoco_model
+    def __init__(self, stepper: Stepper, name: str) -> None:
+        m = stepper.mujoco_model
         names = tuple(m.joint(j).name or f"joint{j}" for j in range(m.njnt))
         j = find(name, names, "joint")
         sizes = _SIZES[int(m.jnt_type[j])]
@@ -49,7 +48,7 @@ class ReducedJoint:
         """Into the state, with the bodies that follow."""
         n = self._q.stop - self._q.start
         state.qpos[self._q] = vector(f"position of {self._name!r}", np.atleast_1d(value), n)
-        self._stepper.tree.normalise(state.qpos)
+        engine().mj_normalizeQuat(self._stepper.mujoco_model, state.qpos)
         self._stepper.refresh(state)
 
     def set_velocity(self, state: Any, value: Any) -> None:
@@ -138,8 +137,11 @@ def measure(rows: JointRows, known: np.ndarray, state: State) -> tuple[np.ndarra
         state: The state.
     """
     value, jacobian = rows.evaluate(state.position, state.quaternion, state.rotation, known)
-    rate = np.empty(value.size)
-    row_velocity(np.ascontiguousarray(rows.links[:, 1:3]), jacobian, state.velocity, rate)
+    rate = np.zeros(value.size)
+    for side in range(2):
+        body = rows.links[:, 1 + side]
+        moving = np.where((body >= 0)[:, None], state.velocity[body], 0.0) if len(state.velocity) else 0.0
+        rate += (jacobian[:, 6 * side : 6 * side + 6] * moving).sum(axis=1)
     return value, rate
 
 

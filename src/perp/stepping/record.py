@@ -2,105 +2,169 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from perp.collision import Contacts
 from perp.problems import PerpError
+from perp.stepping import packing, step
 
 
 class StepFailed(PerpError, RuntimeError):
-    """No route met the tolerance, not even with smaller steps; the state is that before the step.
+    """A step missed its tolerance where the simulation is strict, or its numbers mean nothing.
 
     Attributes:
-        record: The best attempt.
+        record: The best answer; the state is that before the step.
     """
 
-    def __init__(self, message: str, record: StepRecord) -> None:
+    def __init__(self, message: str, record: Any) -> None:
         super().__init__(message)
         self.record = record
 
 
 class StepInaccurate(UserWarning):
-    """A step was taken that misses its tolerance but meets the loosest one; its record says `met` = False."""
+    """A step misses its tolerance; its record says by how much."""
 
 
-@dataclass(slots=True)
 class StepRecord:
-    """One step.
+    """One step; figures are read when they are asked for.
 
     Attributes:
         time: At its end [s].
         step: Its length [s].
-        route: Which route produced the answer; "implicit" for forces of the end of the step.
-        retries: What was tried before, in words; empty for a step that went well.
-        substeps: Number of smaller steps it was divided into; 1 normally.
-        met: Whether the tolerance was met; False only together with a `StepInaccurate` warning.
-        iterations: Outer iterations (contact problems or Newton steps).
-        solver_iterations: Iterations of the contact solver, summed.
-        joint_residual: Largest |c(q⁺) + Σλ| of joints and motors [m or rad].
-        contact_residual: Largest violation of gap ≥ 0 ⊥ λ ≥ 0, as a gap [m].
-        friction_residual: Largest violation of the friction law, as a velocity [m/s].
-        momentum_residual: Largest ‖M (u⁺ − ũ) − Jᵀλ‖, as a velocity [m/s].
-        residual: The worst of those over its scale: the tolerance is met up to `settings.tolerance`.
-        penetration: Largest overlap at the end, as the rows see it and, of bodies that moved, as the
-            collision detector does [m].
-        joint_error: Largest bilateral joint error at the end [m or rad].
-        kinetic_energy, potential_energy: At the end [J].
-        linear_momentum, angular_momentum: At the end, shape (3,).
-        contacts: The contacts of the step.
-        late_contacts: How many of them, the last ones, were found at its end only.
-        contact_impulse: In the contact frames, shape (rows of contacts,) [N s].
-        contact_first: First of those rows for each contact.
-        sticking: −1 open, 0 slipping, 1 sticking, per contact.
-        slip: Sliding speed of each contact [m/s].
-        joint_impulse: Of every joint and motor row [N s, N m s].
-        times: Seconds of wall time for collision, assembly, solve, finish.
+        tolerance: What `residual` is held against.
+        cause: What keeps the step from its tolerance, in words; empty where it is met.
     """
 
-    time: float
-    step: float
-    route: str
-    retries: tuple[str, ...] = ()
-    substeps: int = 1
-    met: bool = True
-    iterations: int = 0
-    solver_iterations: int = 0
-    joint_residual: float = 0.0
-    contact_residual: float = 0.0
-    friction_residual: float = 0.0
-    momentum_residual: float = 0.0
-    residual: float = 0.0
-    penetration: float = 0.0
-    joint_error: float = 0.0
-    kinetic_energy: float = 0.0
-    potential_energy: float = 0.0
-    linear_momentum: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    angular_momentum: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    contacts: Contacts = field(default_factory=Contacts.none)
-    late_contacts: int = 0
-    contact_impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    contact_first: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    sticking: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    slip: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    joint_impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    times: dict[str, float] = field(default_factory=dict)
+    def __init__(
+        self, time: float, length: float, tolerance: float, info: Any, figure: Any, contacts: Any, count: int
+    ) -> None:
+        self.time, self.step, self.tolerance, self.cause = time, length, tolerance, ""
+        self._info, self._figure, self._packed, self.contact_count = info, figure, contacts, count
+        self.times: dict[str, float] = {}
+
+    @property
+    def met(self) -> bool:
+        """Whether the tolerance was met, and no overlap is left that the step should have prevented."""
+        return not self.cause
+
+    @property
+    def iterations(self) -> int:
+        """Newton steps, all solves together."""
+        return int(self._info[step.NEWTON])
+
+    @property
+    def solves(self) -> int:
+        """How often the problem was solved: again for rows at the end of the step, late contacts, …."""
+        return int(self._info[step.SOLVES])
+
+    @property
+    def late_contacts(self) -> int:
+        """Contacts that were found at the end of the step only; they are the last ones."""
+        return int(self._info[step.PULLED])
+
+    @property
+    def left_out(self) -> int:
+        """Contacts that no freedom can open."""
+        return int(self._info[step.LEFT_OUT])
+
+    @property
+    def residual(self) -> float:
+        """The worst violation of a law over its scale."""
+        return float(self._figure[step.RESIDUAL])
+
+    @property
+    def joint_residual(self) -> float:
+        """Largest |c(q⁺) + Σ λ| of joints and motors [m or rad]."""
+        return float(self._figure[step.JOINT_RESIDUAL])
+
+    @property
+    def contact_residual(self) -> float:
+        """Largest violation of gap ≥ 0 ⊥ λ ≥ 0, as a gap [m]."""
+        return float(self._figure[step.CONTACT_RESIDUAL])
+
+    @property
+    def friction_residual(self) -> float:
+        """Largest violation of the friction law, as a velocity [m/s]."""
+        return float(self._figure[step.FRICTION_RESIDUAL])
+
+    @property
+    def penetration(self) -> float:
+        """Largest overlap at the end, as the collision detector sees it [m]."""
+        return float(self._figure[step.PENETRATION])
+
+    @property
+    def joint_error(self) -> float:
+        """Largest error of a joint or equality at the end [m or rad]."""
+        return float(self._figure[step.JOINT_ERROR])
+
+    @property
+    def kinetic_energy(self) -> float:
+        """At the end [J]."""
+        return float(self._figure[step.KINETIC])
+
+    @property
+    def potential_energy(self) -> float:
+        """At the end [J]."""
+        return float(self._figure[step.POTENTIAL])
 
     @property
     def energy(self) -> float:
+        """Kinetic and potential [J]."""
         return self.kinetic_energy + self.potential_energy
 
     @property
-    def contact_count(self) -> int:
-        return self.contacts.count
+    def linear_momentum(self) -> np.ndarray:
+        """At the end, shape (3,)."""
+        return self._figure[step.LINEAR : step.LINEAR + 3]
+
+    @property
+    def angular_momentum(self) -> np.ndarray:
+        """At the end about the origin, shape (3,)."""
+        return self._figure[step.ANGULAR : step.ANGULAR + 3]
+
+    @cached_property
+    def _lines(self) -> np.ndarray:
+        size = self.contact_count * packing.WIDTH
+        return self._packed[:size].reshape(-1, packing.WIDTH)
+
+    @property
+    def joint_impulse(self) -> np.ndarray:
+        """Of every joint and motor row [N s, N m s]."""
+        return self._packed[self.contact_count * packing.WIDTH :]
+
+    @cached_property
+    def contacts(self) -> Contacts:
+        """The contacts of the step."""
+        x, k = self._lines, packing
+
+        def whole(at: int, n: int) -> np.ndarray:
+            return x[:, at : at + n].astype(np.int64)
+
+        return Contacts(
+            whole(k.GEOM, 2), whole(k.BODY, 2), x[:, k.POINT : k.POINT + 3],
+            x[:, k.FRAME : k.FRAME + 9].reshape(-1, 3, 3), x[:, k.GAP], whole(k.ROWS, 1)[:, 0],
+            x[:, k.FRICTION : k.FRICTION + 5], x[:, k.RESTITUTION], x[:, k.ROUND : k.ROUND + 2],
+            x[:, k.ACCURACY],
+        )  # fmt: skip
+
+    @property
+    def contact_impulses(self) -> np.ndarray:
+        """In the contact frames: normal, tangents, spin, rolling; zero for none, shape (contacts, 6)."""
+        return self._lines[:, packing.IMPULSE : packing.IMPULSE + 6]
+
+    @property
+    def sticking(self) -> np.ndarray:
+        """−1 open, 0 slipping, 1 sticking, per contact."""
+        return self._lines[:, packing.STATE].astype(np.int64)
+
+    @property
+    def slip(self) -> np.ndarray:
+        """Sliding speed of each contact [m/s]."""
+        return self._lines[:, packing.SLIP]
 
     def contact_forces(self) -> np.ndarray:
         """Force of the first body on the second at each contact in the world, shape (contacts, 3) [N]."""
-        out = self.contact_impulse[self.contact_first, None] * self.contacts.frame[:, 0]
-        rough = self.contacts.rows >= 3
-        for k in (1, 2):
-            out[rough] += (
-                self.contact_impulse[self.contact_first[rough] + k, None] * self.contacts.frame[rough, k]
-            )
-        return out / self.step
+        return np.einsum("cr,crk->ck", self.contact_impulses[:, :3], self.contacts.frame) / self.step

@@ -1,31 +1,272 @@
-"""A second look at a solved step: whether it has to be solved again, and as what."""
+"""Compiled second look at a solved step: contacts that its start did not foresee, normals that turn.
+
+The contacts of a step are those near its start, with their normals. A corner that turns into another face,
+or a body that another one pushes far, overlaps at the end although every row is met: such overlaps become
+rows of the same step, carried back to the start with their bodies. A round surface may pass around what is
+behind the plane of its row: where that matters the row gets the discrete gradient of the distance d,
+
+    n̄ = n + (d⁺ − d⁻ − n · Δ) Δ / |Δ|²,   n = (n⁻ + n⁺) / 2,   n̄ · Δ = d⁺ − d⁻
+
+with Δ the way of the centre of curvature and n⁺, d⁺ those of the end: the row is then met where the
+surfaces touch, and its impulse does no work but that of closing the gap.
+
+Reference: Gonzalez, Time integration and discrete Hamiltonian systems (1996), for the discrete gradient.
+"""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numba import njit
 
-from perp.collision import ContactFinder
-from perp.stepping.late_contacts import gained, late_contacts
-from perp.stepping.system import StepSystem
-from perp.stepping.turning_normals import turned_normals
+from perp.collision.finding import make_room
+from perp.stepping.contact_rows import fill_contact, into_body, into_world, refill, room_for_contacts, rows_of
+from perp.stepping.world import CONTACTS, JOINTS, LATE
+
+# Overlap of this share of a body's size counts as none: a micrometre of a body of 0.1 m, the roughness of a
+# polished surface.
+OVERLAP = 1e-5
+# A gap that a row keeps open is worth a second solve from this share of the radius on …
+_OPEN = 1e-3
+# … and a row that has been turned is turned on down to this share.
+_CLOSED = 1e-6
+_SHORTEST = 1e-2
+_LEAST_SHARE = 0.3
+# Normals that turn by more than this cosine within a step are those of a body that went through another one.
+_FLIPPED = 0.2
 
 
-def look_again(
-    finder: ContactFinder, system: StepSystem, impulse: np.ndarray, u: np.ndarray
-) -> tuple[float, StepSystem | None]:
-    """The overlap at the end of a step with velocities u [m], and the step to be solved in its place.
+@njit(cache=True)
+def excess(w, e):
+    """How much deeper than allowed contact e of the end overlaps [m].
 
-    It has other normals where round surfaces pass by, or contacts that appear at the end, or only arms
-    averaged over the turn where its contacts did work; None if nothing is amiss.
+    Overlap of the start may stay for a while. Also fills the lines of `end_carried` and `end_back`: carried
+    points of the contact at the end and at the start.
     """
-    contacts, carried, at = system.contacts, system.carried, system.before_turning
-    turned = turned_normals(finder, system, impulse, u)
-    overlap, late = late_contacts(finder, system, u)
-    if turned is not None:
-        contacts, at = turned
-    elif late is not None:
-        contacts = contacts.joined(late[0])
-        carried, at = np.concatenate([carried, late[1]]), np.concatenate([at, late[2]])
-    elif not gained(system, impulse, u):
-        return overlap, None
-    return overlap, system.again(u, contacts, carried, at)
+    end, start, gap = w.end, w.start, w.end.gap[e]
+    before = gap
+    size = np.inf
+    local = np.empty(3)
+    for side in range(2):
+        b, sign = end.body[e, side], -1.0 if side == 0 else 1.0
+        inward = sign * (0.5 * gap + end.round[e, side])
+        for k in range(3):
+            w.end_carried[side, k] = end.point[e, k] + inward * end.frame[e, 0, k]
+        into_body(end, b, w.end_carried[side], local)
+        into_world(start, b, local, w.end_back[side])
+        for k in range(3):
+            before += sign * end.frame[e, 0, k] * (w.end_back[side, k] - w.end_carried[side, k])
+        if b >= 0:
+            size = min(size, w.scene.bound[b])
+    w.end_gap[0] = before
+    allowed = min(before + w.h * w.recovery, 0.0) if before < 0.0 else 0.0
+    return allowed - max(end.accuracy[e], OVERLAP * size) - gap
+
+
+@njit(cache=True)
+def add_late(w):
+    """Overlaps at the end that no row forbade become rows of the step.
+
+    Returns how many, or −1 without room.
+    """
+    p, start, end, added = w.problem, w.start, w.end, 0
+    for e in range(end.count[0]):
+        if end.gap[e] >= 0.0 or excess(w, e) <= 0.0:
+            continue
+        if _is_known(w, e):
+            continue
+        c, k = w.count[CONTACTS], w.count[JOINTS] + w.count[CONTACTS]
+        rows = rows_of(end.dim[e])
+        width = 0
+        for side in range(2):
+            j = w.scene.last_dof[end.body[e, side]] if end.body[e, side] >= 0 else -1
+            while j >= 0:
+                width += 1
+                j = w.scene.dof_parent[j]
+        i = p.start[k]
+        if k + 1 >= p.kind.size or i + rows >= p.bias.size or p.row_begin[i] + rows * width >= p.column.size:
+            w.info[0], w.info[1], w.info[2] = k + 65, i + rows + 192, p.row_begin[i] + (rows + 192) * width
+            return -1
+        make_room(start, c + 1)
+        room_for_contacts(w, c + 1)
+        _copy_line(start, c, end, e)
+        start.gap[c] = w.end_gap[0]
+        for side in range(2):
+            b = end.body[e, side]
+            for r in range(3):
+                w.carried[c, side, r] = w.end_back[side, r]
+                w.acts[c, side, r] = w.end_back[side, r] + end.point[e, r] - w.end_carried[side, r]
+            into_body(start, b, w.carried[c, side], w.local[c, side])
+        fill_contact(w, c)
+        begin, last = p.row_begin[i], p.row_begin[p.start[k + 1]]
+        for entry in range(begin, last):
+            p.left[entry] = p.value[entry]
+        added += 1
+    start.count[0] = w.count[CONTACTS]
+    w.count[LATE] += added
+    return added
+
+
+@njit(cache=True)
+def _is_known(w, e):
+    """Whether a late row of the same shapes with about the same normal is there already."""
+    start, end = w.start, w.end
+    for c in range(w.count[CONTACTS] - w.count[LATE], w.count[CONTACTS]):
+        if start.geom[c, 0] != end.geom[e, 0] or start.geom[c, 1] != end.geom[e, 1]:
+            continue
+        away = lean = 0.0
+        for k in range(3):
+            away += (start.point[c, k] - end.point[e, k]) ** 2
+            lean += start.frame[c, 0, k] * end.frame[e, 0, k]
+        if lean > 1.0 - 1e-6 and math.sqrt(away) < 1e-3 * w.scene.size:
+            return True
+    return False
+
+
+@njit(cache=True)
+def _copy_line(to, c, source, e):
+    to.dim[c], to.restitution[c], to.accuracy[c] = source.dim[e], source.restitution[e], source.accuracy[e]
+    to.cohesion[c] = source.cohesion[e]
+    for k in range(2):
+        to.geom[c, k], to.body[c, k], to.round[c, k] = (
+            source.geom[e, k],
+            source.body[e, k],
+            source.round[e, k],
+        )
+    for k in range(3):
+        to.point[c, k], to.surface[c, k] = source.point[e, k], source.surface[e, k]
+        for r in range(3):
+            to.frame[c, k, r] = source.frame[e, k, r]
+    for k in range(5):
+        to.friction[c, k] = source.friction[e, k]
+
+
+@njit(cache=True)
+def _way(w, c, out):
+    """How far the second carried point moves in the step, less the first."""
+    point = np.empty(3)
+    out[:] = 0.0
+    for side in range(2):
+        into_world(w.end, w.start.body[c, side], w.local[c, side], point)
+        for k in range(3):
+            out[k] += (-1.0 if side == 0 else 1.0) * (point[k] - w.carried[c, side, k])
+
+
+@njit(cache=True)
+def _alone(place, c, count):
+    """Whether contact c is the only one of its shapes."""
+    for k in range(count):
+        if k != c and place.geom[k, 0] == place.geom[c, 0] and place.geom[k, 1] == place.geom[c, 1]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def turn_normals(w):
+    """Normals of round surfaces that pass by are turned for the way they go.
+
+    Returns the worst gap error [m].
+    """
+    p, start, end, worst = w.problem, w.start, w.end, 0.0
+    way, n = np.empty(3), np.empty(3)
+    for c in range(w.count[CONTACTS] - w.count[LATE]):
+        radius = start.round[c, 0] + start.round[c, 1]
+        pushed = p.impulse[p.start[w.count[JOINTS] + c]] > 0.0
+        if radius <= 0.0 or w.left_out[c]:
+            continue
+        _way(w, c, way)
+        along = across = 0.0
+        for k in range(3):
+            along += way[k] * w.normal0[c, k]
+            across += way[k] * way[k]
+        # the sagitta of the way is what a tangent plane keeps open
+        if across - along * along <= 2.0 * _OPEN * radius * radius:
+            continue
+        e = -1
+        for k in range(end.count[0]):
+            if end.geom[k, 0] == start.geom[c, 0] and end.geom[k, 1] == start.geom[c, 1]:
+                e = k
+                break
+        if (
+            e < 0
+            or not _alone(end, e, end.count[0])
+            or not _alone(start, c, w.count[CONTACTS] - w.count[LATE])
+        ):
+            continue
+        off = _turn_one(w, c, e, way, n, pushed)
+        worst = max(worst, off)
+    return worst
+
+
+@njit(cache=True)
+def _turn_one(w, c, e, way, n, pushed):
+    """Turn the normal of contact c with the one that it is at the end.
+
+    Returns how far its row was off [m].
+    """
+    start, end = w.start, w.end
+    frame, seen, square, along, lean = start.frame[c], 0.0, 0.0, 0.0, 0.0
+    for k in range(3):
+        lean += w.normal0[c, k] * end.frame[e, 0, k]
+        n[k] = 0.5 * (w.normal0[c, k] + end.frame[e, 0, k])
+        along += n[k] * way[k]
+        square += way[k] * way[k]
+        seen += frame[0, k] * way[k]
+    if lean < _FLIPPED:
+        return 0.0
+    off = start.gap[c] + seen - end.gap[e]
+    turned = w.turned[c] != 0
+    radius = start.round[c, 0] + start.round[c, 1]
+    allowed = (_CLOSED if turned else _OPEN) * radius
+    if not (pushed or end.gap[e] < 0.0) or abs(off) <= allowed:
+        return 0.0
+    length = 0.0
+    for k in range(3):
+        n[k] += (end.gap[e] - w.gap0[c] - along) * way[k] / square
+        length += n[k] * n[k]
+    length = math.sqrt(length)
+    if length < _SHORTEST:
+        return 0.0
+    share = 1.0
+    if turned and w.off[c] != 0.0 and off / w.off[c] < 0.0:
+        # normals that swing from look to look are damped (Aitken)
+        share = max(1.0 / (1.0 - off / w.off[c]), _LEAST_SHARE)
+    w.off[c], w.turned[c] = off if turned else 0.0, 1
+    start.gap[c] += share * (w.gap0[c] / length - start.gap[c])
+    size = 0.0
+    for k in range(3):
+        n[k] = frame[0, k] + share * (n[k] / length - frame[0, k])
+        size += n[k] * n[k]
+    size = math.sqrt(size)
+    for k in range(3):
+        n[k] /= size
+    _lean_frame(frame, n)
+    for side in range(2):
+        sign = -1.0 if side == 0 else 1.0
+        for k in range(3):
+            w.acts[c, side, k] = w.carried[c, side, k] - sign * start.round[c, side] * n[k]
+    refill(w, c)
+    return abs(off)
+
+
+@njit(cache=True)
+def _lean_frame(frame, n):
+    """Give a frame the normal n; tangents stay as near to where they were as they can."""
+    best, size, t = 1, 0.0, np.empty(3)
+    for r in (1, 2):
+        lean = frame[r, 0] * n[0] + frame[r, 1] * n[1] + frame[r, 2] * n[2]
+        if 1.0 - lean * lean > size + 0.5:
+            best, size = r, 1.0 - lean * lean
+    lean = frame[best, 0] * n[0] + frame[best, 1] * n[1] + frame[best, 2] * n[2]
+    size = 0.0
+    for k in range(3):
+        t[k] = frame[best, k] - lean * n[k]
+        size += t[k] * t[k]
+    size = math.sqrt(size)
+    for k in range(3):
+        frame[0, k] = n[k]
+        frame[1, k] = t[k] / size
+    frame[2, 0] = n[1] * frame[1, 2] - n[2] * frame[1, 1]
+    frame[2, 1] = n[2] * frame[1, 0] - n[0] * frame[1, 2]
+    frame[2, 2] = n[0] * frame[1, 1] - n[1] * frame[1, 0]

@@ -1,96 +1,157 @@
 """Islands that are at rest for long enough are frozen until something touches them.
 
-A sleeping body has no weight, no contacts and no velocity: it stays where it is, to the last bit. Its island
-wakes as a whole when a body that is awake comes within reach of it, when a force on one of its bodies changes
-or someone moves one. Contacts among sleepers cost nothing and are not in the record.
+A sleeping tree has no weight, no contacts and no velocity: it stays where it is, to the last bit. Its
+island wakes as a whole when a tree that is awake comes within reach of it, when a force on one of its
+bodies changes or someone moves one. Contacts among sleepers cost nothing and are not in the record.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
 
 import numpy as np
 from numba import njit
-
-from perp.collision import Contacts
-from perp.stepping.body_newton import find_islands
-from perp.stepping.system import StepSystem
 
 # A body whose surface moves by less than this share of its size in a second is at rest.
 _AT_REST = 1e-6
 
 
-class Rest(NamedTuple):
-    """How long bodies have been at rest.
+class Sleep:
+    """How long trees have been at rest.
+
+    Args:
+        trees: How many there are.
+        body_tree: Tree of each movable body.
+        tree_q: Where the coordinates of each tree begin, and the number of coordinates.
 
     Attributes:
-        time: Seconds, shape (n,); infinite for those asleep.
-        island: A number for each body's island when it fell asleep, shape (n,).
-        wrench: External forces of the last step, shape (n, 6).
+        time: Seconds at rest, infinite for those asleep, shape (trees,).
+        island: A number for each tree's island when it fell asleep, shape (trees,).
+        wrench: External forces of the last step, shape (bodies, 6).
     """
 
-    time: np.ndarray
-    island: np.ndarray
-    wrench: np.ndarray
+    def __init__(self, trees: int, body_tree: np.ndarray, tree_q: np.ndarray) -> None:
+        self.body_tree, self.tree_q = body_tree, tree_q
+        self.time, self.island = np.zeros(trees), np.arange(trees)
+        self.wrench = np.zeros((body_tree.size, 6))
 
-    @property
-    def asleep(self) -> np.ndarray:
-        """Which bodies sleep, shape (n,)."""
-        return np.isinf(self.time)
-
-    def woken(self, bodies: np.ndarray) -> Rest:
-        """With the islands of these bodies awake."""
-        woken = self.asleep & np.isin(self.island, self.island[bodies & self.asleep])
-        return self._replace(time=np.where(woken, 0.0, self.time))
-
-    @classmethod
-    def none(cls, count: int) -> Rest:
-        """Nobody has rested yet."""
-        return cls(np.zeros(count), np.arange(count), np.zeros((count, 6)))
-
-
-def disturbed(rest: Rest, velocity: np.ndarray, wrench: np.ndarray) -> Rest:
-    """After waking those that were moved or that another force acts on."""
-    return rest.woken((velocity != 0.0).any(axis=1) | (wrench != rest.wrench).any(axis=1))
+    def wake(self, body: int | None = None) -> None:
+        """Wake the island of a body, or all."""
+        if body is None:
+            self.time[:] = 0.0
+        else:
+            wake_island(self.time, self.island, int(self.body_tree[body]))
 
 
 @njit(cache=True)
-def _touched(body, asleep):
-    """Bodies asleep that share a contact with one that is awake."""
-    out = np.zeros(asleep.size, np.bool_)
-    for c in range(body.shape[0]):
-        a, b = body[c, 0], body[c, 1]
-        if a >= 0 and b >= 0 and asleep[a] != asleep[b]:
-            out[a if asleep[a] else b] = True
-    return out
+def wake_island(time, island, tree):
+    """Wake a tree and all that fell asleep with it."""
+    if time[tree] < np.inf:
+        time[tree] = 0.0
+        return
+    number = island[tree]
+    for t in range(time.size):
+        if time[t] == np.inf and island[t] == number:
+            time[t] = 0.0
 
 
-def touched(rest: Rest, contacts: Contacts) -> Rest:
-    """After waking those within reach of bodies that are awake, and those within reach of them."""
-    while True:
-        woken = _touched(contacts.body, rest.asleep)
-        if not woken.any():
-            return rest
-        rest = rest.woken(woken)
+@njit(cache=True)
+def disturb(w, time, island, body_tree, wrench):
+    """Wake those that were moved, that another force acts on, or that trees awake may touch.
+
+    Contacts among sleepers are dropped. Between `collect` and `assemble`.
+    """
+    p, place = w.problem, w.start
+    for t in range(time.size):
+        for j in range(p.tree_start[t], p.tree_start[t + 1]):
+            if w.v[j] != 0.0 and time[t] == np.inf:
+                wake_island(time, island, t)
+    for b in range(wrench.shape[0]):
+        for k in range(6):
+            if wrench[b, k] != w.wrench[b, k] and time[body_tree[b]] == np.inf:
+                wake_island(time, island, body_tree[b])
+            wrench[b, k] = w.wrench[b, k]
+    again = True
+    while again:
+        again = False
+        for c in range(place.count[0]):
+            a, b = place.body[c, 0], place.body[c, 1]
+            if a < 0 or b < 0:
+                continue
+            s, t = body_tree[a], body_tree[b]
+            if (time[s] == np.inf) != (time[t] == np.inf):
+                wake_island(time, island, s if time[s] == np.inf else t)
+                again = True
+    for t in range(time.size):
+        if time[t] == np.inf:
+            for j in range(p.tree_start[t], p.tree_start[t + 1]):
+                w.force[j] = 0.0
+    kept = 0
+    for c in range(place.count[0]):
+        awake = False
+        for side in range(2):
+            b = place.body[c, side]
+            awake = awake or (b >= 0 and time[body_tree[b]] < np.inf)
+        if awake:
+            _move_line(place, kept, c)
+            kept += 1
+    place.count[0] = kept
 
 
-def of_the_awake(rest: Rest, contacts: Contacts) -> Contacts:
-    """Contacts with a body that is awake."""
-    awake = np.append(~rest.asleep, False)
-    return contacts.taken(np.flatnonzero(awake[contacts.body].any(axis=1)))
+@njit(cache=True)
+def _move_line(p, to, c):
+    if to == c:
+        return
+    p.geom[to], p.body[to], p.dim[to], p.point[to] = p.geom[c], p.body[c], p.dim[c], p.point[c]
+    p.frame[to], p.gap[to], p.friction[to] = p.frame[c], p.gap[c], p.friction[c]
+    p.restitution[to], p.round[to], p.accuracy[to] = p.restitution[c], p.round[c], p.accuracy[c]
+    p.cohesion[to], p.surface[to] = p.cohesion[c], p.surface[c]
 
 
-def after_step(rest: Rest, system: StepSystem, bound: np.ndarray, velocity: np.ndarray, sleep: float) -> Rest:
-    """How long bodies have rested after a step with these velocities, asleep from `sleep` seconds on."""
-    speed = np.linalg.norm(velocity[:, :3], axis=1) + bound * np.linalg.norm(velocity[:, 3:], axis=1)
-    size = np.where(bound > 0.0, bound, 1.0)
-    time = np.where(rest.asleep | (speed <= _AT_REST * size), rest.time + system.h, 0.0)
-    count, of_body, _ = find_islands(system.arrays, velocity.shape[0])
-    least = np.full(count, np.inf)
-    np.minimum.at(least, of_body, time)
-    falls = (least[of_body] >= sleep) & ~rest.asleep
-    # an island takes the number of its first body: no other sleeper has it
-    first = np.full(count, velocity.shape[0])
-    np.minimum.at(first, of_body, np.arange(velocity.shape[0]))
-    island = np.where(falls, first[of_body], rest.island)
-    return Rest(np.where(falls, np.inf, time), island, rest.wrench)
+@njit(cache=True)
+def rest(w, sleep, time, island, body_tree, tree_q):
+    """How long trees have rested after a step; those asleep stay to the last bit. Before `finish`."""
+    p, s = w.problem, w.scene
+    trees = time.size
+    moving = np.zeros(trees, np.bool_)
+    for b in range(body_tree.size):
+        u = w.body_velocity[b]
+        speed = math.sqrt(u[0] ** 2 + u[1] ** 2 + u[2] ** 2)
+        speed += s.bound[b] * math.sqrt(u[3] ** 2 + u[4] ** 2 + u[5] ** 2)
+        if not speed <= _AT_REST * (s.bound[b] if s.bound[b] > 0.0 else 1.0):
+            moving[body_tree[b]] = True
+    parent = np.arange(trees)
+    tree_of = w.workspace.tree_of
+    for c in range(p.count[0]):
+        i = p.start[c]
+        first = tree_of[p.column[p.row_begin[i]]]
+        for e in range(p.row_begin[i], p.row_begin[i + 1]):
+            a, b = first, tree_of[p.column[e]]
+            while parent[a] != a:
+                a = parent[a]
+            while parent[b] != b:
+                b = parent[b]
+            parent[max(a, b)] = min(a, b)
+    least = np.full(trees, np.inf)
+    for t in range(trees):
+        if time[t] < np.inf:
+            time[t] = 0.0 if moving[t] else time[t] + w.h
+        root = t
+        while parent[root] != root:
+            root = parent[root]
+        least[root] = min(least[root], time[t])
+    for t in range(trees):
+        root = t
+        while parent[root] != root:
+            root = parent[root]
+        if time[t] < np.inf and least[root] >= sleep:
+            time[t], island[t] = np.inf, root
+        if time[t] == np.inf:
+            for j in range(p.tree_start[t], p.tree_start[t + 1]):
+                w.v_end[j] = 0.0
+            for k in range(tree_q[t], tree_q[t + 1]):
+                w.q_end[k] = w.q[k]
+    for b in range(body_tree.size):
+        if time[body_tree[b]] == np.inf:
+            w.body_velocity[b] = 0.0
+            w.end.x[b], w.end.quat[b], w.end.R[b] = w.start.x[b], w.start.quat[b], w.start.R[b]

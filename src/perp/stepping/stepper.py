@@ -1,427 +1,498 @@
-"""Takes steps: contacts, system, route, retries, new state and record."""
+"""Takes steps of a scene, remembering impulses from one step to the next."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from time import perf_counter
-from warnings import warn
 
 import numpy as np
 
-from perp.collision import ContactFinder, Contacts
-from perp.dynamics.rows import DRIVE, FORCE_LIMIT, LIMIT, JointRows
+from perp.collision.errors import CollisionError
+from perp.dynamics.actuators import control_names
+from perp.dynamics.libmujoco import load
+from perp.dynamics.place import make_place
+from perp.dynamics.rows import JointRows
+from perp.dynamics.scene_tables import make_scene, prepared_model, scene_tables
 from perp.dynamics.state import State
-from perp.scenes import Model
+from perp.kernels.tree_newton import solve_trees
+from perp.problems import ContactProblem
+from perp.scenes import Model, SceneError
+from perp.scenes.engine import engine
 from perp.scenes.frames import conjugate, multiply, rotate
-from perp.stepping.body_quick import begin_step, finish_step
-from perp.stepping.body_route import (
-    FIRST_WEIGHT,
-    STEPS,
-    WITHIN,
-    solve_by_bodies,
-    solve_with_forces_of_the_end,
-)
-from perp.stepping.energy_guard import fed_by_joints
-from perp.stepping.evaluation import end_of_step
-from perp.stepping.fischer_burmeister import solve_newton
+from perp.scenes.loops import closes_loops, loop_joints
+from perp.stepping import step as steps
+from perp.stepping.arms import average_arms
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
-from perp.stepping.late_contacts import GAIN, OVERLAP
-from perp.stepping.outcome import Attempt, Blocks, Outcome, measure
-from perp.stepping.position_level import solve_sequence
-from perp.stepping.record import StepFailed, StepInaccurate, StepRecord
-from perp.stepping.record_of_step import NO_SLIP, record_of
-from perp.stepping.rotors import RotorRates, rotor_rates, stored_energy
-from perp.stepping.routes import BODY, IMPLICIT, NEWTON, all_routes, routes
-from perp.stepping.scales import reach
-from perp.stepping.second_look import look_again
-from perp.stepping.settings import Level, Route, StepSettings
-from perp.stepping.sleeping import Rest, after_step, disturbed, of_the_awake, touched
-from perp.stepping.system import LARGEST_TURN, StepSystem
-from perp.stepping.velocity_level import solve_velocity_level
-from perp.stepping.warm_start import Memory
+from perp.stepping.packing import pack_contacts, pack_state
+from perp.stepping.record import StepFailed, StepRecord
+from perp.stepping.settings import StepSettings
+from perp.stepping.sleeping import Sleep, disturb, rest
+from perp.stepping.solving import problem_of, solve_by
+from perp.stepping.start import contradiction, quieten_forces, quieten_rows
+from perp.stepping.world import (
+    CONTACTS,
+    JOINTS,
+    LAST_PAUSE,
+    PAUSE,
+    World,
+    set_recovery,
+    set_stiff,
+    set_velocity_level,
+)
 
-# A step is solved so often at most, for contacts that appear at its end and for what its bodies turn.
-_LOOKS = 12
-_NOTHING = np.zeros(0)
+# Solves of a step for Coriolis forces at most: they converge like h |ω|.
+_DRIFTS = 3
+# Solves for the scale of restitution, and for contacts that only appear at the end of the step.
+_BOUNCES, _LOOKS = 10, 8
+# Work of joints that is worth forces of the end, as a share of the kinetic energy. A well resolved swing has
+# none, and
+# one whose links turn by a third of a radian a step a tenth.
+_FED = 0.05
+_LONGEST_PAUSE = 256
+# Residual of a solve in its units, a tenth of the step's tolerance, that will do where no more is to be had.
+_GOOD_ENOUGH = 5.0
+# Solves that may put positions right after velocities: they converge linearly.
+_PROJECTIONS = 40
+# Contradictions of a start that are left to its first steps, and how far bodies may be moved to undo larger
+# ones, as
+# shares of the size of the largest body and of the scene.
+_NEGLIGIBLE, _FURTHEST = 1e-5, 0.5
+# What solves a problem that the kernel misses within its budget.
+_FALLBACK = StepSettings(solver="auto")
 
 
 class Stepper:
-    """Takes steps of a model, remembering impulses from one step to the next.
+    """Takes steps of a model.
 
     Args:
         model: The scene.
-        finder: Finds contacts.
         settings: How to step.
+        reduced: The trees of the scene as they are; otherwise its joints are cut and become rows.
     """
 
-    def __init__(self, model: Model, finder: ContactFinder, settings: StepSettings) -> None:
-        self.model, self.finder, self.settings = model, finder, settings
-        self.table = JointRows.of(model)
-        start = self.initial_state()
-        _, jacobian = self.table.evaluate(start.position, start.quaternion, start.rotation, start.coordinate)
-        self._redundant = self.table.redundant(jacobian, model.body_count)
-        self._weight = np.zeros((model.body_count, 6))
-        self._weight[:, :3] = model.mass[:, None] * model.gravity
-        self._fall = float(np.linalg.norm(model.gravity))
-        limited = (self.table.law == DRIVE) & (self.table.parameters[:, FORCE_LIMIT] < np.inf)
-        self._bounded = bool(((self.table.law == LIMIT) | limited).any())
+    def __init__(self, model: Model, settings: StepSettings, *, reduced: bool) -> None:
+        load()
+        self.model, self.settings, self.reduced = model, settings, reduced
+        self.mujoco_model = m = prepared_model(model)
+        joints = loop_joints(model, reduced=reduced)
+        self.table = JointRows.of_joints(joints, () if reduced else model.motors)
+        tables = scene_tables(
+            model, m, self.table, cut=not reduced, loops=reduced or closes_loops(joints, model.body_count)
+        )
+        self._places = [make_place(m, model.body_count, cut=not reduced) for _ in range(2)]
+        tree_size = (
+            np.bincount(m.dof_treeid, minlength=int(m.ntree)) if reduced else np.full(model.body_count, 6)
+        )
+        nq, na = (int(m.nq), int(m.na)) if reduced else (7 * model.body_count, 0)
+        self.world = World(
+            tables, make_scene(tables), (self._places[0][0], self._places[1][0]), tree_size.astype(np.int64),
+            nq,
+            na, int(m.nu) if reduced else 0,
+        )  # fmt: skip
+        self._sizes = nq, int(tree_size.sum()), na, self.table.law.size, model.body_count if reduced else 0
+        self._overflows = [place[1].warning.number for place in self._places]
+        self._full = int(engine().mjtWarning.mjWARN_CONTACTFULL)
+        self._step_size = 0.0
+        self._settled = False
+        self._fits_two_stages = bool(not reduced and self.table.law.size and settings.at_end[0])
+        self._sleep: Sleep | None = self._sleepers() if settings.sleep else None
         self.forget()
+
+    def _sleepers(self) -> Sleep:
+        m, n = self.mujoco_model, self.model.body_count
+        if not self.reduced:
+            return Sleep(n, np.arange(n), 7 * np.arange(n + 1))
+        movable = np.flatnonzero(m.body_weldid > 0)
+        trees = int(m.ntree)
+        first = np.full(trees + 1, int(m.nq))
+        for j in range(m.njnt - 1, -1, -1):
+            first[m.body_treeid[m.jnt_bodyid[j]]] = m.jnt_qposadr[j]
+        return Sleep(trees, np.array(m.body_treeid[movable], dtype=np.int64), first.astype(np.int64))
 
     @property
     def motor_names(self) -> tuple[str, ...]:
         """One name per control value."""
-        return tuple(motor.name for motor in self.model.motors)
+        return control_names(self.mujoco_model) if self.reduced else tuple(m.name for m in self.model.motors)
 
     def initial_control(self) -> np.ndarray:
         """Control values at the start, shape (motors,)."""
+        if self.reduced:
+            return np.zeros(self.mujoco_model.nu)
         return np.array([motor.control for motor in self.model.motors], dtype=np.float64)
 
     def set_motor(self, motor: int, control: float) -> None:
         """Give one motor its control value."""
-        self.table.set_motor(self.model, motor, control)
-        self._memory.wake(slice(None))
+        if self.reduced:
+            self.world.control[motor] = control
+        else:
+            self.table.set_motor(self.model, motor, control)
+        if self._sleep is not None:
+            self._sleep.wake()
 
     def joint_law(self, name: str) -> MaximalJoint | ReducedJoint:
         """Access to a joint by name."""
-        return MaximalJoint(self, name)
+        return ReducedJoint(self, name) if self.reduced else MaximalJoint(self, name)
 
     def initial_state(self) -> State:
-        """The model's starting state."""
-        start = State.of(self.model, self.table.at_reference)
-        start.coordinate = self.table.evaluate(
-            start.position, start.quaternion, start.rotation, start.coordinate
-        )[0]
-        return start
+        """The state of the scene file, at rest."""
+        m, model = self.mujoco_model, self.model
+        if self.reduced:
+            return self.state_of(m.qpos0.copy(), np.zeros(m.nv), np.zeros(m.na), 0.0)
+        qpos = np.concatenate([model.position, model.quaternion], axis=1).ravel()
+        return self.state_of(qpos, model.velocity.ravel().copy(), np.zeros(0), 0.0)
 
-    def energy_of_joints(self, state: State) -> float:
-        """What rotors and springs store in a state [J]."""
-        jacobian = self.table.evaluate(state.position, state.quaternion, state.rotation, state.coordinate)[1]
-        rates = rotor_rates(self.table, jacobian, state.velocity, self._memory.rotors)
-        return sum(stored_energy(self.table, state.coordinate, rates))
+    def state_of(self, qpos: np.ndarray, qvel: np.ndarray, act: np.ndarray, time: float) -> State:
+        """The state with these coordinates, velocities and activations; angles lie within half a turn."""
+        _, _, _, rows, n = self._sizes
+        packed = np.concatenate([qpos, qvel, act, self.table.at_reference, np.zeros(13 * n)])
+        state = State.unpacked(time, packed, self._sizes)
+        self.refresh(state)
+        if rows:
+            state.coordinate[:] = self.table.evaluate(
+                state.position, state.quaternion, state.rotation, state.coordinate
+            )[0]
+        return state
+
+    def unpacked(self, time: float, packed: np.ndarray) -> State:
+        """The state of `State.packed`."""
+        return State.unpacked(time, packed, self._sizes)
+
+    def refresh(self, state: State) -> None:
+        """Poses and velocities of the bodies from the coordinates, in place."""
+        if not self.reduced:
+            return
+        self._load(state)
+        self._settled = False
+        position, quaternion, velocity = steps.bodies_at(self.world.struct)
+        state.position[:], state.quaternion[:], state.velocity[:] = position, quaternion, velocity
+
+    def _load(self, state: State) -> None:
+        """The state into the world, which knows whether its last step ended there."""
+        same = steps.load(self.world.struct, state.packed)
+        self._settled = self._settled and same
 
     def set_body_velocity(self, state: State, body: int, velocity: np.ndarray) -> None:
         """Velocity of a centre of mass and angular velocity in the world frame, shape (6,)."""
-        state.velocity[body] = velocity
+        if not self.reduced:
+            state.velocity[body] = velocity
+            return
+        dof, _ = self._free_joint(body)
+        # six columns of the body's own Jacobian
+        columns = np.empty((6, 6))
+        trial = state.qvel.copy()
+        for k in range(6):
+            state.qvel[:] = 0.0
+            state.qvel[dof + k] = 1.0
+            self.refresh(state)
+            columns[:, k] = state.velocity[body]
+        state.qvel[:] = trial
+        state.qvel[dof : dof + 6] = np.linalg.solve(columns, velocity)
+        self.refresh(state)
 
     def set_body_pose(self, state: State, body: int, origin: np.ndarray, quaternion: np.ndarray) -> None:
         """Put the file's frame of a body somewhere."""
-        self._memory.wake(body)
+        if self._sleep is not None:
+            self._sleep.wake(body)
+        if self.reduced:
+            _, at = self._free_joint(body)
+            state.qpos[at : at + 3], state.qpos[at + 3 : at + 7] = origin, quaternion
+            self.refresh(state)
+            return
         principal = multiply(quaternion, conjugate(self.model.frame[body]))
         state.quaternion[body] = principal
         state.position[body] = origin - rotate(principal, self.model.origin[body])
 
+    def _free_joint(self, body: int) -> tuple[int, int]:
+        """Addresses of a free body's velocity and position."""
+        m = self.mujoco_model
+        b = int(np.flatnonzero(m.body_weldid > 0)[body])
+        j = int(m.body_jntadr[b])
+        if j < 0 or int(m.jnt_type[j]) != 0:
+            raise SceneError(
+                f"body {self.model.body_names[body]!r} moves by its joints in reduced coordinates: "
+                "set them with sim.joint(name)"
+            )
+        return int(m.jnt_dofadr[j]), int(m.jnt_qposadr[j])
+
     def forget(self) -> None:
         """Drop the impulses of earlier steps: the next step starts cold."""
-        self._memory = Memory(self.table.constraint_count)
+        self._settled = False
+        if self._sleep is not None:
+            self._sleep.wake()
+        steps.forget(self.world.struct)
 
     def memory(self) -> dict[str, np.ndarray]:
         """Everything that is remembered from step to step, for a snapshot."""
-        return self._memory.arrays()
+        names = ("joint", "geom", "local", "force", "rotor", "rotor_v", "pause")
+        out: dict[str, np.ndarray] = dict(zip(names, steps.memory(self.world.struct), strict=True))
+        if self._sleep is not None:
+            out |= {
+                f"rest.{name}": getattr(self._sleep, name).copy() for name in ("time", "island", "wrench")
+            }
+        return out
 
     def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Remember what `memory` returned earlier."""
-        self._memory = Memory.of_arrays(self.table.constraint_count, arrays)
+        """Remember what `memory` returned earlier; nothing if it is empty."""
+        self.forget()
+        if "joint" in arrays:
+            names = ("joint", "geom", "local", "force", "rotor", "rotor_v", "pause")
+            steps.set_memory(self.world.struct, *(np.ascontiguousarray(arrays[name]) for name in names))
+        if self._sleep is not None and "rest.time" in arrays:
+            for name in ("time", "island", "wrench"):
+                getattr(self._sleep, name)[:] = arrays[f"rest.{name}"]
+
+    def energy(self, state: State) -> float:
+        """Kinetic and potential energy of a state, with what rotors and springs store [J]."""
+        self._load(state)
+        self._settled = False
+        return float(steps.energy_at(self.world.struct))
 
     def step(self, state: State, h: float, wrench: np.ndarray) -> tuple[State, StepRecord]:
         """One step of length h under external forces and torques `wrench`, shape (n, 6), besides gravity.
 
-        A step that misses its tolerance is tried by the other route, then as smaller steps. If that fails
-        too, the best answer is taken with a warning and `record.met` False, provided that it meets the
-        loosest tolerance.
-
         Raises:
-            StepFailed: Not even that; the stepper's memory is that before the step.
+            CollisionError: There are more contacts than mujoco's arena holds.
+            StepFailed: Numbers overflow.
         """
-        return self._step(state, h, wrench, self.settings.largest_division)
-
-    def _step(self, state: State, h: float, wrench: np.ndarray, division: int) -> tuple[State, StepRecord]:
-        quick = self._quick_step(state, h, wrench) if self._fits_quick_step() else None
-        if isinstance(quick, tuple):
-            return quick
-        if quick is None:
-            system, times = self._prepare(state, h, wrench)
-            answer, attempts = self._by_routes(system, self._memory.recall(system), times)
-        else:
-            answer, attempts, system, times = quick, [], quick.system, {"collision": 0.0}
-        if answer is not None and not (answer.fed and division >= 2):
-            return self._accept(answer, attempts, times)
-        tried = tuple(attempt.message for attempt in attempts)
-        reasons = "; ".join(tried)
-        best = min(attempts, key=lambda attempt: attempt.blocks.worst)
-        try:
-            if division >= 2:
-                return self._halves(state, h, wrench, division // 2, tried)
-        except StepFailed:
-            pass
-        if answer is not None:
-            return self._accept(answer, attempts, times)
-        met = np.isfinite(best.outcome.impulse).all() and best.blocks.met(self.settings.loosest_tolerance)
-        if met and division == self.settings.largest_division:
-            warn(
-                f"the step at t = {state.time:g} s is accurate to {best.blocks.worst:.0e} only: {reasons}",
-                StepInaccurate,
-                stacklevel=3,
-            )
-            after, record = self._finish(best.system, best.outcome, best.blocks, best.route, tried, times)
-            record.met = False
-            return after, record
-        record = record_of(best.system, best.outcome, best.blocks, best.route, tried, times)
-        raise StepFailed(f"the step at t = {state.time:g} s did not meet its tolerance: {reasons}", record)
-
-    def _accept(
-        self, answer: Attempt, attempts: list[Attempt], times: dict[str, float]
-    ) -> tuple[State, StepRecord]:
-        """The state and the record that an answer leads to, after a second look at it."""
-        self._memory.separated(done=answer.system.settings is self.settings)
-        found = answer.system.contacts.count
-        answer, attempts, overlap = self._second_look(answer, attempts, times)
-        self._memory.directed(at_end=answer.route == IMPLICIT)
-        tried = tuple(attempt.message for attempt in attempts)
-        after, record = self._finish(answer.system, answer.outcome, answer.blocks, answer.route, tried, times)
-        record.late_contacts = record.contacts.count - found
-        record.penetration = max(record.penetration, overlap)
-        return after, record
-
-    def _fits_quick_step(self) -> bool:
-        """Whether the step may be taken by `body_quick`."""
-        settings, table = self.settings, self.table
-        chosen = settings.solver == "auto" and settings.route in (Route.AUTO, Route.BODY)
-        plain = table.constraint_count == table.law.size and not table.rotors.size
-        weighs = bool(self._fall) or not table.law.size
-        memory = self._memory
-        free = not (self._redundant or memory.pause or memory.stiff or settings.sleep)
-        return chosen and plain and weighs and free
-
-    def _quick_step(
-        self, state: State, h: float, wrench: np.ndarray
-    ) -> tuple[State, StepRecord] | Attempt | None:
-        """The step by `body_quick`; what to look at again; or None where it misses the tolerance."""
         began = perf_counter()
-        model, table, settings, memory, bound = (
-            self.model, self.table, self.settings, self._memory, self.finder.bound,
-        )  # fmt: skip
-        n, m = model.body_count, table.law.size
-        R, spin, predicted = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 6))
-        inverse, mass, near = np.empty((n, 6, 6)), np.empty((n, 36)), np.empty(n)
-        value, jacobian = np.empty(m), np.empty((m, 12))
-        begin_step(
-            model.mass, model.inertia, state.position, state.quaternion, state.velocity, wrench, self._weight,
-            h, table.links, table.geometry, state.coordinate, bound, R, spin, predicted, inverse, mass, value,
-            jacobian, near,
-        )  # fmt: skip
+        w, core, full = self.world, self.world.struct, self._full
+        before = self._overflows[0][full] + self._overflows[1][full]
+        self.begin(state, h, wrench)
         built = perf_counter()
-        contacts = self.finder.find(state.position, R, near)
-        found = perf_counter()
-        count = contacts.count
-        if m and not count and not self._bounded:
-            return None
-        rows, at_end = m + contacts.row_count, settings.level is Level.POSITION
-        impulse, u, bias = np.empty(rows), np.empty((n, 6)), np.empty(rows)
-        x, quat, velocity = np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 6))
-        coordinate, force = np.empty(m), np.empty(m)
-        first, sticking, slip = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count)
-        local, world = np.empty((count, 3)), np.empty((count, 2, 3))
-        info, out, energies = np.empty(5, np.int64), np.empty(11), np.empty(8)
-        fall = h * self._fall
-        finish_step(
-            table.links, table.geometry, table.law, table.parameters, value, jacobian, contacts.geom,
-            contacts.body, contacts.point, contacts.frame, contacts.gap, contacts.rows, contacts.friction,
-            contacts.restitution, contacts.roundness, contacts.accuracy, model.mass, model.inertia,
-            model.gravity, bound, state.position, state.quaternion, state.velocity, R, spin, predicted,
-            inverse, mass, *memory.last, h, at_end, float(settings.correction),
-            float(settings.recovery_speed), 2.0 * fall, model.size, settings.solvable_share,
-            settings.tolerance, fall, WITHIN, NO_SLIP, FIRST_WEIGHT, STEPS * settings.max_iterations, impulse,
-            u, bias, x, quat, velocity, coordinate, first, slip, sticking, force, local, world, info, out,
-            energies,
-        )  # fmt: skip
+        self._solve()
         solved = perf_counter()
-        speed, length, joints, normal, tangent, drift, penetration, joint_error, turned, far, work = (
-            out.tolist()
-        )
-        blocks = Blocks(joints, normal, tangent, drift, length, speed)
-        if not (turned < LARGEST_TURN and blocks.met(settings.tolerance)):
-            return None
-        steps, inner, _, _, passes = info.tolist()
-        if at_end and (passes or far > OVERLAP or work > GAIN):
-            system = StepSystem(model, table, state, h, wrench + self._weight, settings)
-            system.add_contacts(contacts)
-            if fed_by_joints(system, impulse, u):
-                return None
-            return Attempt(system, BODY, Outcome(impulse, u, steps, inner, bias), blocks)
-        memory.separated(done=True)
-        memory.keep(force, contacts, local, world)
-        kinetic, potential = stored_energy(table, coordinate, _NOTHING)
-        times = {
-            "collision": found - built, "assembly": built - began, "solve": solved - found,
-            "finish": perf_counter() - solved,
-        }  # fmt: skip
+        if self._sleep is not None:
+            still = self._sleep
+            rest(core, self.settings.sleep, still.time, still.island, still.body_tree, still.tree_q)
+        steps.finish(core)
+        self._settled = True
+        if self._overflows[0][full] + self._overflows[1][full] > before:
+            self.forget()
+            raise CollisionError(
+                f"{int(w.count[CONTACTS])} contacts fill the memory of this MjModel: compile it with "
+                '<size memory="…"/>, or pass the XML or the MjSpec'
+            )
+        after = State.unpacked(state.time + h, pack_state(core), self._sizes)
         record = StepRecord(
-            time=state.time + h, step=h, route=BODY, iterations=steps, solver_iterations=inner,
-            joint_residual=blocks.joint, contact_residual=blocks.contact,
-            friction_residual=blocks.friction, momentum_residual=blocks.momentum, residual=blocks.worst,
-            penetration=penetration, joint_error=joint_error, kinetic_energy=float(energies[0]) + kinetic,
-            potential_energy=float(energies[1]) + potential, linear_momentum=energies[2:5],
-            angular_momentum=energies[5:8], contacts=contacts, contact_impulse=impulse[m:],
-            contact_first=first, sticking=sticking, slip=slip, joint_impulse=impulse[:m], times=times,
+            after.time, h, self.settings.tolerance, w.info.copy(), w.figure.copy(), pack_contacts(core),
+            int(w.count[CONTACTS]),
         )  # fmt: skip
-        return State(record.time, x, quat, velocity, coordinate), record
-
-    def _by_routes(
-        self, system: StepSystem, start: np.ndarray, times: dict[str, float]
-    ) -> tuple[Attempt | None, list[Attempt]]:
-        """The first route's answer that meets the tolerance, from the impulses `start`, and those before."""
-        attempts: list[Attempt] = []
-        kept: Attempt | None = None
-        paused = self._memory.pause
-        for route, limit in all_routes(system, self.settings, self._memory, self._routes):
-            # impulses that pushed shapes apart mislead a step that does not
-            cold = system.settings is not self.settings and not paused
-            firsts = [np.zeros_like(start)] if cold or not start.any() else [start, np.zeros_like(start)]
-            for first in firsts:
-                began = perf_counter()
-                solved, outcome = self._answer(system, first, route, limit)
-                times["solve"] = times.get("solve", 0.0) + perf_counter() - began
-                blocks = measure(solved, outcome)
-                met = np.isfinite(outcome.impulse).all() and blocks.met(self.settings.tolerance)
-                fed = bool(met) and fed_by_joints(solved, outcome.impulse, outcome.velocity)
-                attempt = Attempt(solved, route, outcome, blocks, fed)
-                if met and not fed:
-                    return attempt, attempts
-                if fed:
-                    outcome.message = "its joints would feed it"
-                    kept = attempt
-                attempts.append(attempt)
-                # impulses after a blow may lead to a root with a turn too many
-                if blocks.joint < np.inf:
-                    break
-        return kept, attempts
-
-    def _second_look(
-        self, answer: Attempt, attempts: list[Attempt], times: dict[str, float]
-    ) -> tuple[Attempt, list[Attempt], float]:
-        """The answer solved again where contacts appear at its end, or feed what turns far.
-
-        Returns:
-            The answer, routes that missed the tolerance, and the overlap at the end [m].
-        """
-        overlap = 0.0
-        if self.settings.level is Level.VELOCITY or not isinstance(answer.system, StepSystem):
-            return answer, attempts, overlap
-        for k in range(_LOOKS):
-            system, impulse, u = answer.system, answer.outcome.impulse, answer.outcome.velocity
-            began = perf_counter()
-            overlap, other = look_again(self.finder, system, impulse, u)
-            times["collision"] += perf_counter() - began
-            if other is None or k + 1 == _LOOKS:
-                break
-            start = np.zeros(other.rows)
-            start[: impulse.size] = impulse
-            better, failed = self._by_routes(other, start, times)
-            attempts += failed
-            if better is None:
-                break
-            better.outcome.iterations += answer.outcome.iterations
-            better.outcome.solver_iterations += answer.outcome.solver_iterations
-            answer = better
-        return answer, attempts, overlap
-
-    def _halves(
-        self, state: State, h: float, wrench: np.ndarray, division: int, tried: tuple[str, ...]
-    ) -> tuple[State, StepRecord]:
-        """Two half steps, each of which may be halved again."""
-        memory = copy(self._memory)
-        try:
-            middle, first = self._step(state, 0.5 * h, wrench, division)
-            end, second = self._step(middle, 0.5 * h, wrench, division)
-        except StepFailed:
-            self._memory = memory
-            raise
-        second.retries = (*tried, *first.retries, *second.retries)
-        second.substeps += first.substeps
-        second.iterations += first.iterations
-        second.solver_iterations += first.solver_iterations
-        return end, second
-
-    def _routes(self, system: StepSystem) -> list[tuple[str, int]]:
-        """Routes in the order to try, with their limits of outer iterations."""
-        return routes(system, self.settings, redundant=self._redundant)
-
-    def _prepare(self, state: State, h: float, wrench: np.ndarray) -> tuple[StepSystem, dict[str, float]]:
-        began = perf_counter()
-        rest = self._memory.rest
-        if self.settings.sleep:
-            rest = disturbed(rest or Rest.none(self.model.body_count), state.velocity, wrench)
-        system, contacts, built, found = self._find(state, h, wrench, rest)
-        if rest is not None:
-            awake = touched(rest, contacts)
-            if awake is not rest:
-                system, contacts, built, found = self._find(state, h, wrench, awake)
-            contacts = of_the_awake(awake, contacts)
-            self._memory.rest = awake._replace(wrench=wrench.copy())
-        system.add_contacts(contacts)
-        return system, {"collision": found - built, "assembly": built - began + perf_counter() - found}
-
-    def _find(
-        self, state: State, h: float, wrench: np.ndarray, rest: Rest | None
-    ) -> tuple[StepSystem, Contacts, float, float]:
-        """The system without contacts, the contacts, and when either was there."""
-        force = wrench + self._weight
-        if rest is not None:
-            force[rest.asleep] = 0.0
-        system = StepSystem(self.model, self.table, state, h, force, self.settings, self._memory.rotors)
-        built = perf_counter()
-        near = reach(self.finder.bound, state.velocity, system.predicted, h)
-        contacts = self.finder.find(state.position, system.rotation, near)
-        return system, contacts, built, perf_counter()
-
-    def _answer(
-        self, system: StepSystem, start: np.ndarray, route: str, limit: int
-    ) -> tuple[StepSystem, Outcome]:
-        """The answer of a route, and the system that it answers."""
-        if route == IMPLICIT:
-            return solve_with_forces_of_the_end(system, start, limit)
-        return system, self._solve(system, start, route, limit)
-
-    def _solve(self, system: StepSystem, start: np.ndarray, route: str, limit: int) -> Outcome:
-        if route == "velocity":
-            return solve_velocity_level(system, start)
-        if route == BODY:
-            return solve_by_bodies(system, start, limit)
-        if route == NEWTON:
-            return solve_newton(system, start, limit=limit, redundant=self._redundant)
-        return solve_sequence(system, start, system.before)
-
-    def _finish(
-        self,
-        system: StepSystem,
-        outcome: Outcome,
-        blocks: Blocks,
-        route: str,
-        tried: tuple[str, ...],
-        times: dict[str, float],
-    ) -> tuple[State, StepRecord]:
-        began = perf_counter()
-        state, model = system.state, self.model
-        u = outcome.velocity.copy()
-        x, quat, numbers = np.empty_like(state.position), np.empty_like(state.quaternion), np.empty(8)
-        end_of_step(
-            model.mass, model.inertia, model.gravity, system.bodies, system.jacobian, outcome.impulse,
-            system.spin, state.position, state.quaternion, system.h, route == IMPLICIT, x, quat, u, numbers,
-        )  # fmt: skip
-        memory = self._memory
-        if memory.rest is not None:
-            memory.rest = after_step(memory.rest, system, self.finder.bound, u, self.settings.sleep)
-            still = memory.rest.asleep
-            u[still], x[still], quat[still] = 0.0, state.position[still], state.quaternion[still]
-        after = State(state.time + system.h, x, quat, u, system.joint_values_after(outcome.velocity).copy())
-        record = record_of(system, outcome, blocks, route, tried, times)
-        rates = system.rotor_rates(outcome.velocity)
-        kinetic, potential = stored_energy(self.table, after.coordinate, rates)
-        record.kinetic_energy = float(numbers[0]) + kinetic
-        record.potential_energy = float(numbers[1]) + potential
-        record.linear_momentum, record.angular_momentum = numbers[2:5], numbers[5:8]
-        self._memory.remember(system, outcome.impulse)
-        self._memory.rotors = RotorRates(rates, u.copy()) if rates.size else None
-        times["finish"] = perf_counter() - began
+        if not w.figure[steps.TRAVEL] < np.inf:
+            self.forget()
+            raise StepFailed(self._runaway(state, after), record)
+        if w.info[steps.CAUSE]:
+            record.cause = self._cause(record)
+        record.times = {"assembly": built - began, "solve": solved - built, "finish": perf_counter() - solved}
         return after, record
+
+    def begin(self, state: State, h: float, wrench: np.ndarray) -> None:
+        """The problem of a step from a state, into `world.problem`."""
+        w, core = self.world, self.world.struct
+        self._load(state)
+        w.wrench[:] = wrench
+        if h != self._step_size:
+            self._step_size, self._settled = h, False
+            w.set_options(h, self.settings)
+        if not self._settled:
+            steps.settle(core)
+        steps.turn_over(core)
+        self._settled = False
+        self._assemble()
+
+    def _assemble(self) -> None:
+        w, core = self.world, self.world.struct
+        while steps.collect(core) == steps.ROOM:
+            w.grow(*(int(x) for x in w.info[:3]))
+        if self._sleep is not None:
+            disturb(core, self._sleep.time, self._sleep.island, self._sleep.body_tree, self._sleep.wrench)
+        steps.assemble(core)
+        set_stiff(core, 0)
+        set_recovery(core, 0.0 if w.count[PAUSE] else self.settings.recovery_speed)
+        steps.guessed(core)
+
+    def _solve(self) -> None:
+        """Solve and look at the end of the step, until it holds or its budget is used up."""
+        w, core, count = self.world, self.world.struct, self.world.count
+        looks = 0
+        self._hold()
+        if not count[CONTACTS] and not count[JOINTS]:
+            steps.arrive(core)
+            return
+        if w.info[steps.UNSOLVED] and self.settings.solver is None:
+            self._rescue()
+        if self._fits_two_stages and steps.work_of_joints(core) > _FED:
+            self._two_stages()
+        self._count_down()
+        steps.arrive(core)
+        while looks < _LOOKS:
+            found = steps.look_around(core)
+            if found == 0:
+                if not (self.settings.at_end[1] and average_arms(core)):
+                    break
+                steps.again(core)
+            if found < 0:
+                w.grow(*(int(x) for x in w.info[:3]))
+                self._assemble()
+            looks += 1
+            self._hold()
+            steps.arrive(core)
+
+    def _hold(self, limit: int = 0) -> None:
+        """Solve until rows hold at the end, Coriolis forces are those of the step and it gains no energy."""
+        core, info = self.world.struct, self.world.info
+        rounds = drifts = bounces = 0
+        while True:
+            self._solve_once()
+            off = steps.look(core)
+            if info[steps.UNSOLVED]:
+                return
+            if off > 1.0 and rounds < (limit or self.settings.rounds):
+                rounds += 1
+                info[steps.ROUNDS] = rounds
+                continue
+            if drifts < _DRIFTS and steps.drift_again(core):
+                drifts += 1
+                continue
+            if bounces < _BOUNCES and steps.lively(core, bounces):
+                bounces += 1
+                continue
+            return
+
+    def _solve_once(self) -> None:
+        w = self.world
+        if self.settings.solver is None:
+            solve_trees(
+                w.problem.struct, w.workspace, self.settings.newton_steps, w.solve_info, w.solve_worst
+            )
+            if w.solve_worst[0] <= _GOOD_ENOUGH:
+                w.solve_info[1] = 0
+        elif not solve_by(self.settings, w):
+            w.solve_info[1] = 1
+
+    def _rescue(self) -> None:
+        """A step that the warm solve missed: from no impulses, without undoing overlap, by `perp.solve`."""
+        w, core = self.world, self.world.struct
+        steps.start_over(core)
+        self._hold()
+        if w.info[steps.UNSOLVED] and not w.count[PAUSE] and steps.overlaps(core):
+            set_recovery(core, 0.0)
+            steps.start_over(core)
+            self._hold()
+            if not w.info[steps.UNSOLVED]:
+                # shapes that cannot be separated are asked to again after 1, 2, 4, … steps
+                w.count[LAST_PAUSE] = min(max(2 * w.count[LAST_PAUSE], 1), _LONGEST_PAUSE)
+                w.count[PAUSE] = w.count[LAST_PAUSE] + 1
+        if w.info[steps.UNSOLVED] and self._fits_two_stages:
+            self._two_stages()
+        if w.info[steps.UNSOLVED] and self.settings.solver is None and solve_by(_FALLBACK, w):
+            steps.look(core)
+
+    def _two_stages(self) -> None:
+        """Joints hold velocities, then positions are put right without a change of velocities.
+
+        A step whose joints do work is too long for forces of its start. Velocities that are only projected
+        lose energy whatever the step.
+
+        Reference: Cline and Pai, Post-stabilization for rigid body simulation with contact (2003).
+        """
+        w, core, settings = self.world, self.world.struct, self.settings
+        set_velocity_level(core, 1, 0.0)
+        steps.start_over(core)
+        self._hold()
+        w.set_options(self._step_size, settings)
+        set_stiff(core, 1)
+        steps.second_stage(core)
+        steps.again(core)
+        self._hold(_PROJECTIONS)
+
+    def _count_down(self) -> None:
+        """Steps to come without undoing overlap are counted down."""
+        count = self.world.count
+        if count[PAUSE]:
+            count[PAUSE] -= 1
+        else:
+            count[LAST_PAUSE] //= 2
+
+    def consistent(self, state: State, h: float) -> tuple[State, str]:
+        """The state whose positions contradict no joint, limit or shape, and what was moved, in words.
+
+        Errors that a first step would hardly notice are left to it.
+        """
+        w, core = self.world, self.world.struct
+        self.begin(state, h, np.zeros_like(w.wrench))
+        wrong = contradiction(core)
+        allowed = _NEGLIGIBLE * (self.model.size if np.isfinite(self.model.size) else 1.0)
+        if max(wrong) <= allowed:
+            return state, ""
+        steps.load(core, state.packed)
+        steps.settle(core)
+        steps.turn_over(core)
+        while steps.collect(core) == steps.ROOM:
+            w.grow(*(int(x) for x in w.info[:3]))
+        quieten_forces(core)
+        steps.assemble(core)
+        quieten_rows(core)
+        set_stiff(core, 0)
+        steps.guessed(core)
+        self._hold()
+        steps.arrive(core)
+        steps.finish(core)
+        moved = State.unpacked(state.time, pack_state(core), self._sizes)
+        moved.qvel[:], moved.act[:] = state.qvel, state.act
+        far = np.linalg.norm(moved.position - state.position, axis=1)
+        solved = not w.info[steps.UNSOLVED] and w.figure[steps.TRAVEL] < np.inf
+        self.forget()
+        set_recovery(core, self.settings.recovery_speed)
+        if not solved or far.max(initial=0.0) > _FURTHEST * self._extent():
+            return state, ""
+        self.refresh(moved)
+        what = [
+            f"{name} {size:.2g}"
+            for name, size in zip(("joints by", "limits by", "gaps by"), wrong, strict=True)
+            if size > allowed
+        ]
+        body = self.model.body_names[int(np.argmax(far))]
+        return (
+            moved,
+            f"the start missed {', '.join(what)}: bodies were moved by up to {far.max():.2g} m ({body})",
+        )
+
+    def _extent(self) -> float:
+        """A length of the whole scene [m]."""
+        x = self.model.position
+        return max(float(self.model.size), float(np.ptp(x, axis=0).max(initial=0.0)) if len(x) else 0.0)
+
+    def contact_problem(self) -> ContactProblem:
+        """The problem of the world, as it stands."""
+        return problem_of(self.world)
+
+    def _runaway(self, before: State, after: State) -> str:
+        moved = np.abs(after.position - before.position).max(axis=1, initial=0.0)
+        body = int(np.argmax(np.where(np.isfinite(moved), moved, np.inf)))
+        return (
+            f"the step at t = {before.time:g} s: body {self.model.body_names[body]!r} moves by "
+            f"{moved[body]:.3g} m in one step; look at the forces, controls and gains that act on it"
+        )
+
+    def _cause(self, record: StepRecord) -> str:
+        """What keeps a step from its tolerance: which row, how large, what to try."""
+        w = self.world
+        if w.info[steps.CAUSE] == 3:
+            return f"shapes overlap by {record.penetration:.2g} m at its end; try a smaller step"
+        if w.info[steps.CAUSE] == 4:
+            return f"joints are open by {record.joint_error:.2g} at its end; try a smaller step"
+        row = self._row(int(w.figure[steps.WORST_ROW]))
+        what = "no impulses were found that satisfy" if w.info[steps.CAUSE] == 1 else "at its end misses"
+        return (
+            f"{what} {row}: residual {record.residual:.1e} where {record.tolerance:.0e} is asked for; try a "
+            "smaller step, or look at what this row asks for"
+        )
+
+    def _row(self, constraint: int) -> str:
+        """A constraint of the world's problem in words."""
+        w, model = self.world, self.model
+        k = constraint - int(w.count[JOINTS])
+        if k < 0:
+            return f"joint row {constraint}"
+        geom = steps.contact_shapes(w.struct, k)
+        return f"the contact of {model.geom_names[geom[0]]!r} and {model.geom_names[geom[1]]!r}"

@@ -103,7 +103,7 @@ def packed(recording: Recording) -> tuple[dict[str, Any], bytes]:
         "stride": int(kept[1] - kept[0]) if kept.size > 2 else 1,
         "step": float(recording.step),
         "unmet": int((~recording.met).sum()),
-        "retried": int(recording.retried.sum()),
+        "late": int(recording.late_contacts.sum()),
         "penetration": float(np.max(recording.penetration)),
         "bodies": list(recording.body_names),
         "groups": groups,

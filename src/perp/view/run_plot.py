@@ -101,9 +101,6 @@ def _residual(axes: Axes, run: Recording) -> None:
     if not run.met.all():
         missed = ~run.met
         axes.plot(run.time[missed], run.residual[missed], "x", color=RED, label="missed")
-    if run.retried.any():
-        tried = run.retried & run.met
-        axes.plot(run.time[tried], run.residual[tried].clip(_TINY), ".", color=ORANGE, label="second try")
     axes.axhline(run.tolerance, color="black", linewidth=0.9, linestyle=(0, (5, 3)), label="tolerance")
     _finish(axes, "Residual, over its scale")
 
@@ -164,12 +161,12 @@ def _ticks(labels: list[str]) -> tuple[list[float], list[str]]:
 
 def _iterations(axes: Axes, run: Recording) -> None:
     for x, label, colour in (
-        (run.iterations, "outer iterations", BLUE),
-        (run.solver_iterations, "contact solver", ORANGE),
+        (run.iterations, "Newton steps", BLUE),
+        (run.solves, "solves", ORANGE),
         (run.contact_count, "contacts", GREY),
     ):
         axes.step(run.time, x, color=colour, label=label, where="post", linewidth=1.1)
-    if len(run) and max(run.iterations.max(), run.solver_iterations.max(), run.contact_count.max()) > 50:
+    if len(run) and max(run.iterations.max(), run.contact_count.max()) > 50:
         axes.set_yscale("symlog", linthresh=10)
     axes.set_ylim(bottom=0)
     _finish(axes, "Iterations and contacts")

@@ -55,9 +55,7 @@ def test_a_matrix_that_is_not_symmetric_is_taken_as_it_is(relaxed):
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_two_thousand_redundant_contacts_are_no_dense_matrix(relaxed):
     columns, layers = 50, 10
-    simulation = perp.Simulation(wall(columns, layers), step=0.005)
-    system, _ = simulation.stepper._prepare(simulation.state, 0.005, np.zeros((columns * layers, 6)))
-    problem = system.dynamics_problem(system.bias(None))
+    problem = perp.Simulation(wall(columns, layers), step=0.005).contact_problem()
     assert problem.contact_count == 4 * columns * layers
     problem = problem.as_relaxed() if relaxed else problem
     solution = perp.solve(problem, "interior-point")

@@ -1,0 +1,172 @@
+"""Compiled search for contacts: reach into mujoco's margins, one collision call, contacts into our table."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from perp.dynamics.libmujoco import mj_collision
+
+# Shapes this share of a body's size apart are contacts even when nothing moves.
+_NEARBY = 1e-3
+# Bodies may be pushed by others within a step: twice their own travel is searched.
+_SAFETY = 2.0
+# A cylinder counts as rolling on its side when its axis is this close to the contact plane.
+_ROLLING_COSINE = 1e-3
+
+
+@njit(cache=True)
+def find_contacts(s, p, velocity, h):
+    """Contacts at a place within reach of bodies that move with these velocities, shape (n, 6)."""
+    _write_reach(s, velocity, h)
+    if s.cut:
+        _place_shapes(s, p)
+    mj_collision(s.model, p.data)
+    _read(s, p)
+
+
+@njit(cache=True)
+def _write_reach(s, velocity, h):
+    """How far surfaces may come in a step, as margins of bodies and shapes."""
+    for i in range(s.bound.size):
+        plain = later = turning = 0.0
+        for k in range(3):
+            plain += velocity[i, k] ** 2
+            later += (velocity[i, k] + h * s.gravity[k]) ** 2
+            turning += velocity[i, 3 + k] ** 2
+        speed = math.sqrt(max(plain, later)) + s.bound[i] * math.sqrt(turning)
+        # bodies are sorted out by their own margin before their shapes are looked at
+        s.body_margin[s.body_id[i]] = _SAFETY * h * speed + _NEARBY * s.bound[i]
+    for k in range(s.movable_geom.size):
+        g = s.movable_geom[k]
+        s.geom_margin[g] = s.body_margin[s.body_id[s.geom_body[g]]]
+    for k in range(s.pair_margin.size):
+        s.pair_margin[k] = s.geom_margin[s.pair_geom[k, 0]] + s.geom_margin[s.pair_geom[k, 1]]
+
+
+@njit(cache=True)
+def _place_shapes(s, p):
+    """Poses of cut bodies and of their shapes into mujoco's arrays."""
+    for i in range(s.body_id.size):
+        b, R = s.body_id[i], p.R[i]
+        for r in range(3):
+            p.xipos[b, r] = p.xpos[b, r] = p.x[i, r]
+            for k in range(3):
+                p.ximat[b, 3 * r + k] = R[r, k]
+                p.xpos[b, r] += R[r, k] * s.origin[i, k]
+                p.xmat[b, 3 * r + k] = (
+                    R[r, 0] * s.frame[i, 0, k] + R[r, 1] * s.frame[i, 1, k] + R[r, 2] * s.frame[i, 2, k]
+                )
+    for j in range(s.movable_geom.size):
+        g = s.movable_geom[j]
+        b = s.body_id[s.geom_body[g]]
+        for r in range(3):
+            p.geom_xpos[g, r] = p.xpos[b, r]
+            for k in range(3):
+                p.geom_xpos[g, r] += p.xmat[b, 3 * r + k] * s.geom_position[j, k]
+                total = 0.0
+                for m in range(3):
+                    total += p.xmat[b, 3 * r + m] * s.geom_rotation[j, m, k]
+                p.geom_xmat[g, 3 * r + k] = total
+
+
+@njit(cache=True)
+def more(array, lines):
+    """A copy with so many lines at least twice over."""
+    out = np.zeros((2 * lines, *array.shape[1:]), array.dtype)
+    out[: array.shape[0]] = array
+    return out
+
+
+@njit(cache=True)
+def make_room(p, count):
+    """Room for so many contacts."""
+    if count <= p.gap.size:
+        return
+    p.geom, p.body, p.dim = more(p.geom, count), more(p.body, count), more(p.dim, count)
+    p.point, p.frame, p.gap = more(p.point, count), more(p.frame, count), more(p.gap, count)
+    p.friction, p.restitution, p.round = (
+        more(p.friction, count),
+        more(p.restitution, count),
+        more(p.round, count),
+    )
+    p.accuracy, p.cohesion, p.surface = (
+        more(p.accuracy, count),
+        more(p.cohesion, count),
+        more(p.surface, count),
+    )
+
+
+@njit(cache=True)
+def _read(s, p):
+    """Contacts with a movable body, in mujoco's order."""
+    n = p.found_count[0]
+    make_room(p, n)
+    real, word = p.found_real, p.found_word
+    stride, dist, pos, frame, friction, adhesion, surface, dim, geom = s.layout
+    k = 0
+    for c in range(n):
+        at, to = c * stride, (c * stride + geom) // 4
+        g, h = word[to], word[to + 1]
+        if g < 0 or h < 0 or (s.geom_body[g] < 0 and s.geom_body[h] < 0):
+            continue
+        p.geom[k, 0], p.geom[k, 1] = g, h
+        p.body[k, 0], p.body[k, 1] = s.geom_body[g], s.geom_body[h]
+        p.dim[k] = word[(at + dim) // 4]
+        p.gap[k] = real[(at + dist) // 8]
+        p.cohesion[k] = real[(at + adhesion) // 8]
+        for i in range(3):
+            p.point[k, i] = real[(at + pos) // 8 + i]
+            p.surface[k, i] = real[(at + surface) // 8 + i]
+            for j in range(3):
+                p.frame[k, i, j] = real[(at + frame) // 8 + 3 * i + j]
+        for i in range(5):
+            p.friction[k, i] = real[(at + friction) // 8 + i]
+        p.restitution[k] = max(s.geom_restitution[g], s.geom_restitution[h])
+        p.accuracy[k] = max(s.geom_accuracy[g], s.geom_accuracy[h])
+        for side in range(2):
+            shape = p.geom[k, side]
+            p.round[k, side] = s.geom_radius[shape]
+            if s.geom_cylinder[shape] > 0.0:
+                cosine = 0.0
+                for i in range(3):
+                    cosine += p.geom_xmat[shape, 3 * i + 2] * p.frame[k, 0, i]
+                if abs(cosine) < _ROLLING_COSINE:
+                    p.round[k, side] = s.geom_cylinder[shape]
+        if s.has_axes:
+            _align(s, p, k)
+        k += 1
+    p.count[0] = k
+
+
+@njit(cache=True)
+def _align(s, p, c):
+    """Turn the tangents along the friction axis of the first shape that has one."""
+    for side in range(2):
+        g = p.geom[c, side]
+        axis = s.geom_axis[g]
+        if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
+            continue
+        t, n, lean = np.empty(3), p.frame[c, 0], 0.0
+        for i in range(3):
+            t[i] = (
+                p.geom_xmat[g, 3 * i] * axis[0]
+                + p.geom_xmat[g, 3 * i + 1] * axis[1]
+                + p.geom_xmat[g, 3 * i + 2] * axis[2]
+            )
+            lean += t[i] * n[i]
+        size = 0.0
+        for i in range(3):
+            t[i] -= lean * n[i]
+            size += t[i] * t[i]
+        size = math.sqrt(size)
+        if size <= 1e-9:
+            return
+        for i in range(3):
+            p.frame[c, 1, i] = t[i] / size
+        t = p.frame[c, 1]
+        p.frame[c, 2, 0], p.frame[c, 2, 1] = n[1] * t[2] - n[2] * t[1], n[2] * t[0] - n[0] * t[2]
+        p.frame[c, 2, 2] = n[0] * t[1] - n[1] * t[0]
+        return

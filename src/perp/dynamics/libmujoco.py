@@ -1,0 +1,123 @@
+"""mujoco's C functions for compiled code: called by address, without the interpreter and its lock.
+
+The symbols are registered by name, so that compiled callers can be cached. Models and data travel as integers
+(`model._address`). Fatal errors of the library end the process here: what could overflow is checked before.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import binding
+from numba import types
+from numba.core.typing.templates import Signature
+
+from perp.scenes.engine import engine
+
+_NAMES = (
+    "mj_kinematics",
+    "mj_comPos",
+    "mj_tendon",
+    "mj_makeM",
+    "mj_transmission",
+    "mj_comVel",
+    "mj_passive",
+    "mj_fwdVelocity",
+    "mj_fwdActuation",
+    "mj_collision",
+)
+
+
+def _registered(name: str, *arguments: Any) -> Any:
+    """An external function of the library, by its symbol."""
+    return types.ExternalFunction(name, Signature(types.void, arguments, None))
+
+
+@cache
+def load() -> None:
+    """Make the library's symbols known to the compiler; before any compiled caller is called."""
+    folder = Path(engine().__file__).parent
+    (path,) = sorted(folder.glob("libmujoco*"))[:1]
+    library = ctypes.CDLL(str(path))
+    for name in (*_NAMES, "mj_rne", "mj_integratePos"):
+        address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+        binding.add_symbol(name, address)
+
+
+_i = types.int64
+mj_kinematics, mj_comPos, mj_tendon, mj_makeM, mj_transmission = (_registered(n, _i, _i) for n in _NAMES[:5])
+mj_comVel, mj_passive, mj_fwdVelocity, mj_fwdActuation, mj_collision = (
+    _registered(n, _i, _i) for n in _NAMES[5:]
+)
+mj_rne = _registered("mj_rne", _i, _i, types.int32, _i)
+mj_integratePos = _registered("mj_integratePos", _i, _i, _i, types.float64)
+
+
+class ContactLayout(NamedTuple):
+    """Where mujoco keeps contacts.
+
+    Attributes:
+        stride: Bytes from one contact to the next.
+        offsets: Bytes from a contact's beginning to dist, pos, frame, friction, adhesion, surfacevel, dim and
+            geom.
+        counter, pointer: Bytes from the beginning of mjData to the number of contacts and to their address.
+    """
+
+    stride: int
+    offsets: tuple[int, ...]
+    counter: int
+    pointer: int
+
+
+_FIELDS = ("dist", "pos", "frame", "friction", "adhesion", "surfacevel", "dim", "geom")
+
+
+@cache
+def contact_layout() -> ContactLayout:
+    """The layout of this version of mujoco, found by experiment: three scenes with 5, 2 and 3 contacts."""
+    mujoco = engine()
+    body = '<body pos="{x} 0 0.05"><freejoint/><geom size="0.1"/></body>'
+    seen: list[np.ndarray] = []
+    stride, offsets, pointer = 0, (), 0
+    balls = "".join(body.format(x=k) for k in range(5))
+    plane = '<geom type="plane" size="1 1 1"/>'
+    m = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{plane}{balls}</worldbody></mujoco>")
+    d = mujoco.MjData(m)
+    for count in (5, 2, 3):
+        d.qpos[2::7] = np.where(np.arange(5) < count, 0.05, 9.0)
+        mujoco.mj_kinematics(m, d)
+        mujoco.mj_comPos(m, d)
+        mujoco.mj_collision(m, d)
+        views = [getattr(d.contact, name) for name in _FIELDS]
+        base = address_of(views[0])
+        stride, offsets = int(views[0].strides[0]), tuple(address_of(view) - base for view in views)
+        seen.append(memory(d._address, _words_of_data(d), np.int32) == count)
+        pointer = int(np.flatnonzero(memory(d._address, _words_of_data(d) // 2, np.int64) == base)[0])
+    found = np.flatnonzero(seen[0] & seen[1] & seen[2])
+    return ContactLayout(stride, offsets, 4 * int(found[0]), 8 * pointer)
+
+
+def first_contact(d: Any) -> int:
+    """Where mujoco writes the first contact of its data."""
+    return int(memory(d._address + contact_layout().pointer, 1, np.int64)[0])
+
+
+def _words_of_data(d: Any) -> int:
+    """How many words to look at: mjData begins with its statistics, 40 bytes each; the counts follow them."""
+    return 10 * np.asarray(d.solver.improvement).size + 256
+
+
+def address_of(array: np.ndarray) -> int:
+    """Where an array begins in memory."""
+    return int(array.__array_interface__["data"][0])
+
+
+def memory(address: int, size: int, kind: Any) -> np.ndarray:
+    """An array over memory that someone else owns."""
+    item = np.dtype(kind).itemsize
+    raw: Any = (ctypes.c_char * (size * item)).from_address(address)
+    return np.frombuffer(raw, dtype=kind)

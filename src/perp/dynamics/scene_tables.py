@@ -1,0 +1,278 @@
+"""What compiled code knows of a scene, as one struct of arrays: it never changes while the scene runs.
+
+Coordinates are one engine. The trees of "reduced" coordinates are mujoco's; of "maximal" ones every movable
+body is a tree of six freedoms, the velocity of its centre of mass and its angular velocity in the world. What
+is different is told by `cut`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.experimental import structref
+
+from perp.dynamics.actuators import ACTUATOR_FIELDS, actuator_tables
+from perp.dynamics.libmujoco import contact_layout
+from perp.dynamics.rows import JointRows
+from perp.dynamics.scalar_tables import SCALAR_FIELDS, scalar_tables
+from perp.kernels.tree_problem import StructType
+from perp.scenes import Model
+from perp.scenes.engine import engine
+from perp.scenes.frames import to_matrices
+
+I = types.int64[::1]  # noqa: E741 - short names keep the tables of fields readable
+I2, F = types.int64[:, ::1], types.float64[::1]
+F2, F3 = types.float64[:, ::1], types.float64[:, :, ::1]
+_i, _f = types.int64, types.float64
+
+FIELDS = [
+    # address of mujoco's model; whether joints are cut
+    ("model", _i),
+    ("cut", _i),
+    # mujoco's number of each movable body, and the line of each of mujoco's bodies among them or −1
+    ("body_id", I),
+    ("slot", I),
+    # mujoco's bodies: parent, root, first freedom and number of freedoms
+    ("body_parent", I),
+    ("body_root", I),
+    ("body_dof", I),
+    ("body_dofs", I),
+    # last freedom on the path of each movable body; parent of each freedom; line of its reference point
+    ("last_dof", I),
+    ("dof_parent", I),
+    ("dof_reference", I),
+    # 1 where a freedom is the first of three rates of a rotation
+    ("triple", I),
+    # 1 for rates of a rotation
+    ("turning", I),
+    # movable bodies
+    ("mass", F),
+    ("inertia", F2),
+    ("bound", F),
+    ("principal", F2),
+    ("gravity", F),
+    ("size", _f),
+    # rows of mujoco's M, lower triangles with the diagonal last
+    ("M_begin", I),
+    ("M_count", I),
+    ("M_column", I),
+    # mujoco's body of each freedom, masses of subtrees
+    ("dof_body", I),
+    ("subtree_mass", F),
+    # dampers, springs and rotors of the freedoms
+    ("damping", F),
+    ("stiffness", F),
+    ("armature", F),
+    # whether mj_passive, tendons and mj_fwdActuation are needed
+    ("passive", _i),
+    ("tendons", _i),
+    ("actuation", _i),
+    # shapes: body or −1, restitution, radius where round, radius of a cylinder, accuracy of gaps, friction
+    # axis
+    ("geom_body", I),
+    ("geom_restitution", F),
+    ("geom_radius", F),
+    ("geom_cylinder", F),
+    ("geom_accuracy", F),
+    ("geom_axis", F2),
+    ("has_axes", _i),
+    # where shapes of cut bodies sit: file frame in the principal frame, shapes and their poses in the file
+    # frame
+    ("origin", F2),
+    ("frame", F3),
+    ("movable_geom", I),
+    ("geom_position", F2),
+    ("geom_rotation", F3),
+    # mujoco's margins, written before each collision
+    ("body_margin", F),
+    ("geom_margin", F),
+    ("pair_margin", F),
+    ("pair_geom", I2),
+    # bytes of a contact and offsets of its fields
+    ("layout", I),
+    # joint rows between bodies, see `JointRows`
+    ("links", I2),
+    ("geometry", F2),
+    ("law", I),
+    ("parameters", F2),
+    # 1 where such a row is the spring of a joint; whether bilateral rows may depend on each other
+    ("row_spring", I),
+    ("loops", _i),
+    *SCALAR_FIELDS,
+    *ACTUATOR_FIELDS,
+]
+SceneType = StructType(FIELDS)
+
+
+@njit(cache=True)
+def pack_scene(x):
+    """The struct of a tuple of the fields in their order."""
+    s = structref.new(SceneType)  # pyright: ignore[reportCallIssue]
+    (s.model, s.cut, s.body_id, s.slot, s.body_parent, s.body_root, s.body_dof, s.body_dofs, s.last_dof,
+     s.dof_parent, s.dof_reference, s.triple, s.turning, s.mass, s.inertia, s.bound, s.principal, s.gravity,
+     s.size, s.M_begin) = x[:20]  # fmt: skip
+    (s.M_count, s.M_column, s.dof_body, s.subtree_mass, s.damping, s.stiffness, s.armature, s.passive,
+     s.tendons, s.actuation, s.geom_body, s.geom_restitution, s.geom_radius, s.geom_cylinder,
+     s.geom_accuracy, s.geom_axis, s.has_axes, s.origin, s.frame, s.movable_geom) = x[20:40]  # fmt: skip
+    (s.geom_position, s.geom_rotation, s.body_margin, s.geom_margin, s.pair_margin, s.pair_geom, s.layout,
+     s.links, s.geometry, s.law, s.parameters, s.row_spring, s.loops) = x[40:53]  # fmt: skip
+    (s.limit_at, s.limit_dof, s.limit_low, s.limit_high, s.rub_dof, s.rub_force, s.ball_at, s.ball_dof,
+     s.ball_limit, s.couple, s.couple_poly, s.couple_reference, s.tendon_begin, s.tendon_count,
+     s.tendon_column, s.tendon_limited, s.tendon_range, s.tendon_stiffness, s.tendon_damping,
+     s.tendon_spring) = x[53:73]  # fmt: skip
+    (s.tendon_loss, s.spring_at, s.spring_turns, s.spring_stiffness, s.spring_rest, s.identity_base,
+    s.motor_output, s.motor_control, s.motor_low, s.motor_high, s.motor_held,
+     s.motor_early, s.motor_gain, s.motor_bias, s.motor_least, s.motor_most, s.motor_damping, s.other_output,
+     s.adhesion, s.act_at, s.act_count, s.act_tau, s.act_range) = x[73:]  # fmt: skip
+    return s
+
+
+def whole(x: Any) -> np.ndarray:
+    """A fresh array of integers."""
+    return np.array(x, dtype=np.int64)
+
+
+def real(x: Any) -> np.ndarray:
+    """A fresh array of numbers."""
+    return np.array(x, dtype=np.float64, order="C")
+
+
+# mujoco stops convex pairs at 1e-6 m; contact that is exact in everything else deserves better.
+_CONVEX_TOLERANCE = 1e-12
+_CONVEX_ITERATIONS = 200
+# Normals of convex pairs come out to about 1e-8; times the size of the shape that is an error of the gap.
+_CONVEX_ACCURACY = 1e-7
+
+
+def prepared_model(model: Model) -> Any:
+    """A copy of the compiled scene for a world: exact collision, no springs that are rows here."""
+    import copy
+
+    m = copy.copy(model.shapes)
+    m.opt.ccd_tolerance, m.opt.ccd_iterations = _CONVEX_TOLERANCE, _CONVEX_ITERATIONS
+    m.geom_gap[:] = 0.0
+    # shapes are where geom_pos says, also where someone has changed it after compiling
+    m.geom_sameframe[:] = 0
+    # the springs and dampers of tendons are rows
+    m.tendon_stiffness[:] = 0.0
+    m.tendon_damping[:] = 0.0
+    return m
+
+
+def scene_tables(model: Model, m: Any, rows: JointRows, *, cut: bool, loops: bool) -> dict[str, Any]:
+    """The fields of the struct by name.
+
+    `m` is the model of `prepared_model`, `loops` whether rows may depend.
+    """
+    n, movable = model.body_count, np.flatnonzero(m.body_weldid > 0)
+    slot = np.full(m.nbody, -1)
+    slot[movable] = np.arange(n)
+    out: dict[str, Any] = {
+        "model": int(m._address), "cut": int(cut), "body_id": whole(movable), "slot": whole(slot),
+        "body_parent": whole(m.body_parentid), "body_root": whole(m.body_rootid),
+        "body_dof": whole(m.body_dofadr), "body_dofs": whole(m.body_dofnum), "mass": real(model.mass),
+        "inertia": real(model.inertia), "principal": real(m.body_iquat[movable]),
+        "gravity": real(model.gravity), "size": float(model.size),
+        "dof_body": whole(m.dof_bodyid), "subtree_mass": real(m.body_subtreemass),
+        "geom_body": whole(model.geom_body), "geom_restitution": real(model.geom_restitution),
+        "geom_axis": real(model.friction_axis), "has_axes": int(model.friction_axis.any()),
+        "body_margin": m.body_margin, "geom_margin": m.geom_margin, "pair_margin": m.pair_margin,
+        "pair_geom": whole(np.stack([m.pair_geom1, m.pair_geom2], axis=1)),
+        "links": rows.links, "geometry": rows.geometry, "law": rows.law, "parameters": rows.parameters,
+        "origin": real(model.origin), "frame": to_matrices(model.frame),
+    }  # fmt: skip
+    out["loops"] = int(loops)
+    out["row_spring"] = np.zeros(rows.law.size, np.int64)
+    out["row_spring"][rows.springs] = 1
+    layout = contact_layout()
+    out["layout"] = whole([layout.stride, *layout.offsets])
+    out |= _shapes(model, m)
+    out |= _cut_freedoms(n) if cut else _tree_freedoms(m, movable)
+    out |= scalar_tables(m, int(model.shapes.opt.disableflags), model.shapes, rows.law.size, cut=cut)
+    out |= actuator_tables(m, cut=cut)
+    bits = engine().mjtDisableBit
+    springs = not int(m.opt.disableflags) & int(bits.mjDSBL_SPRING)
+    fluid = bool(m.opt.density or m.opt.viscosity)
+    out["passive"] = int(
+        not cut and bool((m.jnt_stiffness.any() and springs) or m.body_gravcomp.any() or fluid)
+    )
+    out["tendons"] = int(not cut and m.ntendon > 0)
+    return out
+
+
+def _shapes(model: Model, m: Any) -> dict[str, Any]:
+    kinds = engine().mjtGeom
+    type_, size = m.geom_type, m.geom_size[:, 0]
+    round_ = (type_ == int(kinds.mjGEOM_SPHERE)) | (type_ == int(kinds.mjGEOM_CAPSULE))
+    formulas = ("PLANE", "SPHERE", "CAPSULE", "BOX")
+    exact = np.isin(type_, [int(getattr(kinds, f"mjGEOM_{name}")) for name in formulas])
+    geoms = np.flatnonzero(model.geom_body >= 0)
+    return {
+        "geom_radius": real(np.where(round_, size, 0.0)),
+        "geom_cylinder": real(np.where(type_ == int(kinds.mjGEOM_CYLINDER), size, 0.0)),
+        "geom_accuracy": real(np.where(exact, 0.0, _CONVEX_ACCURACY * m.geom_rbound)),
+        "movable_geom": whole(geoms),
+        "geom_position": real(m.geom_pos[geoms]),
+        "geom_rotation": to_matrices(m.geom_quat[geoms]),
+        "bound": real(reach_of_shapes(m, model)),
+    }
+
+
+def reach_of_shapes(m: Any, model: Model) -> np.ndarray:
+    """Radius of each body's surface about its centre of mass, shape (bodies,) [m]."""
+    out = np.zeros(model.body_count)
+    for g in range(m.ngeom):
+        b = int(model.geom_body[g])
+        touches = m.geom_contype[g] or m.geom_conaffinity[g] or g in m.pair_geom1 or g in m.pair_geom2
+        if b >= 0 and touches:
+            # in the file's frame of the body that carries the shape, seen from the centre of mass
+            offset = np.linalg.norm(m.geom_pos[g] - m.body_ipos[m.geom_bodyid[g]])
+            out[b] = max(out[b], float(offset + m.geom_rbound[g]))
+    return out
+
+
+def _cut_freedoms(n: int) -> dict[str, Any]:
+    nv, k = 6 * n, np.arange(6 * n)
+    nothing = np.zeros(0, np.int64)
+    return {
+        "last_dof": whole(6 * np.arange(n) + 5),
+        "dof_parent": whole(np.where(k % 6 == 0, -1, k - 1)),
+        "dof_reference": whole(k // 6),
+        "triple": whole(k % 6 == 3),
+        "turning": whole(k % 6 >= 3),
+        "M_begin": nothing, "M_count": nothing, "M_column": nothing,
+        "damping": np.zeros(nv), "stiffness": np.zeros(nv), "armature": np.zeros(nv),
+    }  # fmt: skip
+
+
+def _tree_freedoms(m: Any, movable: np.ndarray) -> dict[str, Any]:
+    mujoco = engine()
+    last = np.full(m.nbody, -1, dtype=np.int64)
+    for b in range(1, m.nbody):
+        dofs = int(m.body_dofnum[b])
+        last[b] = m.body_dofadr[b] + dofs - 1 if dofs else last[m.body_parentid[b]]
+    kinds, bits = mujoco.mjtJoint, mujoco.mjtDisableBit
+    kind, first = m.jnt_type[m.dof_jntid], m.jnt_dofadr[m.dof_jntid]
+    within = np.arange(m.nv) - first
+    free, ball = kind == int(kinds.mjJNT_FREE), kind == int(kinds.mjJNT_BALL)
+    turns = (kind == int(kinds.mjJNT_HINGE)) | ball | (free & (within >= 3))
+    flags = int(m.opt.disableflags)
+    springs, dampers = not flags & int(bits.mjDSBL_SPRING), not flags & int(bits.mjDSBL_DAMPER)
+    return {
+        "last_dof": last[movable],
+        "dof_parent": whole(m.dof_parentid),
+        "dof_reference": whole(m.body_rootid[m.dof_bodyid]),
+        "triple": whole((free & (within == 3)) | (ball & (within == 0))),
+        "turning": whole(turns),
+        "M_begin": whole(m.M_rowadr), "M_count": whole(m.M_rownnz), "M_column": whole(m.M_colind),
+        "damping": real(m.dof_damping * dampers),
+        "stiffness": real(m.jnt_stiffness[m.dof_jntid] * springs if m.nv else np.zeros(0)),
+        "armature": real(m.dof_armature),
+    }  # fmt: skip
+
+
+def make_scene(tables: dict[str, Any]) -> Any:
+    """The struct of tables that hold every field."""
+    return pack_scene(tuple(tables[name] for name, _ in FIELDS))

@@ -1,0 +1,83 @@
+"""Compiled mean arms: impulses that do the work of the way, for contacts that would feed a body that turns.
+
+An impulse that acts where the contact was at the start feeds a body that turns far within a step. With the
+arm averaged over the turn the way of a carried point is h (v + ω × r̄) exactly, so that a contact that closes
+takes energy whatever the step.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from perp.dynamics.motion import turn_coefficients
+from perp.dynamics.motions import body_velocities
+from perp.stepping.contact_rows import refill
+from perp.stepping.smooth import kinetic_energy
+from perp.stepping.world import JOINTS
+
+# Work of contacts beyond this share of the kinetic energy is worth solving the step again.
+_GAIN = 1e-9
+
+
+@njit(cache=True)
+def _work(w, k):
+    """Work of the contacts of island k that neither bounce nor undo overlap [J].
+
+    An impulse does its work on the mean of the velocities before and after it.
+    """
+    p, work, joints, total = w.problem, w.workspace, w.count[JOINTS], 0.0
+    for a in range(work.island_constraint_start[k], work.island_constraint_start[k + 1]):
+        constraint = work.island_constraint[a]
+        c, first = constraint - joints, p.start[constraint]
+        if c < 0 or p.impulse[first] <= 0.0 or w.left_out[c]:
+            continue
+        if w.start.restitution[c] > 0.0 or w.start.gap[c] < -w.start.accuracy[c]:
+            continue
+        for i in range(first, p.start[constraint + 1]):
+            mean = 0.0
+            for e in range(p.row_begin[i], p.row_begin[i + 1]):
+                j = p.column[e]
+                mean += 0.5 * p.value[e] * (p.velocity[j] + p.free_velocity[j])
+            total += p.impulse[i] * mean
+    return total
+
+
+@njit(cache=True)
+def average_arms(w):
+    """Whether contacts of an island did positive work; they then act with the arms of the way it went."""
+    p, work, s, start = w.problem, w.workspace, w.scene, w.start
+    joints, changed = w.count[JOINTS], False
+    allowed = _GAIN * kinetic_energy(w, p.free_velocity)
+    for k in range(w.solve_info[0]):
+        if not _work(w, k) > allowed:
+            continue
+        if not changed:
+            body_velocities(s, start, p.velocity, w.twist, w.body_velocity)
+        changed = True
+        for a in range(work.island_constraint_start[k], work.island_constraint_start[k + 1]):
+            c = work.island_constraint[a] - joints
+            if c >= 0 and not w.left_out[c]:
+                _average(w, c)
+                refill(w, c)
+    return changed
+
+
+@njit(cache=True)
+def _average(w, c):
+    """Where the impulse of contact c acts: r̄ in place of the arm of each carried point."""
+    place = w.start
+    for side in range(2):
+        b = place.body[c, side]
+        if b < 0:
+            continue
+        sign = -1.0 if side == 0 else 1.0
+        u, x, p = w.body_velocity[b], place.x[b], w.carried[c, side]
+        wx, wy, wz = w.h * u[3], w.h * u[4], w.h * u[5]
+        first, second = turn_coefficients(wx, wy, wz)
+        sx, sy, sz = p[0] - x[0], p[1] - x[1], p[2] - x[2]
+        cx, cy, cz = wy * sz - wz * sy, wz * sx - wx * sz, wx * sy - wy * sx
+        inward = sign * place.round[c, side]
+        n = place.frame[c, 0]
+        w.acts[c, side, 0] = p[0] - inward * n[0] + first * cx + second * (wy * cz - wz * cy)
+        w.acts[c, side, 1] = p[1] - inward * n[1] + first * cy + second * (wz * cx - wx * cz)
+        w.acts[c, side, 2] = p[2] - inward * n[2] + first * cz + second * (wx * cy - wy * cx)

@@ -1,0 +1,78 @@
+"""Compiled copies of a finished step: its state and its contacts, each as one array."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from perp.stepping.world import CONTACTS, JOINTS
+
+# Columns of a packed contact.
+GEOM, BODY, ROWS, POINT, FRAME, GAP, FRICTION, RESTITUTION, ROUND, ACCURACY, SLIP, STATE, IMPULSE, WIDTH = (
+    0, 2, 4, 5, 8, 17, 18, 23, 24, 26, 27, 28, 29, 35,
+)  # fmt: skip
+# A contact that slides slower than this share of the step's speeds counts as sticking.
+_NO_SLIP = 1e-6
+
+
+@njit(cache=True)
+def pack_contacts(w):
+    """One line a contact of the step, and the impulses of the joint rows behind them, as one array."""
+    p, place, n, joints = w.problem, w.start, w.count[CONTACTS], w.count[JOINTS]
+    out = np.zeros(n * WIDTH + joints)
+    for c in range(n):
+        x, first = out[c * WIDTH : (c + 1) * WIDTH], p.start[joints + c]
+        rows = p.start[joints + c + 1] - first
+        x[ROWS], x[GAP], x[RESTITUTION], x[ACCURACY] = (
+            rows,
+            place.gap[c],
+            place.restitution[c],
+            place.accuracy[c],
+        )
+        for k in range(2):
+            x[GEOM + k], x[BODY + k], x[ROUND + k] = place.geom[c, k], place.body[c, k], place.round[c, k]
+        for k in range(3):
+            x[POINT + k] = place.point[c, k]
+            for r in range(3):
+                x[FRAME + 3 * k + r] = place.frame[c, k, r]
+        for k in range(5):
+            x[FRICTION + k] = place.friction[c, k]
+        for r in range(rows):
+            x[IMPULSE + r] = p.impulse[first + r]
+        if rows >= 3:
+            x[SLIP] = math.hypot(p.row_velocity[first + 1], p.row_velocity[first + 2])
+        sticks = rows >= 3 and x[SLIP] <= _NO_SLIP * w.speed
+        x[STATE] = (1.0 if sticks else 0.0) if p.impulse[first] > 0.0 else -1.0
+    for k in range(joints):
+        out[n * WIDTH + k] = p.impulse[k]
+    return out
+
+
+@njit(cache=True)
+def pack_state(w):
+    """q, v, activations, turns.
+
+    And of trees positions, quaternions and velocities of the bodies, in one array.
+    """
+    n = 0 if w.scene.cut else w.scene.mass.size
+    nq, nv, na, nt = w.q_end.size, w.v_end.size, w.act_end.size, w.turns_end.size
+    out = np.empty(nq + nv + na + nt + 13 * n)
+    at = 0
+    out[at : at + nq] = w.q_end
+    at += nq
+    out[at : at + nv] = w.v_end
+    at += nv
+    out[at : at + na] = w.act_end
+    at += na
+    out[at : at + nt] = w.turns_end
+    at += nt
+    for b in range(n):
+        for k in range(3):
+            out[at + 3 * b + k] = w.end.x[b, k]
+        for k in range(4):
+            out[at + 3 * n + 4 * b + k] = w.end.quat[b, k]
+        for k in range(6):
+            out[at + 7 * n + 6 * b + k] = w.body_velocity[b, k]
+    return out

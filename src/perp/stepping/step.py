@@ -1,0 +1,651 @@
+"""One time step, compiled: begin, solve, go on until it holds, finish.
+
+begin     smooth part, rows and contacts at q⁻, impulses of the last step as a start
+solve     −(u + Γ(u)) ∈ N_K(λ) with u = L v + b + Σ λ, v = v̂ + M̃⁻¹ Jᵀ λ: `kernels.tree_newton`, or anything
+else
+go on     q⁺ = q⁻ ⊕ h v; rows at position level are taken at q⁺ and the problem is solved again until they
+hold;
+then Coriolis forces, normals that turned, contacts that only appear at q⁺, restitution
+finish    velocities, energies, verdict; the contacts at q⁺ are those of the next step
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from perp.collision.finding import find_contacts
+from perp.dynamics.libmujoco import mj_integratePos
+from perp.dynamics.motion import move
+from perp.dynamics.motions import body_velocities
+from perp.dynamics.place import complete, go_to
+from perp.dynamics.row_kernels import evaluate_rows
+from perp.dynamics.rows import ARMATURE, DRIVE, HOLD, LIMIT, STIFFNESS, TARGET
+from perp.dynamics.scalar_tables import COUPLE, TABLE
+from perp.kernels.friction_laws import violation
+from perp.problems.sets import FREE
+from perp.stepping.contact_rows import add_contacts, contact_biases, gaps_at_end, needed, recall, remember
+from perp.stepping.joint_rows import collect_rows, is_curved, joint_biases, rows_at_end
+from perp.stepping.redundancy import leave_out_dependent
+from perp.stepping.restitution import reset_liveliness, too_lively
+from perp.stepping.second_look import add_late, excess, turn_normals
+from perp.stepping.smooth import (
+    apply_forces,
+    collect_forces,
+    drift,
+    kinetic_energy,
+    mass_solve,
+    velocities_after,
+)
+from perp.stepping.world import CONTACTS, JOINTS, LATE, PAUSE, ROTORS
+
+# Outcomes of `begin` and `go_on`.
+READY, ROOM = 0, 1
+DONE, AGAIN = 0, 1
+# Positions in `info` and `figure`.
+NEWTON, SOLVES, ROUNDS, LOOKS, UNSOLVED, LEFT_OUT, BOUNCES, FAILED_ROUNDS, CAUSE, PULLED, DEPENDENT = range(
+    11
+)
+RESIDUAL, JOINT_RESIDUAL, CONTACT_RESIDUAL, FRICTION_RESIDUAL, PENETRATION, JOINT_ERROR, TRAVEL = range(7)
+KINETIC, POTENTIAL, LINEAR, ANGULAR = 7, 8, 9, 12
+WORST_ROW, EXCESS = 15, 16
+# Velocities may be off by so much of the step's speed before Coriolis forces are worth another solve.
+_DRIFT = 1e-6
+# A body that needs longer than this many seconds to move its own size counts as at rest.
+_SLOWEST_SPEED = 1e-8
+_STEPS_PER_LENGTH = 10.0
+_SIZES = 10.0
+_ROUND_OFF = 2e-15
+# Overlap at the end that a step may leave beyond what it should, as a share of the largest body.
+OVERLAP_ALLOWED = 1e-3
+# Joints that velocity level may leave open, as a share of the largest body.
+OPEN_ALLOWED = 0.05
+# A body that moves a million times its own size in a step has been pushed by mistake.
+LARGEST_TRAVEL = 1e6
+# What a solve may leave of the tolerance: the rest is for the curvature of the rows.
+_SHARE = 0.1
+# What contact problems may leave of the free velocity, over the tolerance.
+_SOLVABLE = 0.2
+
+
+@njit(cache=True)
+def advance_coordinates(w, v):
+    """q⁺ = q⁻ ⊕ h v."""
+    s, q = w.scene, w.q_end
+    q[:] = w.q
+    if not s.cut:
+        mj_integratePos(s.model, q.ctypes.data, v.ctypes.data, w.h)
+        return
+    n = s.mass.size
+    for b in range(n):
+        at = 7 * b
+        x, quat, u = w.q[at : at + 3], w.q[at + 3 : at + 7], v[6 * b : 6 * b + 6]
+        move(
+            x.reshape((1, 3)), quat.reshape((1, 4)), u.reshape((1, 6)), w.h, q[at : at + 3].reshape((1, 3)),
+            q[at + 3 : at + 7].reshape((1, 4)),
+        )  # fmt: skip
+
+
+@njit(cache=True)
+def settle(w):
+    """`end` complete at the world's state, with the contacts in reach."""
+    go_to(w.scene, w.end, w.q, True)
+    complete(w.scene, w.end)
+    body_velocities(w.scene, w.end, w.v, w.twist, w.body_velocity)
+    find_contacts(w.scene, w.end, w.body_velocity, w.h)
+
+
+@njit(cache=True)
+def collect(w):
+    """Forces and joint rows at the start.
+
+    ROOM where the step does not fit, and then `info` says what it needs.
+    """
+    p = w.problem
+    start_rotors(w, w.start)
+    collect_forces(w)
+    collect_rows(w)
+    need = needed(w)
+    if need[0] > p.kind.size or need[1] > p.bias.size or need[2] > p.column.size:
+        w.info[0], w.info[1], w.info[2] = need
+        return ROOM
+    return READY
+
+
+@njit(cache=True)
+def assemble(w):
+    """Contacts and the way that the step will take as the impulses of the last one have it, into `guess`."""
+    p = w.problem
+    w.count[CONTACTS] = w.count[LATE] = 0
+    w.info[:], w.figure[:] = 0, 0.0
+    apply_forces(w)
+    w.delta[:] = 0.0
+    add_contacts(w, 0)
+    recall(w)
+    count_rows(w)
+    w.info[DEPENDENT] = leave_out_dependent(w) if w.scene.loops else 0
+    reset_liveliness(w)
+    p.free_velocity[:] = w.kick
+    predict(w)
+    scales(w)
+    entries = p.row_begin[p.count[1]]
+    p.left[:entries] = p.value[:entries]
+
+
+@njit(cache=True)
+def turn_over(w):
+    """The end of the last step becomes the start of this one."""
+    w.start, w.end = w.end, w.start
+
+
+@njit(cache=True)
+def count_rows(w):
+    """Constraints and rows of the problem."""
+    p = w.problem
+    p.count[0] = w.count[JOINTS] + w.count[CONTACTS]
+    p.count[1] = p.start[p.count[0]] if p.count[0] else 0
+
+
+@njit(cache=True)
+def predict(w):
+    """v̄ of the last step's impulses into `guess`, its δ, and the free velocity with it."""
+    p, v = w.problem, w.guess
+    v[:] = 0.0
+    some = False
+    for i in range(p.count[1]):
+        push = p.impulse[i]
+        if push != 0.0:
+            some = True
+            for e in range(p.row_begin[i], p.row_begin[i + 1]):
+                v[p.column[e]] += p.value[e] * push
+    if some:
+        mass_solve(w, v)
+    for j in range(v.size):
+        v[j] += w.kick[j]
+    drift(w, v, 1e-8 if p.count[0] else 1e-14)
+    for j in range(v.size):
+        v[j] += w.delta[j]
+        p.free_velocity[j] = w.kick[j] + w.delta[j]
+
+
+@njit(cache=True)
+def scales(w):
+    """What velocities [m/s] and positions [m] of the step are held against, and the units of the rows.
+
+    Velocities: the free velocity of the rows, or of a fast body. Positions: the bodies' size; less in short
+    steps,
+    where a gap is a force: a gap error ε is a force error m ε / h², so ε is kept in proportion to the
+    distance
+    travelled in the step, down to what round-off of the coordinates allows.
+    """
+    s, p, h = w.scene, w.problem, w.h
+    far = fast = squares = 0.0
+    body_velocities(s, w.start, p.free_velocity, w.twist, w.body_velocity)
+    for b in range(s.mass.size):
+        for k in range(3):
+            far = max(far, abs(w.start.x[b, k]))
+            fast = max(fast, max(abs(w.body_velocity[b, k]), s.size * abs(w.body_velocity[b, 3 + k])))
+    for i in range(p.count[1]):
+        free = 0.0
+        for e in range(p.row_begin[i], p.row_begin[i + 1]):
+            free += p.value[e] * p.free_velocity[p.column[e]]
+        squares += free * free
+    g = s.gravity
+    gained = h * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
+    speed = max(_SLOWEST_SPEED * s.size, fast, math.sqrt(squares), gained)
+    wanted = _STEPS_PER_LENGTH * h * (gained if gained > 0.0 else speed)
+    solvable = min(_SOLVABLE * h * speed, _SIZES * s.size)
+    w.speed = speed
+    w.length = max(min(s.size, wanted), solvable, _ROUND_OFF * (s.size + far) / w.tolerance)
+    set_units(w)
+
+
+@njit(cache=True)
+def set_units(w):
+    """What a solve may leave of each row."""
+    p = w.problem
+    position, velocity = _SHARE * w.tolerance * w.length / w.h, _SHARE * w.tolerance * w.speed
+    for c in range(p.count[0]):
+        first = p.start[c]
+        for i in range(first, p.start[c + 1]):
+            if c < w.count[JOINTS]:
+                p.unit[i] = position if w.gain[c] == np.inf and w.drive[c] == 0.0 else velocity
+            else:
+                p.unit[i] = (
+                    position if i == first else (velocity if i - first < 3 else velocity / w.scene.size)
+                )
+
+
+@njit(cache=True)
+def linearise(w, v, left):
+    """Biases of all rows for a step that moves with v.
+
+    With `left` rows at position level are those of its end.
+    """
+    if far_sighted(w):
+        advance_coordinates(w, v)
+        go_to(w.scene, w.end, w.q_end, left)
+        if w.joints_at_end:
+            rows_at_end(w, v, left)
+        if w.contacts_at_end:
+            gaps_at_end(w, v, left)
+    joint_biases(w)
+    contact_biases(w)
+
+
+@njit(cache=True)
+def guessed(w):
+    """Biases for the way that the impulses of the last step would have."""
+    linearise(w, w.guess, 0)
+
+
+@njit(cache=True)
+def again(w):
+    """Biases anew at the velocities of the last solve, after something else has changed."""
+    linearise(w, w.problem.velocity, 1 if w.info[ROUNDS] else 0)
+
+
+@njit(cache=True)
+def far_sighted(w):
+    """Whether any row depends on the positions at the end in a way that is not linear."""
+    if w.contacts_at_end and w.count[CONTACTS]:
+        return True
+    if not w.joints_at_end:
+        return False
+    some = False
+    for k in range(w.count[JOINTS]):
+        some = some or is_curved(w, k)
+    return some
+
+
+@njit(cache=True)
+def look(w):
+    """Rows at the end of a solved step, and how far they are from what the solve took them for, in units."""
+    p, v, worst = w.problem, w.problem.velocity, 0.0
+    w.info[SOLVES] += 1
+    w.info[NEWTON] += w.solve_info[2]
+    w.info[UNSOLVED] = w.solve_info[1]
+    if not far_sighted(w):
+        return 0.0
+    # a first correction is cheap: most steps need no more than to see that they hold
+    linearise(w, v, 1 if w.info[ROUNDS] else 0)
+    column, left, begin = p.column, p.left, p.row_begin
+    for c in range(p.count[0]):
+        i = p.start[c]
+        if c < w.count[JOINTS]:
+            if not is_curved(w, c):
+                continue
+        elif w.left_out[c - w.count[JOINTS]]:
+            continue
+        true = p.bias[i] + p.compliance[i] * p.impulse[i]
+        for e in range(begin[i], begin[i + 1]):
+            true += left[e] * v[column[e]]
+        if p.impulse[i] != 0.0 or true < -p.unit[i] or p.kind[c] == FREE:
+            off = abs(true - p.row_velocity[i]) / p.unit[i]
+            if not off <= worst:
+                worst = off
+        p.row_velocity[i] = true
+    return worst
+
+
+@njit(cache=True)
+def drift_again(w):
+    """Whether Coriolis forces of the solved step are others than those that it was solved with.
+
+    They are now.
+    """
+    p, v = w.problem, w.problem.velocity
+    if not p.count[0]:
+        return False
+    for j in range(v.size):
+        w.guess[j] = v[j] - w.delta[j]
+    if drift(w, w.guess, 1e-8) <= _DRIFT * w.speed / max(1.0, w.scene.size):
+        return False
+    for j in range(v.size):
+        p.free_velocity[j] = w.kick[j] + w.delta[j]
+    return True
+
+
+@njit(cache=True)
+def arrive(w):
+    """The place and the velocities at the end, with the contacts there."""
+    if not far_sighted(w) or not w.scene.cut:
+        advance_coordinates(w, w.problem.velocity)
+        go_to(w.scene, w.end, w.q_end, True)
+    complete(w.scene, w.end)
+    velocities_after(w)
+    if w.stiff:
+        # positions were put right: the velocities are those before that, and bodies go on turning as they did
+        w.v_end[:] = w.kick
+    body_velocities(w.scene, w.end, w.v_end, w.twist, w.body_velocity)
+    find_contacts(w.scene, w.end, w.body_velocity, w.h)
+
+
+@njit(cache=True)
+def lively(w, solves):
+    """Whether restitution was lowered; biases are then those of the lower one."""
+    if not too_lively(w, solves):
+        return False
+    again(w)
+    return True
+
+
+@njit(cache=True)
+def look_around(w):
+    """Whether contacts of the end change the step: 1 for turned normals, 2 for new rows, −1 without room."""
+    if not w.contacts_at_end:
+        return 0
+    if turn_normals(w) > 0.0:
+        again(w)
+        return 1
+    added = add_late(w)
+    if added > 0:
+        count_rows(w)
+        set_units(w)
+        again(w)
+        return 2
+    return added
+
+
+@njit(cache=True)
+def work_of_joints(w):
+    """Work of all rows but what drives gave, as a share of the kinetic energy: joints do none."""
+    p, total, kinetic = w.problem, 0.0, kinetic_energy(w, w.problem.velocity)
+    for c in range(p.count[0]):
+        for i in range(p.start[c], p.start[c + 1]):
+            if p.impulse[i] == 0.0:
+                continue
+            mean = rate = 0.0
+            for e in range(p.row_begin[i], p.row_begin[i + 1]):
+                j = p.column[e]
+                mean += 0.5 * p.value[e] * (p.velocity[j] + p.free_velocity[j])
+                rate += p.value[e] * p.velocity[j]
+            total += p.impulse[i] * mean
+            if c < w.count[JOINTS] and w.law[c] == DRIVE:
+                total -= max(p.impulse[i] * rate, 0.0)
+    return total / kinetic if kinetic > 0.0 else 0.0
+
+
+@njit(cache=True)
+def start_over(w):
+    """The problem as it was assembled, from no impulses."""
+    p = w.problem
+    entries = p.row_begin[p.count[1]]
+    p.impulse[: p.count[1]] = 0.0
+    w.info[ROUNDS] = 0
+    p.left[:entries] = p.value[:entries]
+    linearise(w, w.kick, 0)
+
+
+@njit(cache=True)
+def second_stage(w):
+    """Velocities of the first solve are those of the end; the next solve only puts positions right."""
+    p = w.problem
+    w.kick[:] = p.velocity
+    p.free_velocity[:] = p.velocity
+    p.impulse[: p.count[1]] = 0.0
+    w.info[ROUNDS] = 1
+
+
+@njit(cache=True)
+def overlaps(w):
+    """Whether shapes overlap or limits are exceeded at the start by more than can be overlooked."""
+    for c in range(w.count[CONTACTS]):
+        if w.start.gap[c] < -w.start.accuracy[c] and not w.left_out[c]:
+            return True
+    some = False
+    for k in range(w.count[JOINTS]):
+        some = some or (w.law[k] == LIMIT and w.value[k] < 0.0)
+    return some
+
+
+@njit(cache=True)
+def judge(w):
+    """Residuals of the step by block, in their own units, and the worst over its scale."""
+    p, work, g = w.problem, w.workspace, np.empty(8)
+    joints, worst = w.count[JOINTS], 0.0
+    for c in range(p.count[0]):
+        i = p.start[c]
+        size = p.start[c + 1] - i
+        for r in range(i, i + size):
+            total = p.bias[r] + p.compliance[r] * p.impulse[r]
+            for e in range(p.row_begin[r], p.row_begin[r + 1]):
+                total += p.left[e] * p.velocity[p.column[e]]
+            p.row_velocity[r] = total
+        value, _ = violation(
+            p.kind[c], p.parameter[c], size, work.mobility[c], p.impulse[i:], p.row_velocity[i:], p.unit[i:],
+            g,
+        )  # fmt: skip
+        value *= _SHARE * w.tolerance
+        if not value <= worst:
+            worst, w.figure[WORST_ROW] = value, c
+        if c < joints:
+            w.figure[JOINT_RESIDUAL] = max(w.figure[JOINT_RESIDUAL], value * w.length)
+        else:
+            normal = abs(min(work.mobility[c, 0] * (p.impulse[i] + p.parameter[c, 5]), p.row_velocity[i]))
+            w.figure[CONTACT_RESIDUAL] = max(w.figure[CONTACT_RESIDUAL], w.h * normal)
+            w.figure[FRICTION_RESIDUAL] = max(w.figure[FRICTION_RESIDUAL], value * w.speed)
+    w.figure[RESIDUAL] = worst
+
+
+@njit(cache=True)
+def mechanics(w):
+    """Energies and momenta at the end."""
+    s, place, u, f = w.scene, w.end, w.body_velocity, w.figure
+    for b in range(s.mass.size):
+        spin0 = spin1 = spin2 = 0.0
+        R = place.R[b]
+        for k in range(3):
+            rate = R[0, k] * u[b, 3] + R[1, k] * u[b, 4] + R[2, k] * u[b, 5]
+            f[KINETIC] += 0.5 * s.inertia[b, k] * rate * rate
+            spin0 += R[0, k] * s.inertia[b, k] * rate
+            spin1 += R[1, k] * s.inertia[b, k] * rate
+            spin2 += R[2, k] * s.inertia[b, k] * rate
+        x, m = place.x[b], s.mass[b]
+        for k in range(3):
+            f[KINETIC] += 0.5 * m * u[b, k] * u[b, k]
+            f[POTENTIAL] -= m * s.gravity[k] * x[k]
+            f[LINEAR + k] += m * u[b, k]
+        f[ANGULAR] += spin0 + m * (x[1] * u[b, 2] - x[2] * u[b, 1])
+        f[ANGULAR + 1] += spin1 + m * (x[2] * u[b, 0] - x[0] * u[b, 2])
+        f[ANGULAR + 2] += spin2 + m * (x[0] * u[b, 1] - x[1] * u[b, 0])
+    for j in range(w.v_end.size):
+        f[KINETIC] += 0.5 * s.armature[j] * w.v_end[j] ** 2
+    for i in range(s.law.size):
+        if s.parameters[i, ARMATURE] > 0.0:
+            f[KINETIC] += 0.5 * s.parameters[i, ARMATURE] * w.rotor_rate[i] ** 2
+        elif s.row_spring[i]:
+            f[POTENTIAL] += 0.5 * s.parameters[i, STIFFNESS] * (w.turns_end[i] - s.parameters[i, TARGET]) ** 2
+    f[POTENTIAL] += _spring_energy(w)
+
+
+@njit(cache=True)
+def _spring_energy(w):
+    """Energy of the springs of coordinates and tendons at the end [J]."""
+    s, q, total = w.scene, w.q_end, 0.0
+    for i in range(s.spring_at.size):
+        a, rest = s.spring_at[i], s.spring_rest[i]
+        stretch = q[a] - rest[0]
+        if s.spring_turns[i]:
+            cosine = abs(q[a] * rest[0] + q[a + 1] * rest[1] + q[a + 2] * rest[2] + q[a + 3] * rest[3])
+            stretch = 2.0 * math.acos(min(cosine, 1.0))
+        total += 0.5 * s.spring_stiffness[i] * stretch**2
+    for t in range(s.tendon_count.size):
+        length = w.end.tendon_length[t]
+        stretch = length - min(max(length, s.tendon_spring[t, 0]), s.tendon_spring[t, 1])
+        total += 0.5 * s.tendon_stiffness[t] * stretch**2
+    return total
+
+
+@njit(cache=True)
+def verdict(w):
+    """Overlap, joint error and how far coordinates moved."""
+    s, place, f = w.scene, w.end, w.figure
+    deepest = worst = 0.0
+    for c in range(place.count[0]):
+        if place.gap[c] < 0.0:
+            deepest = min(deepest, place.gap[c])
+            if w.contacts_at_end and not _immobile(w, c):
+                worst = max(worst, excess(w, c))
+    f[PENETRATION], f[EXCESS] = -deepest, worst
+    for i in range(s.law.size):
+        if s.law[i] == HOLD:
+            f[JOINT_ERROR] = max(f[JOINT_ERROR], abs(w.turns_end[i]))
+    for k in range(w.count[JOINTS]):
+        if w.law[k] == HOLD and w.group[k] == COUPLE:
+            moving, p = w.linear[k], w.problem
+            for e in range(p.row_begin[k], p.row_begin[k + 1]):
+                moving += w.h * p.left[e] * p.velocity[p.column[e]]
+            f[JOINT_ERROR] = max(f[JOINT_ERROR], abs(moving))
+    far = 0.0
+    for b in range(s.mass.size):
+        for k in range(3):
+            moved = abs(place.x[b, k] - w.start.x[b, k])
+            if not moved <= far:
+                far = moved
+        for k in range(6):
+            if not abs(w.body_velocity[b, k]) < np.inf:
+                far = np.inf
+    f[TRAVEL] = far if far <= LARGEST_TRAVEL * (s.size if 0.0 < s.size < np.inf else 1.0) else np.inf
+
+
+@njit(cache=True)
+def _immobile(w, e):
+    """Whether contact e of the end is one that no freedom can open."""
+    for c in range(w.count[CONTACTS]):
+        same = w.start.geom[c, 0] == w.end.geom[e, 0] and w.start.geom[c, 1] == w.end.geom[e, 1]
+        if same and w.left_out[c]:
+            return True
+    return False
+
+
+@njit(cache=True)
+def finish(w):
+    """The state at the end, and what there is to say about the step."""
+    judge(w)
+    s, place, p = w.scene, w.end, w.problem
+    if s.law.size:
+        evaluate_rows(
+            s.links, s.geometry, place.x, place.quat, place.R, w.table_value, w.turns_end, w.table_row_end
+        )
+        for k in range(w.count[JOINTS]):
+            if w.group[k] == TABLE and s.parameters[w.index[k], ARMATURE] > 0.0:
+                rate = 0.0
+                for e in range(p.row_begin[k], p.row_begin[k + 1]):
+                    rate += p.value[e] * p.velocity[p.column[e]]
+                w.rotor_rate[w.index[k]] = rate
+        w.rotor_v[:], w.count[ROTORS] = w.v_end, 1
+    mechanics(w)
+    verdict(w)
+    left_out = 0
+    for c in range(w.count[CONTACTS]):
+        left_out += w.left_out[c]
+    w.info[LEFT_OUT], w.info[PULLED] = left_out, w.count[LATE]
+    # 1 the problem is not solved, 2 rows do not hold at the end, 3 shapes overlap, 4 joints are open
+    w.info[CAUSE] = 0
+    if not w.figure[RESIDUAL] <= w.tolerance:
+        w.info[CAUSE] = 1 if w.info[UNSOLVED] else 2
+    elif w.figure[EXCESS] > OVERLAP_ALLOWED * s.size:
+        w.info[CAUSE] = 3
+    elif not w.joints_at_end and w.figure[JOINT_ERROR] > OPEN_ALLOWED * s.size:
+        w.info[CAUSE] = 4
+    remember(w)
+
+
+@njit(cache=True)
+def bodies_at(w):
+    """Positions, quaternions and velocities of the bodies at the world's state; the next step begins anew."""
+    n = w.scene.mass.size
+    go_to(w.scene, w.end, w.q, True)
+    velocity = np.empty((n, 6))
+    body_velocities(w.scene, w.end, w.v, w.twist, velocity)
+    return w.end.x.copy(), w.end.quat.copy(), velocity
+
+
+@njit(cache=True)
+def forget(w):
+    """No impulses of earlier steps."""
+    w.old_count[0] = 0
+    w.old_joint[:] = 0.0
+    w.count[PAUSE:] = 0
+
+
+@njit(cache=True)
+def memory(w):
+    """What is remembered from step to step, as copies."""
+    n = w.old_count[0]
+    return (
+        w.old_joint.copy(), w.old_geom[:n].copy(), w.old_local[:n].copy(), w.old_force[:n].copy(),
+        w.rotor_rate.copy(), w.rotor_v.copy(), w.count.copy(),
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def set_memory(w, joint, geom, local, force, rotor, rotor_v, count):
+    """Remember what `memory` returned."""
+    w.old_joint[:], w.rotor_rate[:], w.rotor_v[:], w.count[:] = joint, rotor, rotor_v, count
+    w.old_geom, w.old_local, w.old_force = geom.copy(), local.copy(), force.copy()
+    w.old_count[0] = geom.shape[0]
+
+
+@njit(cache=True)
+def energy_at(w):
+    """Kinetic and potential energy of the world's state [J]."""
+    s, place = w.scene, w.end
+    go_to(s, place, w.q, True)
+    w.q_end[:], w.v_end[:], w.turns_end[:], w.figure[:] = w.q, w.v, w.turns, 0.0
+    body_velocities(s, place, w.v, w.twist, w.body_velocity)
+    start_rotors(w, place)
+    mechanics(w)
+    return w.figure[KINETIC] + w.figure[POTENTIAL]
+
+
+@njit(cache=True)
+def start_rotors(w, place):
+    """Rates of rotors whose bodies do not move as the last step said, from their velocities."""
+    s = w.scene
+    if not s.cut:
+        return
+    known = False
+    for i in range(s.law.size):
+        if s.parameters[i, ARMATURE] <= 0.0:
+            continue
+        same = w.count[ROTORS] != 0
+        for side in range(2):
+            b = s.links[i, 1 + side]
+            for k in range(6):
+                same = same and (b < 0 or w.rotor_v[6 * b + k] == w.v[6 * b + k])
+        if same:
+            continue
+        if not known:
+            known = True
+            evaluate_rows(
+                s.links, s.geometry, place.x, place.quat, place.R, w.turns, w.table_value_end, w.table_row_end
+            )
+        rate = 0.0
+        for side in range(2):
+            b = s.links[i, 1 + side]
+            for k in range(6):
+                if b >= 0:
+                    rate += w.table_row_end[i, 6 * side + k] * w.v[6 * b + k]
+        w.rotor_rate[i] = rate
+
+
+@njit(cache=True)
+def load(w, packed):
+    """The state of a packed array into the world; whether it is where the last step ended."""
+    same, at = True, 0
+    for mine, end in ((w.q, w.q_end), (w.v, w.v_end), (w.act, w.act_end), (w.turns, w.turns_end)):
+        for k in range(mine.size):
+            mine[k] = packed[at + k]
+            same = same and mine[k] == end[k]
+        at += mine.size
+    return same
+
+
+@njit(cache=True)
+def contact_shapes(w, c):
+    """The two shapes of a contact of the step."""
+    return w.start.geom[c, 0], w.start.geom[c, 1]

@@ -1,0 +1,287 @@
+"""One world: its state, the problem of its next step, and all the room that a step needs.
+
+A step allocates nothing but where contacts or rows outgrow their room. Everything is documented here, once;
+kernels take the struct as `w`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.experimental import structref
+
+from perp.dynamics.place import PlaceType
+from perp.dynamics.scene_tables import F2, F3, I2, F, I, SceneType
+from perp.kernels.tree_newton import prepare
+from perp.kernels.tree_problem import StructType, TreeProblem, TreeProblemType, problem_view
+from perp.kernels.tree_workspace import WorkspaceType, tree_workspace, workspace_view
+
+_i, _f = types.int64, types.float64
+
+FIELDS = [
+    ("scene", SceneType),
+    ("start", PlaceType),
+    ("end", PlaceType),
+    ("problem", TreeProblemType),
+    ("workspace", WorkspaceType),
+    # state at the start: coordinates, velocities, activations, whole turns of joint rows; given controls and
+    # wrenches
+    ("q", F),
+    ("v", F),
+    ("act", F),
+    ("turns", F),
+    ("control", F),
+    ("wrench", F2),
+    # state at the end; the velocity that moves the scene over the step is problem.velocity
+    ("q_end", F),
+    ("v_end", F),
+    ("act_end", F),
+    ("turns_end", F),
+    # smooth part: forces but Coriolis', what is added to the diagonal of M, factor of M in mujoco's layout,
+    # velocity
+    # after the forces, Coriolis' share δ of the moving velocity, room
+    ("force", F),
+    ("extra", F),
+    ("factor", F),
+    ("kick", F),
+    ("delta", F),
+    ("coriolis", F),
+    ("weight", F),
+    ("guess", F),
+    ("twist", F2),
+    ("body_velocity", F2),
+    # joint rows of the step, the first j_count: group and index of each (see `scalar_tables`), law, value at
+    # the
+    # start, constant part of the value over the step, force F₀ of drives, their stiffness and gain K, share
+    # of the
+    # compliance, bounds of the force
+    ("group", I),
+    ("index", I),
+    ("law", I),
+    ("value", F),
+    ("linear", F),
+    ("drive", F),
+    ("stiffness", F),
+    ("gain", F),
+    # values and Jacobians of the rows between bodies at the start and the end
+    ("table_value", F),
+    ("table_row", F2),
+    ("table_value_end", F),
+    ("table_row_end", F2),
+    # rotors of cut joints: rate of each row at the start
+    ("rotor_rate", F),
+    # contacts of the step: points where impulses act and whose distance is the gap, in bodies and at the
+    # start
+    ("acts", F3),
+    ("local", F3),
+    ("carried", F3),
+    # constant part of the gap over the step, speed of approach, restitution in force, whether a row is left
+    # out
+    ("gap_linear", F),
+    ("approach", F),
+    ("bounce", F),
+    ("left_out", I),
+    # normals and gaps of the start where normals turn, errors of their rows, whether they were turned
+    ("normal0", F2),
+    ("gap0", F),
+    ("off", F),
+    ("turned", I),
+    # restitution: bounds of its scale with the energies gained there, and the scale; shape (contacts, 5)
+    ("lively", F2),
+    # carried points of one contact of the end, there and back at the start, shape (2, 3); its gap there
+    ("end_carried", F2),
+    ("end_back", F2),
+    ("end_gap", F),
+    # impulses of the last step as forces: joint rows by identity; contacts: shapes, point in a body, force
+    # and torque
+    ("old_joint", F),
+    ("old_count", I),
+    ("old_geom", I2),
+    ("old_local", F2),
+    ("old_force", F3),
+    # options
+    ("h", _f),
+    ("tolerance", _f),
+    ("correction", _f),
+    ("recovery", _f),
+    ("joints_at_end", _i),
+    ("contacts_at_end", _i),
+    ("newton_steps", _i),
+    ("rounds", _i),
+    # whether joints are held by velocities first, and positions are then put right without a change of them
+    ("stiff", _i),
+    # scales of velocities and positions
+    ("speed", _f),
+    ("length", _f),
+    # joint rows, contacts, those found at the end of the step, steps without recovery: see JOINTS …
+    ("count", I),
+    # what a step did and how well, see `finish`; outcome of a solve
+    ("info", I),
+    ("figure", F),
+    ("solve_info", I),
+    ("solve_worst", F),
+    # factor of M at the end, and the velocities that the rates of rotors belong to
+    ("factor_end", F),
+    ("rotor_v", F),
+]
+WorldType = StructType(FIELDS)
+JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS = range(6)
+COUNTS = 6
+
+
+@njit(cache=True)
+def pack_world(x):
+    """The struct of a tuple of the fields in their order."""
+    w = structref.new(WorldType)  # pyright: ignore[reportCallIssue]
+    (w.scene, w.start, w.end, w.problem, w.workspace, w.q, w.v, w.act, w.turns, w.control, w.wrench, w.q_end,
+     w.v_end, w.act_end, w.turns_end, w.force, w.extra, w.factor, w.kick, w.delta) = x[:20]  # fmt: skip
+    (w.coriolis, w.weight, w.guess, w.twist, w.body_velocity, w.group, w.index, w.law, w.value, w.linear,
+     w.drive, w.stiffness, w.gain, w.table_value, w.table_row, w.table_value_end, w.table_row_end,
+     w.rotor_rate, w.acts, w.local) = x[20:40]  # fmt: skip
+    (w.carried, w.gap_linear, w.approach, w.bounce, w.left_out, w.normal0, w.gap0, w.off, w.turned, w.lively,
+     w.end_carried, w.end_back, w.end_gap, w.old_joint, w.old_count, w.old_geom, w.old_local, w.old_force,
+     w.h,
+     w.tolerance) = x[40:60]  # fmt: skip
+    (w.correction, w.recovery, w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.stiff, w.speed,
+     w.length, w.count, w.info, w.figure, w.solve_info, w.solve_worst, w.factor_end,
+     w.rotor_v) = x[60:]  # fmt: skip
+    return w
+
+
+@njit(cache=True)
+def _replace_problem(w, problem, workspace):
+    w.problem, w.workspace = problem, workspace
+
+
+@njit(cache=True)
+def _measure(problem, workspace):
+    return prepare(problem_view(problem), workspace_view(workspace))
+
+
+@njit(cache=True)
+def _set_options(w, h, tolerance, correction, recovery):
+    w.h, w.tolerance, w.correction, w.recovery = h, tolerance, correction, recovery
+
+
+@njit(cache=True)
+def set_recovery(w, speed):
+    """How fast overlap is undone in this step [m/s]."""
+    w.recovery = speed
+
+
+@njit(cache=True)
+def set_stiff(w, stiff):
+    """Whether joints are held by velocities first."""
+    w.stiff = stiff
+
+
+@njit(cache=True)
+def set_velocity_level(w, on, correction):
+    """Whether this step is at velocity level, whatever the settings say, and with which correction."""
+    if on:
+        w.joints_at_end = w.contacts_at_end = 0
+    w.correction = correction
+
+
+@njit(cache=True)
+def _set_levels(w, joints_at_end, contacts_at_end, newton_steps, rounds):
+    w.joints_at_end, w.contacts_at_end = joints_at_end, contacts_at_end
+    w.newton_steps, w.rounds = newton_steps, rounds
+
+
+class World:
+    """The arrays of a world by name, and the struct that kernels take.
+
+    Args:
+        tables: Of the scene, by name.
+        scene: Its struct.
+        places: Structs of two places.
+        tree_size: Freedoms of each tree.
+        coordinates: Number of coordinates.
+        activations, controls: Numbers of them.
+    """
+
+    def __init__(
+        self,
+        tables: dict[str, Any],
+        scene: Any,
+        places: tuple[Any, Any],
+        tree_size: np.ndarray,
+        coordinates: int,
+        activations: int,
+        controls: int,
+    ) -> None:
+        n, nv, rows = tables["mass"].size, int(tree_size.sum()), tables["law"].size
+        joints = int(tables["identity_base"][-1])
+        self._tree_size, self._tables = tree_size, tables
+        self.width = self._width(tables, nv)
+        self._entries = self._joint_entries(tables, nv)
+        self.joints = joints
+        self.problem = TreeProblem(tree_size, joints + 64, joints + 192, self._entries + 192 * self.width)
+        room = {
+            "scene": scene, "start": places[0], "end": places[1], "problem": self.problem.struct,
+            "workspace": tree_workspace(self.problem), "q": coordinates, "v": nv, "act": activations,
+            "turns": rows, "control": controls, "wrench": (n, 6), "q_end": coordinates, "v_end": nv,
+            "act_end": activations, "turns_end": rows, "force": nv, "extra": nv,
+            "factor": tables["M_column"].size, "factor_end": tables["M_column"].size, "rotor_v": nv,
+            "kick": nv, "delta": nv, "coriolis": nv, "weight": nv,
+            "guess": nv, "twist": (tables["body_parent"].size, 6), "body_velocity": (n, 6), "value": joints,
+            "linear": joints, "drive": joints, "stiffness": joints, "gain": joints, "table_value": rows,
+            "table_row": (rows, 12), "table_value_end": rows, "table_row_end": (rows, 12),
+            "rotor_rate": rows, "acts": (64, 2, 3), "local": (64, 2, 3), "carried": (64, 2, 3),
+            "gap_linear": 64, "approach": 64, "bounce": 64, "normal0": (64, 3), "gap0": 64, "off": 64,
+            "lively": (64, 5), "end_carried": (2, 3), "end_back": (2, 3), "end_gap": 1, "old_joint": joints,
+            "old_local": (0, 3), "old_force": (0, 2, 3), "figure": 32, "solve_worst": 1,
+        }  # fmt: skip
+        whole = {
+            "group": joints, "index": joints, "law": joints, "left_out": 64, "turned": 64, "old_count": 1,
+            "old_geom": (0, 2), "count": COUNTS, "info": 16, "solve_info": 4,
+        }  # fmt: skip
+        scalars = dict.fromkeys(
+            ("h", "tolerance", "correction", "recovery", "speed", "length"), 0.0
+        ) | dict.fromkeys(("joints_at_end", "contacts_at_end", "newton_steps", "rounds", "stiff"), 0)
+        values = {name: np.zeros(x) if isinstance(x, int | tuple) else x for name, x in room.items()}
+        values |= {name: np.zeros(x, np.int64) for name, x in whole.items()} | scalars
+        self.struct = pack_world(tuple(values[name] for name, _ in FIELDS))
+        self.workspace: Any = values["workspace"]
+        self.control: np.ndarray = values["control"]
+        self.wrench: np.ndarray = values["wrench"]
+        self.count: np.ndarray = values["count"]
+        self.info: np.ndarray = values["info"]
+        self.figure: np.ndarray = values["figure"]
+        self.solve_info: np.ndarray = values["solve_info"]
+        self.solve_worst: np.ndarray = values["solve_worst"]
+
+    @staticmethod
+    def _width(tables: dict[str, Any], nv: int) -> int:
+        """Entries of a row between two bodies at most."""
+        parent, depth = tables["dof_parent"], np.zeros(nv, dtype=np.int64)
+        for j in range(nv):
+            depth[j] = 1 + (depth[parent[j]] if parent[j] >= 0 else 0)
+        return max(1, min(nv, 2 * int(depth.max(initial=0))))
+
+    def _joint_entries(self, tables: dict[str, Any], nv: int) -> int:
+        """Entries of all joint rows at most."""
+        tendons = 4 * int(tables["tendon_count"].sum()) + 2 * nv * len(tables["couple"])
+        single = 2 * tables["limit_at"].size + 3 * tables["ball_at"].size + tables["rub_dof"].size
+        return tables["law"].size * self.width + single + tendons + nv * tables["motor_output"].size
+
+    def grow(self, constraints: int, rows: int, entries: int) -> None:
+        """Twice the room that is needed."""
+        self.problem = TreeProblem(self._tree_size, 2 * constraints, 2 * rows, 2 * entries)
+        self.workspace = tree_workspace(self.problem)
+        _replace_problem(self.struct, self.problem.struct, self.workspace)
+
+    def measure(self) -> None:
+        """Mobilities of the constraints and islands, where another solver than the kernel was at work."""
+        self.solve_info[0] = _measure(self.problem.struct, self.workspace)
+
+    def set_options(self, step: float, settings: Any) -> None:
+        """Length of the step and what the settings say."""
+        _set_options(
+            self.struct, step, settings.tolerance, float(settings.correction), float(settings.recovery_speed)
+        )
+        joints, contacts = settings.at_end
+        _set_levels(self.struct, int(joints), int(contacts), settings.newton_steps, settings.rounds)
