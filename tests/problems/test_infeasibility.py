@@ -14,13 +14,13 @@ from perp.problems.infeasibility import exact_certificate, proves_infeasible
 
 def proves(problem: perp.LCP, v: np.ndarray) -> bool:
     """A second implementation in fractions: v ≥ 0, Mᵀ v ≤ 0, qᵀ v < 0."""
-    v = [Fraction(float(x)) for x in v]
+    exact = [Fraction(float(x)) for x in v]
     M = [[Fraction(float(x)) for x in row] for row in np.asarray(problem.M)]
-    n = range(len(v))
+    n = range(len(exact))
     return (
-        min(v) >= 0
-        and all(sum(M[i][j] * v[i] for i in n) <= 0 for j in n)
-        and sum(Fraction(float(problem.q[i])) * v[i] for i in n) < 0
+        min(exact) >= 0
+        and all(sum(M[i][j] * exact[i] for i in n) <= 0 for j in n)
+        and sum(Fraction(float(problem.q[i])) * exact[i] for i in n) < 0
     )
 
 

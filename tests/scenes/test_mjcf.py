@@ -134,8 +134,8 @@ def test_a_scene_includes_nothing_from_outside_its_folder(tmp_path, monkeypatch)
         "nested.xml",
         "link.xml",
     ]
+    main = folder / "main.xml"
     for name in outside:
-        main = folder / "main.xml"
         main.write_text(INCLUDING.format(name))
         for scene in (main, INCLUDING.format(name)):
             with pytest.raises(SceneError, match="not in the scene's folder"):
