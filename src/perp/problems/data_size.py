@@ -123,7 +123,8 @@ def join_through_bodies(jacobian: Any, mass: Any, owner: np.ndarray, count: int)
     from scipy.sparse import coo_array, csr_array
     from scipy.sparse.csgraph import connected_components
 
-    J, M = csr_array(jacobian).tocoo(), csr_array(mass).tocoo()
+    J: Any = csr_array(jacobian).tocoo()
+    M: Any = csr_array(mass).tocoo()
     touched, coupled = J.data != 0.0, M.data != 0.0
     rows = np.concatenate([owner[J.row[touched]], count + M.row[coupled]])
     columns = np.concatenate([count + J.col[touched], count + M.col[coupled]])
