@@ -1,19 +1,10 @@
-"""A slice of the search for a false SOLVED; `benchmarks/false_solved.py` is the whole."""
+"""The search for a false SOLVED: what it counts and what it covers; `benchmarks/false_solved.py` runs it."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
-
-from perp.bench.false_solved import TOLERANCE, Verdict, verdicts
+from perp.bench.false_solved import TOLERANCE, Verdict
 from perp.bench.false_solved_families import FAMILIES
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("family", FAMILIES)
-def test_what_any_solver_calls_solved_is_solved_in_sixty_digits(family):
-    found = [verdict for seed in range(2) for verdict in verdicts(family, seed, share=0.0)]
-    assert [verdict for verdict in found if verdict.is_false] == []
 
 
 def test_a_lie_and_a_crash_are_seen():
