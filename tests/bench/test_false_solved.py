@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from perp.bench.false_solved import TOLERANCE, Verdict
 from perp.bench.false_solved_families import FAMILIES
 
