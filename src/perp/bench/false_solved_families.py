@@ -82,9 +82,9 @@ def scaled(seed: int) -> Iterator[Try]:
     for attempt in steep(seed):
         problem = attempt.problem
         w, v = 10.0 ** rng.uniform(-12, 12, 2)
-        box = np.where(problem.sets.kind == 2, v / w, 1.0)
-        dimension = problem.sets.dimension
-        sets = perp.Sets.from_arrays(problem.sets.kind, problem.sets.a * box, problem.sets.b * box, dimension)
+        sets = [
+            perp.Box(m.lo * (v / w), m.hi * (v / w)) if isinstance(m, perp.Box) else m for m in problem.sets
+        ]
         changed = perp.ContactProblem(problem.W * w, problem.q * v, sets, relaxed=problem.relaxed)
         start = None if attempt.start is None else attempt.start * v / w
         yield _try("scaled " + attempt.form, changed, start)
