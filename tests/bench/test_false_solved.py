@@ -1,33 +1,22 @@
-"""A slice of the search for a false SOLVED; `benchmarks/false_solved.py` is the whole."""
+"""The search for a false SOLVED: what it counts and what it covers; `benchmarks/false_solved.py` runs it."""
 
 from __future__ import annotations
 
-import pytest
+import numpy as np
 
-from perp.bench.false_solved import TOLERANCE, Verdict, problems, verdicts
-
-FORMS = ("contact dynamics", "boxed friction")
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("seed", [3, 9])
-def test_what_any_solver_calls_solved_is_solved_in_long_double(seed):
-    found = list(verdicts(seed, forms=FORMS))
-    assert sum(verdict.status == "SOLVED" for verdict in found) > 20
-    assert [verdict for verdict in found if verdict.is_false or verdict.is_broken] == []
+from perp.bench.false_solved import TOLERANCE, Verdict
+from perp.bench.false_solved_families import FAMILIES
 
 
 def test_a_lie_and_a_crash_are_seen():
-    lie = Verdict(0, "lcp", "x", "", "SOLVED", 0.1 * TOLERANCE, 10 * TOLERANCE, 0.0)
+    lie = Verdict("steep", 0, "lcp", "x", "", "SOLVED", 0.1 * TOLERANCE, 10 * TOLERANCE, 0.0)
     assert lie.is_false
     assert not lie.is_broken
     assert not lie._replace(second=TOLERANCE).is_false
+    assert lie._replace(second=np.nan).is_false
     assert lie._replace(status="ZeroDivisionError").is_broken
 
 
-def test_every_type_and_form_is_searched():
-    assert {type(problem).__name__ for problem in problems(5).values()} == {
-        "LCP",
-        "BoxedLCP",
-        "ContactProblem",
-    }
+def test_every_type_is_searched():
+    kinds = {type(attempt.problem).__name__ for family in FAMILIES.values() for attempt in family(5)}
+    assert kinds >= {"LCP", "BoxedLCP", "ContactProblem"}

@@ -98,6 +98,11 @@ class Dynamics:
         return ExactRows(self)
 
     @cached_property
+    def condition(self) -> float:
+        """‖M‖ ‖M⁻¹‖ in the norm of the largest column sum, after its diagonal was scaled to 1; at least."""
+        return self.mass_solver.condition(self.mass_rows)
+
+    @cached_property
     def error_length(self) -> float:
         """How long a row of W would have to be for the round-off of a plain evaluation."""
         from perp.problems.accurate_dynamics import error_length

@@ -30,6 +30,10 @@ class MassSolver(Protocol):
         """J M⁻¹ Jᵀ."""
         ...
 
+    def condition(self, mass: Any) -> float:
+        """Condition of `mass`, of which this is the inverse, with its diagonal scaled to 1."""
+        ...
+
 
 class InverseMass:
     """M⁻¹ held as a matrix: for dense masses and for small independent groups."""
@@ -42,6 +46,13 @@ class InverseMass:
 
     def delassus(self, jacobian: Matrix) -> Any:
         return jacobian @ (self.inverse @ jacobian.T)
+
+    def condition(self, mass: Any) -> float:
+        """In the norm of the largest row sum: units of the unknowns do not change it."""
+        root = np.sqrt(mass.diagonal())
+        whole = (abs(mass) @ (1.0 / root)) / root
+        inverse = root * (abs(self.inverse) @ root)
+        return float(whole.max(initial=0.0) * inverse.max(initial=0.0))
 
 
 class FactorisedMass:
@@ -61,6 +72,11 @@ class FactorisedMass:
 
     def solve(self, x: Vector) -> Vector:
         return self._factor.solve(x)
+
+    def condition(self, mass: Any) -> float:
+        """What the error of one solve lets expect."""
+        ones = np.ones(mass.shape[0])
+        return float(np.abs(self.solve(mass @ ones) - ones).max(initial=0.0)) * 2.0**53
 
     def delassus(self, jacobian: Matrix) -> Any:
         transposed = jacobian.T.tocsc() if is_sparse(jacobian) else jacobian.T

@@ -138,8 +138,7 @@ def _velocity(problem: ContactProblem, impulse: Vector) -> Vector:
     u = problem.evaluate(impulse)
     if problem.dynamics is None or not (np.isfinite(u).all() and round_off_shows(problem, impulse)):
         return u
-    better = accurate_velocity(problem.dynamics, impulse)
-    return better if np.isfinite(better).all() else u
+    return accurate_velocity(problem.dynamics, impulse)
 
 
 def residual(problem: Problem, z: Any) -> float:

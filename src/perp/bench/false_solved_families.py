@@ -1,0 +1,187 @@
+"""Families of small random problems for the search for a false SOLVED, each with its oracle.
+
+The oracle of all families here is `law_violation`. A family for problems with known answers returns tries
+with an oracle of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import perp
+from perp.bench.second_opinion import law_violation
+from perp.bench.sets.random_contacts import random_problem
+
+LARGEST = 8
+STEEP = (0.0, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 1.0, 30.0, 1e3, 1e4, 1e6, 1e9, 1e12, 1e160, np.inf)
+
+
+class Try(NamedTuple):
+    """One problem of the search: its form in words, where to start, and by how much an answer is wrong."""
+
+    form: str
+    problem: Any
+    oracle: Callable[[Any], float]
+    start: Any = None
+
+
+def _try(form: str, problem: Any, start: Any = None) -> Try:
+    return Try(form, problem, lambda z: law_violation(problem, z), start)
+
+
+def _coefficient(rng: np.random.Generator) -> float:
+    return float(rng.choice(STEEP)) if rng.random() < 0.5 else float(10.0 ** rng.uniform(-9, 12))
+
+
+def _set(rng: np.random.Generator) -> Any:
+    kind = rng.integers(7)
+    if kind == 0:
+        return perp.Free()
+    if kind == 1:
+        return perp.Nonnegative()
+    if kind == 2:
+        lo, hi = np.sort(rng.normal(size=2) * 10.0 ** rng.uniform(-6, 6))
+        return perp.Box(-np.inf if rng.random() < 0.2 else lo, np.inf if rng.random() < 0.2 else hi)
+    if kind == 3:
+        return perp.Coulomb(_coefficient(rng), dimension=2)
+    if kind == 4:
+        return perp.Elliptic(_coefficient(rng), _coefficient(rng))
+    if kind == 5:
+        return perp.Rolling(_coefficient(rng), _coefficient(rng))
+    return perp.Coulomb(_coefficient(rng))
+
+
+def _delassus(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """Symmetric and positive semidefinite, of any rank."""
+    J = rng.normal(size=(rows, int(rng.integers(1, rows + 3))))
+    if rng.random() < 0.3:
+        J = np.round(J)
+    W = J @ J.T
+    return W + np.eye(rows) * (rng.random() < 0.5)
+
+
+def steep(seed: int) -> Iterator[Try]:
+    """One to three constraints of every set, coefficients from 0 to ∞, exact and relaxed."""
+    rng = np.random.default_rng([seed, 2])
+    sets = perp.Sets([_set(rng) for _ in range(rng.integers(1, 4))])
+    W, q = _delassus(rng, sets.rows), rng.normal(size=sets.rows)
+    if rng.random() < 0.2:
+        q = np.round(q)
+    yield _try("contact", perp.ContactProblem(W, q, sets))
+    yield _try("contact relaxed", perp.ContactProblem(W, q, sets, relaxed=True))
+    start = rng.normal(size=sets.rows) * 10.0 ** rng.uniform(-12, 3)
+    yield _try("contact started", perp.ContactProblem(W, q, sets), start)
+
+
+def scaled(seed: int) -> Iterator[Try]:
+    """The problems of `steep` with W and q scaled by 10⁻¹² to 10¹² each."""
+    rng = np.random.default_rng([seed, 3])
+    for attempt in steep(seed):
+        problem = attempt.problem
+        w, v = 10.0 ** rng.uniform(-12, 12, 2)
+        sets = [
+            perp.Box(m.lo * (v / w), m.hi * (v / w)) if isinstance(m, perp.Box) else m for m in problem.sets
+        ]
+        changed = perp.ContactProblem(problem.W * w, problem.q * v, sets, relaxed=problem.relaxed)
+        start = None if attempt.start is None else attempt.start * v / w
+        yield _try("scaled " + attempt.form, changed, start)
+
+
+def islands(seed: int) -> Iterator[Try]:
+    """Two to four islands whose velocities differ by up to 10¹²."""
+    from scipy.linalg import block_diag
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng([seed, 4])
+    parts = [[_set(rng) for _ in range(rng.integers(1, 3))] for _ in range(rng.integers(2, 5))]
+    blocks, velocities = [], []
+    for part in parts:
+        rows = perp.Sets(part).rows
+        blocks.append(_delassus(rng, rows) * 10.0 ** rng.uniform(-6, 6))
+        velocities.append(rng.normal(size=rows) * 10.0 ** rng.uniform(-12, 0) * (rng.random() < 0.95))
+    W, q, sets = (
+        block_diag(*blocks),
+        np.concatenate(velocities),
+        perp.Sets([member for part in parts for member in part]),
+    )
+    yield _try("islands", perp.ContactProblem(W, q, sets))
+    yield _try("islands sparse", perp.ContactProblem(csr_array(W), q, sets))
+    yield _try("islands lcp", perp.LCP(W, q))
+
+
+def heavy(seed: int) -> Iterator[Try]:
+    """Bodies with masses up to 10¹² apart, and masses close to singular, in dynamics form and as W."""
+    rng = np.random.default_rng([seed, 5])
+    sets = perp.Sets([_set(rng) for _ in range(rng.integers(1, 4))])
+    n = int(rng.integers(2, 8))
+    spread = rng.uniform(0, 18) if rng.random() < 0.5 else rng.uniform(0, 12)
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0] if rng.random() < 0.5 else np.eye(n)
+    mass = Q @ np.diag(10.0 ** rng.uniform(-spread / 2, spread / 2, n)) @ Q.T
+    mass = (mass + mass.T) / 2
+    J = rng.normal(size=(sets.rows, n)) * (rng.random((sets.rows, n)) < 0.7)
+    velocity = rng.normal(size=n)
+    try:
+        bodies = perp.ContactProblem.from_dynamics(mass, J, mass @ velocity, 0.0, sets)
+        W = np.array(bodies.W)
+    except perp.PerpError:
+        return
+    yield _try("dynamics", bodies)
+    if np.isfinite(W).all():
+        yield _try("heavy", perp.ContactProblem((W + W.T) / 2, J @ velocity, sets))
+
+
+def rows(seed: int) -> Iterator[Try]:
+    """LCPs and boxed LCPs with any matrix, narrow and wide bounds, friction indices and starts."""
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng([seed, 6])
+    n = int(rng.integers(1, 7))
+    M = _delassus(rng, n) if rng.random() < 0.6 else rng.normal(size=(n, n))
+    M = M * 10.0 ** rng.uniform(-12, 12) if rng.random() < 0.5 else M
+    q = rng.normal(size=n) * 10.0 ** (rng.uniform(-12, 12) if rng.random() < 0.5 else 0.0)
+    unit = np.abs(q).max() / max(np.abs(M).max(), 1e-300)
+    start = rng.normal(size=n) * unit * 10.0 ** rng.uniform(-12, 2)
+    yield _try("lcp", perp.LCP(M, q))
+    yield _try("lcp sparse", perp.LCP(csr_array(M), q), np.abs(start))
+    bounds = np.sort(rng.normal(size=(2, n)) * unit * 10.0 ** rng.uniform(-10, 4, n), axis=0)
+    lo = np.where(rng.random(n) < 0.3, -np.inf, np.where(rng.random(n) < 0.3, 0.0, bounds[0]))
+    hi = np.where(rng.random(n) < 0.3, np.inf, np.maximum(bounds[1], lo))
+    yield _try("boxed", perp.BoxedLCP(M, q, lo, hi))
+    yield _try("boxed started", perp.BoxedLCP(M, q, lo, hi), start)
+    index = np.where(np.arange(n) % 3 == 0, -1, np.arange(n) // 3 * 3)
+    limit = np.where(index < 0, np.inf, 10.0 ** rng.uniform(-6, 9, n))
+    lowest = np.where(index < 0, 0.0, -limit)
+    yield _try("boxed friction", perp.BoxedLCP(M, q, lowest, limit, friction_index=index))
+
+
+def mixtures(seed: int) -> Iterator[Try]:
+    """The problems of `random_contacts` with up to eight constraints, in every type and form."""
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng([seed, 7])
+    base = random_problem(seed)
+    while base.contact_count > LARGEST:
+        base = random_problem(int(rng.integers(2**40)))
+    W, q, sets = np.array(base.W), np.array(base.q), base.sets
+    W, q = W * 10.0 ** rng.choice([-8, 0, 8]), q * 10.0 ** rng.choice([-8, 0, 8])
+    values, vectors = np.linalg.eigh((W + W.T) / 2)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    yield _try("contact", perp.ContactProblem(W, q, sets))
+    yield _try("contact sparse", perp.ContactProblem(csr_array(W), q, sets))
+    bodies = perp.ContactProblem.from_dynamics(np.eye(q.size), root, np.zeros(q.size), q, sets)
+    yield _try("contact dynamics", bodies)
+    yield _try("contact relaxed", perp.ContactProblem(W, q, sets, relaxed=True))
+    yield _try("lcp", perp.LCP(W, q))
+
+
+FAMILIES: dict[str, Callable[[int], Iterator[Try]]] = {
+    "steep": steep,
+    "scaled": scaled,
+    "islands": islands,
+    "heavy": heavy,
+    "rows": rows,
+    "mixtures": mixtures,
+}
