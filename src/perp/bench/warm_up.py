@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 import perp
-from perp.bench.false_solved import ITERATIONS, TIME_LIMIT, pairs, problems
+from perp.bench.false_solved import ITERATIONS, TIME_LIMIT, pairs
+from perp.bench.false_solved_families import mixtures, rows
 from perp.compilation.stopwatch import STOPWATCH
 from perp.scenes import library
 from perp.solvers.registry import all_solvers
@@ -104,10 +105,10 @@ def _first_solves() -> None:
 
 def _solve_all(solver: str) -> None:
     for seed in SEEDS:
-        for problem in problems(seed).values():
-            for info, formulation in pairs(problem, external=False):
+        for attempt in (*mixtures(seed), *rows(seed)):
+            for info, formulation in pairs(attempt.problem, external=False):
                 if info.name == solver:
-                    _try(problem, solver, formulation)
+                    _try(attempt.problem, solver, formulation)
 
 
 def _try(
