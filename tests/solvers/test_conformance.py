@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import generators
 import perp
+from perp.bench.sets import literature
 
 # An LCP with a known answer: M z + q = (0, 0, 3), z = (1, 2, 0).
 KNOWN = perp.LCP([[2.0, 0, 1], [0, 4, 0], [1, 0, 2]], [-2, -8, 2])
@@ -51,6 +52,9 @@ CASES = [
     for name, problem in PROBLEMS.items()
     if info.available and info in perp.solvers(problem)
 ]
+# what only one solver takes: the others need not solve a game
+PROBLEMS["bimatrix game"] = literature.example("bimatrix-game")
+CASES.append(pytest.param("lemke-howson", "bimatrix game", id="lemke-howson: bimatrix game"))
 
 
 @pytest.mark.parametrize(("solver", "name"), CASES)

@@ -37,7 +37,7 @@ def test_verdict_is_that_of_the_shared_residual_to_the_bit(kind, n):
     long = perp.solve(problem, "boxed-newton", tol=1e-10)
     assert np.abs(solution.z - long.z).max() <= 1e-6 * max(1.0, np.abs(long.z).max())
     assert np.abs(solution.w[solution.info["active_set"]]).max(initial=0.0) <= 1e-8
-    assert perp.solve(problem).info["tried"] == [solution.solver]
+    assert [stage["solver"] for stage in perp.solve(problem).info["stages"]] == [solution.solver]
 
 
 def test_what_it_does_not_solve_goes_the_longer_way():

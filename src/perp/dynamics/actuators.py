@@ -93,7 +93,7 @@ def actuator_tables(m: Any, *, cut: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def advance(at, count, tau, limits, rate, h, act):
     """Activations after a step, in place.
 

@@ -89,7 +89,7 @@ FIELDS = [
 PlaceType = StructType(FIELDS)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def pack_place(x):
     """The struct of a tuple of the fields in their order."""
     p = structref.new(PlaceType)  # pyright: ignore[reportCallIssue]
@@ -139,7 +139,7 @@ def make_place(m: Any, bodies: int, *, cut: bool, room: int = 64) -> tuple[Any, 
     return pack_place(tuple(values[name] for name, _ in FIELDS)), d
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def place_bodies(s, p):
     """Poses of the movable bodies from mujoco's arrays."""
     for i in range(s.body_id.size):
@@ -154,7 +154,7 @@ def place_bodies(s, p):
                 p.R[i, r, k] = p.ximat[b, 3 * r + k]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def go_to(s, p, q, motions):
     """Poses at the coordinates q; with `motions` also those of the freedoms."""
     if s.cut:
@@ -174,7 +174,7 @@ def go_to(s, p, q, motions):
     place_bodies(s, p)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def complete(s, p):
     """Inertia and moments at a place whose poses and motions are there."""
     if not s.cut:

@@ -106,7 +106,7 @@ FIELDS = [
 SceneType = StructType(FIELDS)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def pack_scene(x):
     """The struct of a tuple of the fields in their order."""
     s = structref.new(SceneType)  # pyright: ignore[reportCallIssue]

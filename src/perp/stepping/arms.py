@@ -19,7 +19,7 @@ from perp.stepping.world import JOINTS
 _GAIN = 1e-9
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _work(w, k):
     """Work of the contacts of island k that neither bounce nor undo overlap [J].
 
@@ -42,7 +42,7 @@ def _work(w, k):
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def average_arms(w):
     """Whether contacts of an island did positive work; they then act with the arms of the way it went."""
     p, work, s, start = w.problem, w.workspace, w.scene, w.start
@@ -62,7 +62,7 @@ def average_arms(w):
     return changed
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _average(w, c):
     """Where the impulse of contact c acts: r̄ in place of the arm of each carried point."""
     place = w.start

@@ -22,7 +22,7 @@ _DEPENDENT = 1e-4
 _IMMOBILE = 1e-9
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def leave_out_dependent(w):
     """Bilateral rows that depend on others become rows whose impulse is zero; returns how many."""
     p, nv = w.problem, w.kick.size

@@ -37,7 +37,7 @@ _LEAST_SHARE = 0.3
 _FLIPPED = 0.2
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def excess(w, e):
     """How much deeper than allowed contact e of the end overlaps [m].
 
@@ -64,7 +64,7 @@ def excess(w, e):
     return allowed - max(end.accuracy[e], OVERLAP * size) - gap
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def add_late(w):
     """Overlaps at the end that no row forbade become rows of the step.
 
@@ -108,7 +108,7 @@ def add_late(w):
     return added
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _is_known(w, e):
     """Whether a late row of the same shapes with about the same normal is there already."""
     start, end = w.start, w.end
@@ -124,7 +124,7 @@ def _is_known(w, e):
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _copy_line(to, c, source, e):
     to.dim[c], to.restitution[c], to.accuracy[c] = source.dim[e], source.restitution[e], source.accuracy[e]
     to.cohesion[c] = source.cohesion[e]
@@ -142,7 +142,7 @@ def _copy_line(to, c, source, e):
         to.friction[c, k] = source.friction[e, k]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _way(w, c, out):
     """How far the second carried point moves in the step, less the first."""
     point = np.empty(3)
@@ -153,7 +153,7 @@ def _way(w, c, out):
             out[k] += (-1.0 if side == 0 else 1.0) * (point[k] - w.carried[c, side, k])
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _alone(place, c, count):
     """Whether contact c is the only one of its shapes."""
     for k in range(count):
@@ -162,7 +162,7 @@ def _alone(place, c, count):
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def turn_normals(w):
     """Normals of round surfaces that pass by are turned for the way they go.
 
@@ -199,7 +199,7 @@ def turn_normals(w):
     return worst
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _turn_one(w, c, e, way, n, pushed):
     """Turn the normal of contact c with the one that it is at the end.
 
@@ -250,7 +250,7 @@ def _turn_one(w, c, e, way, n, pushed):
     return abs(off)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _lean_frame(frame, n):
     """Give a frame the normal n; tangents stay as near to where they were as they can."""
     best, size, t = 1, 0.0, np.empty(3)

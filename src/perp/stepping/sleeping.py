@@ -43,7 +43,7 @@ class Sleep:
             wake_island(self.time, self.island, int(self.body_tree[body]))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def wake_island(time, island, tree):
     """Wake a tree and all that fell asleep with it."""
     if time[tree] < np.inf:
@@ -55,7 +55,7 @@ def wake_island(time, island, tree):
             time[t] = 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def disturb(w, time, island, body_tree, wrench):
     """Wake those that were moved, that another force acts on, or that trees awake may touch.
 
@@ -98,7 +98,7 @@ def disturb(w, time, island, body_tree, wrench):
     place.count[0] = kept
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _move_line(p, to, c):
     if to == c:
         return
@@ -108,7 +108,7 @@ def _move_line(p, to, c):
     p.cohesion[to], p.surface[to] = p.cohesion[c], p.surface[c]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def rest(w, sleep, time, island, body_tree, tree_q):
     """How long trees have rested after a step; those asleep stay to the last bit. Before `finish`."""
     p, s = w.problem, w.scene

@@ -70,7 +70,7 @@ _SHARE = 0.1
 _SOLVABLE = 0.2
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def advance_coordinates(w, v):
     """q⁺ = q⁻ ⊕ h v."""
     s, q = w.scene, w.q_end
@@ -88,7 +88,7 @@ def advance_coordinates(w, v):
         )  # fmt: skip
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def settle(w):
     """`end` complete at the world's state, with the contacts in reach."""
     go_to(w.scene, w.end, w.q, True)
@@ -97,7 +97,7 @@ def settle(w):
     find_contacts(w.scene, w.end, w.body_velocity, w.h)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def collect(w):
     """Forces and joint rows at the start.
 
@@ -114,7 +114,7 @@ def collect(w):
     return READY
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def assemble(w):
     """Contacts and the way that the step will take as the impulses of the last one have it, into `guess`."""
     p = w.problem
@@ -134,13 +134,13 @@ def assemble(w):
     p.left[:entries] = p.value[:entries]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def turn_over(w):
     """The end of the last step becomes the start of this one."""
     w.start, w.end = w.end, w.start
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def count_rows(w):
     """Constraints and rows of the problem."""
     p = w.problem
@@ -148,7 +148,7 @@ def count_rows(w):
     p.count[1] = p.start[p.count[0]] if p.count[0] else 0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def predict(w):
     """v̄ of the last step's impulses into `guess`, its δ, and the free velocity with it."""
     p, v = w.problem, w.guess
@@ -170,7 +170,7 @@ def predict(w):
         p.free_velocity[j] = w.kick[j] + w.delta[j]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def scales(w):
     """What velocities [m/s] and positions [m] of the step are held against, and the units of the rows.
 
@@ -202,7 +202,7 @@ def scales(w):
     set_units(w)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def set_units(w):
     """What a solve may leave of each row."""
     p = w.problem
@@ -218,7 +218,7 @@ def set_units(w):
                 )
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def linearise(w, v, left):
     """Biases of all rows for a step that moves with v.
 
@@ -235,19 +235,19 @@ def linearise(w, v, left):
     contact_biases(w)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def guessed(w):
     """Biases for the way that the impulses of the last step would have."""
     linearise(w, w.guess, 0)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def again(w):
     """Biases anew at the velocities of the last solve, after something else has changed."""
     linearise(w, w.problem.velocity, 1 if w.info[ROUNDS] else 0)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def far_sighted(w):
     """Whether any row depends on the positions at the end in a way that is not linear."""
     if w.contacts_at_end and w.count[CONTACTS]:
@@ -260,7 +260,7 @@ def far_sighted(w):
     return some
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def look(w):
     """Rows at the end of a solved step, and how far they are from what the solve took them for, in units."""
     p, v, worst = w.problem, w.problem.velocity, 0.0
@@ -290,7 +290,7 @@ def look(w):
     return worst
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def drift_again(w):
     """Whether Coriolis forces of the solved step are others than those that it was solved with.
 
@@ -308,7 +308,7 @@ def drift_again(w):
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def arrive(w):
     """The place and the velocities at the end, with the contacts there."""
     if not far_sighted(w) or not w.scene.cut:
@@ -323,7 +323,7 @@ def arrive(w):
     find_contacts(w.scene, w.end, w.body_velocity, w.h)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def lively(w, solves):
     """Whether restitution was lowered; biases are then those of the lower one."""
     if not too_lively(w, solves):
@@ -332,7 +332,7 @@ def lively(w, solves):
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def look_around(w):
     """Whether contacts of the end change the step: 1 for turned normals, 2 for new rows, −1 without room."""
     if not w.contacts_at_end:
@@ -349,7 +349,7 @@ def look_around(w):
     return added
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def work_of_joints(w):
     """Work of all rows but what drives gave, as a share of the kinetic energy: joints do none."""
     p, total, kinetic = w.problem, 0.0, kinetic_energy(w, w.problem.velocity)
@@ -368,7 +368,7 @@ def work_of_joints(w):
     return total / kinetic if kinetic > 0.0 else 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def start_over(w):
     """The problem as it was assembled, from no impulses."""
     p = w.problem
@@ -379,7 +379,7 @@ def start_over(w):
     linearise(w, w.kick, 0)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def second_stage(w):
     """Velocities of the first solve are those of the end; the next solve only puts positions right."""
     p = w.problem
@@ -389,7 +389,7 @@ def second_stage(w):
     w.info[ROUNDS] = 1
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def overlaps(w):
     """Whether shapes overlap or limits are exceeded at the start by more than can be overlooked."""
     for c in range(w.count[CONTACTS]):
@@ -401,7 +401,7 @@ def overlaps(w):
     return some
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def judge(w):
     """Residuals of the step by block, in their own units, and the worst over its scale."""
     p, work, g = w.problem, w.workspace, np.empty(8)
@@ -430,7 +430,7 @@ def judge(w):
     w.figure[RESIDUAL] = worst
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def mechanics(w):
     """Energies and momenta at the end."""
     s, place, u, f = w.scene, w.end, w.body_velocity, w.figure
@@ -461,7 +461,7 @@ def mechanics(w):
     f[POTENTIAL] += _spring_energy(w)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _spring_energy(w):
     """Energy of the springs of coordinates and tendons at the end [J]."""
     s, q, total = w.scene, w.q_end, 0.0
@@ -479,7 +479,7 @@ def _spring_energy(w):
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def verdict(w):
     """Overlap, joint error and how far coordinates moved."""
     s, place, f = w.scene, w.end, w.figure
@@ -511,7 +511,7 @@ def verdict(w):
     f[TRAVEL] = far if far <= LARGEST_TRAVEL * (s.size if 0.0 < s.size < np.inf else 1.0) else np.inf
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _immobile(w, e):
     """Whether contact e of the end is one that no freedom can open."""
     for c in range(w.count[CONTACTS]):
@@ -521,7 +521,7 @@ def _immobile(w, e):
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def finish(w):
     """The state at the end, and what there is to say about the step."""
     judge(w)
@@ -554,7 +554,7 @@ def finish(w):
     remember(w)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def bodies_at(w):
     """Positions, quaternions and velocities of the bodies at the world's state; the next step begins anew."""
     n = w.scene.mass.size
@@ -564,7 +564,7 @@ def bodies_at(w):
     return w.end.x.copy(), w.end.quat.copy(), velocity
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def forget(w):
     """No impulses of earlier steps."""
     w.old_count[0] = 0
@@ -572,7 +572,7 @@ def forget(w):
     w.count[PAUSE:] = 0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def memory(w):
     """What is remembered from step to step, as copies."""
     n = w.old_count[0]
@@ -582,7 +582,7 @@ def memory(w):
     )  # fmt: skip
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def set_memory(w, joint, geom, local, force, rotor, rotor_v, count):
     """Remember what `memory` returned."""
     w.old_joint[:], w.rotor_rate[:], w.rotor_v[:], w.count[:] = joint, rotor, rotor_v, count
@@ -590,7 +590,7 @@ def set_memory(w, joint, geom, local, force, rotor, rotor_v, count):
     w.old_count[0] = geom.shape[0]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def energy_at(w):
     """Kinetic and potential energy of the world's state [J]."""
     s, place = w.scene, w.end
@@ -602,7 +602,7 @@ def energy_at(w):
     return w.figure[KINETIC] + w.figure[POTENTIAL]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def start_rotors(w, place):
     """Rates of rotors whose bodies do not move as the last step said, from their velocities."""
     s = w.scene
@@ -633,7 +633,7 @@ def start_rotors(w, place):
         w.rotor_rate[i] = rate
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def load(w, packed):
     """The state of a packed array into the world; whether it is where the last step ended."""
     same, at = True, 0
@@ -645,7 +645,7 @@ def load(w, packed):
     return same
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def contact_shapes(w, c):
     """The two shapes of a contact of the step."""
     return w.start.geom[c, 0], w.start.geom[c, 1]

@@ -58,7 +58,8 @@ _PROJECTIONS = 40
 # shares of the size of the largest body and of the scene.
 _NEGLIGIBLE, _FURTHEST = 1e-5, 0.5
 # What solves a problem that the kernel misses within its budget.
-_FALLBACK = StepSettings(solver="auto")
+# It is bounded too: a problem that nothing solves must not cost seconds.
+_FALLBACK = StepSettings(solver="auto", solver_iterations=200)
 
 
 class Stepper:

@@ -131,7 +131,7 @@ JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS = range(6)
 COUNTS = 6
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def pack_world(x):
     """The struct of a tuple of the fields in their order."""
     w = structref.new(WorldType)  # pyright: ignore[reportCallIssue]
@@ -150,34 +150,34 @@ def pack_world(x):
     return w
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _replace_problem(w, problem, workspace):
     w.problem, w.workspace = problem, workspace
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _measure(problem, workspace):
     return prepare(problem_view(problem), workspace_view(workspace))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _set_options(w, h, tolerance, correction, recovery):
     w.h, w.tolerance, w.correction, w.recovery = h, tolerance, correction, recovery
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def set_recovery(w, speed):
     """How fast overlap is undone in this step [m/s]."""
     w.recovery = speed
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def set_stiff(w, stiff):
     """Whether joints are held by velocities first."""
     w.stiff = stiff
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def set_velocity_level(w, on, correction):
     """Whether this step is at velocity level, whatever the settings say, and with which correction."""
     if on:
@@ -185,7 +185,7 @@ def set_velocity_level(w, on, correction):
     w.correction = correction
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _set_levels(w, joints_at_end, contacts_at_end, newton_steps, rounds):
     w.joints_at_end, w.contacts_at_end = joints_at_end, contacts_at_end
     w.newton_steps, w.rounds = newton_steps, rounds

@@ -69,11 +69,19 @@ class GaussSeidelOptions:
             raise ProblemError(f"rows = {self.rows!r}: a whole number from 1 to 16 is needed")
 
 
+def _refuses(problem: ContactProblem | LCP) -> str | None:
+    """Sweeps over an LCP need rows that act on themselves; those of a box as an LCP do not."""
+    if isinstance(problem, LCP) and not (problem.M.diagonal() > 0.0).all():
+        return "its diagonal is not positive, which sweeps over blocks of rows need"
+    return None
+
+
 @register(
     "block-gauss-seidel",
     takes=(ContactProblem, LCP),
     options=GaussSeidelOptions,
     summary="sweeps of exact local solves: contacts with every set, LCPs in blocks of rows",
+    refuses=_refuses,
     memory=lambda problem: 8.0 * problem.size**2 if isinstance(problem, LCP) else 0.0,
 )
 def block_gauss_seidel(
