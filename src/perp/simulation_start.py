@@ -16,15 +16,18 @@ from perp.scenes.staging import keyframe_index
 from perp.simulation_arguments import Coordinates, choice
 from perp.stepping import Stepper
 
+# Joints with motors and so many freedoms are an arm or legs.
+_ROBOT_FREEDOMS = 6
+
 
 def load_for(
     scene: Any, coordinates: Any, restitution: float | Mapping[str, float], lines: Lines
 ) -> tuple[Model, Coordinates]:
     """The model of a scene, and the coordinates to step it in.
 
-    Without a choice these are maximal ones, unless they cannot carry something that reduced ones can, or a
-    joint has rotor inertia: that is a robot, for which reduced ones are the better choice. `lines` are known
-    to be ignored already.
+    Without a choice these are maximal ones, unless they cannot carry something that reduced ones can, or the
+    scene is a robot, for which reduced ones are the better choice: its joints have motors and many freedoms,
+    or rotor inertia. `lines` are known to be ignored already.
     """
     if coordinates is not None:
         chosen = choice("coordinates", coordinates, Coordinates)
@@ -41,9 +44,16 @@ def load_for(
         maximal.shapes, restitution=restitution, reduced=True, lines=list(maximal.report.of_file)
     )
     rotors = any(part.armature > 0 for joint in maximal.joints for part in (joint, *joint.coordinates))
-    if rotors or set(maximal.report.ignored) - set(reduced.report.ignored):
+    if rotors or _has_robot(maximal) or set(maximal.report.ignored) - set(reduced.report.ignored):
         return reduced, Coordinates.REDUCED
     return maximal, Coordinates.MAXIMAL
+
+
+def _has_robot(model: Model) -> bool:
+    """Whether motors drive joints of many freedoms."""
+    m = model.shapes
+    free = int((np.asarray(m.jnt_type) == int(engine().mjtJoint.mjJNT_FREE)).sum())
+    return m.nu > 0 and m.nv - 6 * free >= _ROBOT_FREEDOMS
 
 
 def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
