@@ -60,17 +60,23 @@ class PeerFailed(Exception):
 def siconos(interpreter: str, file: Path, solver: str) -> tuple[float | None, float]:
     """Time and error of one solver of Siconos, measured in a process of the interpreter that has it.
 
-    Only a solve that used up its CPU time counts as not converging: a peer that cannot start or crashes ends
-    the run, since its place in the table would be a lie.
+    Raises:
+        PeerFailed: The process ended without an answer, and not because its solver used up its CPU time.
     """
     peer = Path(__file__).with_name("siconos_peer.py")
-    done = subprocess.run([interpreter, str(peer), str(file), solver], capture_output=True, check=False)
+    command = [interpreter, str(peer), str(file), solver]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise PeerFailed(f"{interpreter} cannot be started: {error}") from None
     if done.returncode == -signal.SIGXCPU:
         return None, float("inf")
     if done.returncode != 0 or not done.stdout:
-        words = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no output"]
-        sys.exit(f"{peer.name} {file.name} {solver} ended with code {done.returncode}: {words[0]}")
-    return json.loads(done.stdout.splitlines()[-1])
+        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        code = done.returncode
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        raise PeerFailed(f"Siconos {solver} {how}: {said}")
+    return json.loads(done.stdout)
 
 
 class Times:

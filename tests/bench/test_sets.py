@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,19 @@ def test_a_built_in_set_has_distinct_names_and_the_same_problems_every_time(name
     names = [named.name for named in first]
     assert len(set(names)) == len(names) >= 10
     assert names == [named.name for named in second]
-    assert all(a.problem.equals(b.problem) for a, b in zip(first, second, strict=True))
+    assert all(same(a.problem, b.problem) for a, b in zip(first, second, strict=True))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Problems that are functions are made anew: they have the same bounds and the same values."""
+    if not isinstance(a, perp.MCP) or a.M is not None:
+        return a.equals(b)
+    z = np.clip(np.linspace(0.1, 0.9, a.size), a.lo, a.hi)
+    return (
+        np.array_equal(a.lo, b.lo)
+        and np.array_equal(a.hi, b.hi)
+        and np.array_equal(a.evaluate(z), b.evaluate(z), equal_nan=True)
+    )
 
 
 def test_a_folder_is_a_set_and_what_is_no_problem_is_noted(tmp_path: Path) -> None:

@@ -21,9 +21,7 @@ import math
 import numpy as np
 from numba import njit
 
-from perp.kernels.elimination import eliminate
 from perp.kernels.friction_laws import (
-    ANGULAR,
     MOST_ROWS,
     OPEN,
     STICKING,
@@ -32,15 +30,9 @@ from perp.kernels.friction_laws import (
     row_group,
     violation,
 )
-from perp.kernels.tree_algebra import (
-    factor_block,
-    factor_mass,
-    half_solve,
-    mobility_of_six,
-    solve_block,
-    solve_block_transposed,
-    solve_mass,
-)
+from perp.kernels.tree_algebra import solve_mass
+from perp.kernels.tree_elimination import block_offsets, elimination_pattern, step_of_one_tree, step_of_trees
+from perp.kernels.tree_islands import prepare
 from perp.kernels.tree_problem import problem_view
 from perp.kernels.tree_workspace import workspace_view
 from perp.problems.set_kernels import COULOMB
@@ -62,143 +54,8 @@ _GROWTH, _HEAVY = 30.0, 1e-2
 # What is left of the weight after a proximal problem: less after those solved in one step, more after a
 # failure.
 _SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.01, 0.5
-_LEAST_MOBILITY = 0.03
 
 SOLVED, LIMIT, BREAKDOWN = 0, 1, 2
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _root(parent, t):
-    while parent[t] != t:
-        parent[t] = parent[parent[t]]
-        t = parent[t]
-    return t
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def prepare(p, w):
-    """Factor the masses, list constraints by trees and islands, measure mobilities; returns the islands.
-
-    −1 where a mass is not positive definite.
-    """
-    trees, constraints = p.tree_start.size - 1, p.count[0]
-    for t in range(trees):
-        if not factor_mass(p.tree_start[t + 1] - p.tree_start[t], p.mass, p.mass_start[t], w.factor):
-            return -1
-        w.parent[t] = t
-        w.touch_start[t] = 0
-    w.touch_start[trees] = 0
-    for c in range(constraints):
-        i = p.start[c]
-        last = first = -1
-        for k in range(p.row_begin[i], p.row_begin[i + 1]):
-            t = w.tree_of[p.column[k]]
-            if t != last:
-                last = t
-                w.touch_start[t + 1] += 1
-                if first < 0:
-                    first = t
-                else:
-                    a, b = _root(w.parent, first), _root(w.parent, t)
-                    if a != b:
-                        w.parent[max(a, b)] = min(a, b)
-    for t in range(trees):
-        w.touch_start[t + 1] += w.touch_start[t]
-    for c in range(constraints):
-        i = p.start[c]
-        last = -1
-        for k in range(p.row_begin[i], p.row_begin[i + 1]):
-            t = w.tree_of[p.column[k]]
-            if t != last:
-                last = t
-                w.touch[w.touch_start[t]] = c
-                w.touch_start[t] += 1
-    for t in range(trees, 0, -1):
-        w.touch_start[t] = w.touch_start[t - 1]
-    w.touch_start[0] = 0
-    _measure(p, w)
-    return _islands(p, w)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _islands(p, w):
-    """Trees and constraints of each island; trees without constraints have their free velocity."""
-    trees, islands = p.tree_start.size - 1, 0
-    at, tree_start, constraint_start = w.island_of, w.island_tree_start, w.island_constraint_start
-    for t in range(trees):
-        root = _root(w.parent, t)
-        if root < t:
-            at[t] = at[root]
-        elif w.touch_start[t] == w.touch_start[t + 1]:
-            at[t] = -1
-            for j in range(p.tree_start[t], p.tree_start[t + 1]):
-                p.velocity[j] = p.free_velocity[j]
-        else:
-            at[t] = islands
-            islands += 1
-    for k in range(islands + 1):
-        tree_start[k] = constraint_start[k] = 0
-    for t in range(trees):
-        if at[t] >= 0:
-            tree_start[at[t] + 1] += 1
-    for c in range(p.count[0]):
-        constraint_start[at[w.tree_of[p.column[p.row_begin[p.start[c]]]]] + 1] += 1
-    for k in range(islands):
-        tree_start[k + 1] += tree_start[k]
-        constraint_start[k + 1] += constraint_start[k]
-    for t in range(trees):
-        if at[t] >= 0:
-            w.island_tree[tree_start[at[t]]] = t
-            tree_start[at[t]] += 1
-    for c in range(p.count[0]):
-        k = at[w.tree_of[p.column[p.row_begin[p.start[c]]]]]
-        w.island_constraint[constraint_start[k]] = c
-        constraint_start[k] += 1
-    for k in range(islands, 0, -1):
-        tree_start[k], constraint_start[k] = tree_start[k - 1], constraint_start[k - 1]
-    tree_start[0] = constraint_start[0] = 0
-    return islands
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _measure(p, w):
-    """Mobilities: means of J M⁻¹ Jᵀ + Σ over the normal, tangential and angular rows of each constraint."""
-    x, column, value, tree_start, mass_start = w.change, p.column, p.value, p.tree_start, p.mass_start
-    for c in range(p.count[0]):
-        begin, end = p.start[c], p.start[c + 1]
-        normal = tangent = turning = 0.0
-        for i in range(begin, end):
-            k, last, total = p.row_begin[i], p.row_begin[i + 1], p.compliance[i]
-            while k < last:
-                t = w.tree_of[column[k]]
-                a, b = tree_start[t], tree_start[t + 1]
-                if b - a == 6 and k + 6 <= last and column[k + 5] == b - 1:
-                    total += mobility_of_six(w.factor, mass_start[t], value, k)
-                    k += 6
-                    continue
-                for j in range(a, b):
-                    x[j] = 0.0
-                while k < last and column[k] < b:
-                    x[column[k]] = value[k]
-                    k += 1
-                half_solve(b - a, w.factor, mass_start[t], x, a)
-                for j in range(a, b):
-                    total += x[j] * x[j]
-            if i == begin:
-                normal = total
-            elif i < begin + ANGULAR:
-                tangent += total
-            else:
-                turning += total
-        if end > begin + 1:
-            tangent /= min(end - begin, ANGULAR) - 1
-        if end > begin + ANGULAR:
-            turning /= end - begin - ANGULAR
-        largest = max(normal, tangent)
-        # rows that hardly move at all would have a weight of nothing
-        floor = _LEAST_MOBILITY * largest if largest > 0.0 else 1.0
-        w.mobility[c, 0], w.mobility[c, 1] = max(normal, floor), max(tangent, floor)
-        w.mobility[c, 2] = turning if turning > 0.0 else w.mobility[c, 1]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -366,180 +223,6 @@ def _solve_small(A, size, columns):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _assemble_tree(p, w, t):
-    """The rows of tree t of M + Jᵀ K L into the panel, and −Jᵀ f into `change`."""
-    first, last = p.tree_start[t], p.tree_start[t + 1]
-    n, at = last - first, p.mass_start[t]
-    panel, change = w.panel, w.change
-    for r in range(n):
-        for s in range(n):
-            panel[r, first + s] = p.mass[at + r * n + s]
-        change[first + r] = 0.0
-    for k in range(w.touch_start[t], w.touch_start[t + 1]):
-        c = w.touch[k]
-        i = p.start[c]
-        size = p.start[c + 1] - i
-        begin = p.row_begin[i]
-        width = p.row_begin[i + 1] - begin
-        own, end = 0, width
-        while p.column[begin + own] < first:
-            own += 1
-        while p.column[begin + end - 1] >= last:
-            end -= 1
-        closed = w.K[c, 0, 0] != 0.0
-        for r in range(size):
-            base, push = begin + r * width, w.f[i + r]
-            for e in range(own, end):
-                weight = p.value[base + e]
-                if weight == 0.0:
-                    continue
-                j = p.column[base + e]
-                change[j] -= weight * push
-                if closed:
-                    row = j - first
-                    for s in range(width):
-                        panel[row, p.column[base + s]] += weight * w.KL[base + s]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _factor_alone(p, w, t):
-    """Newton step of an island of one tree."""
-    first, last = p.tree_start[t], p.tree_start[t + 1]
-    n, at = last - first, p.mass_start[t]
-    _assemble_tree(p, w, t)
-    for r in range(n):
-        for s in range(n):
-            w.diagonal[at + r * n + s] = w.panel[r, first + s]
-            w.panel[r, first + s] = 0.0
-    factor_block(n, w.diagonal, at, w.pivot, first)
-    solve_block(n, w.diagonal, at, w.pivot, first, w.change, first)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _structure(p, w, k):
-    """Order of the trees of island k and the pattern of the factors, in numbers within the island."""
-    begin, count = w.island_tree_start[k], w.island_tree_start[k + 1] - w.island_tree_start[k]
-    local = np.empty(p.tree_start.size - 1, np.int64)
-    for a in range(count):
-        local[w.island_tree[begin + a]] = a
-    pairs = 0
-    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
-        i = p.start[w.island_constraint[a]]
-        trees, last = 0, -1
-        for e in range(p.row_begin[i], p.row_begin[i + 1]):
-            t = w.tree_of[p.column[e]]
-            trees += t != last
-            last = t
-        pairs += trees * (trees - 1) // 2
-    one, two, filled = np.empty(pairs, np.int64), np.empty(pairs, np.int64), 0
-    some = np.empty(count, np.int64)
-    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
-        i = p.start[w.island_constraint[a]]
-        trees, last = 0, -1
-        for e in range(p.row_begin[i], p.row_begin[i + 1]):
-            t = w.tree_of[p.column[e]]
-            if t != last:
-                some[trees] = local[t]
-                trees += 1
-                last = t
-        for r in range(trees):
-            for s in range(r):
-                one[filled], two[filled] = some[r], some[s]
-                filled += 1
-    first = np.zeros(count + 1, np.int64)
-    for e in range(pairs):
-        first[one[e] + 1] += 1
-    first = np.cumsum(first)
-    column, fill = np.empty(pairs, np.int64), first[:count].copy()
-    for e in range(pairs):
-        column[fill[one[e]]] = two[e]
-        fill[one[e]] += 1
-    return eliminate(first, column)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _block_offsets(p, w, k, upper, upper_index):
-    """Where the blocks of U begin, one a pair of trees; the last entry is their size."""
-    begin = w.island_tree_start[k]
-    offset = np.zeros(upper_index.size + 1, np.int64)
-    for a in range(upper.size - 1):
-        t = w.island_tree[begin + a]
-        n = p.tree_start[t + 1] - p.tree_start[t]
-        for q in range(upper[a], upper[a + 1]):
-            o = w.island_tree[begin + upper_index[q]]
-            offset[q + 1] = n * (p.tree_start[o + 1] - p.tree_start[o])
-    return np.cumsum(offset)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _eliminate_trees(p, w, k, pattern, offset, blocks, row):
-    """Newton step of an island of several trees; `blocks` is room for U, `row` for one row of a block."""
-    order, upper, upper_index, lower, lower_index = pattern
-    trees = w.island_tree[w.island_tree_start[k] : w.island_tree_start[k + 1]]
-    panel, change = w.panel, w.change
-    for step in range(order.size):
-        a = order[step]
-        t = trees[a]
-        first = p.tree_start[t]
-        n, at = p.tree_start[t + 1] - first, p.mass_start[t]
-        _assemble_tree(p, w, t)
-        for e in range(lower[a], lower[a + 1]):
-            b = lower_index[e]
-            o = trees[b]
-            there = p.tree_start[o]
-            m = p.tree_start[o + 1] - there
-            for r in range(n):
-                some = False
-                for s in range(m):
-                    row[s] = panel[r, there + s]
-                    some = some or row[s] != 0.0
-                    panel[r, there + s] = 0.0
-                if not some:
-                    continue
-                solve_block_transposed(m, w.diagonal, p.mass_start[o], w.pivot, there, row)
-                for s in range(m):
-                    weight = row[s]
-                    if weight == 0.0:
-                        continue
-                    change[first + r] -= weight * change[there + s]
-                    for q in range(upper[b], upper[b + 1]):
-                        other = trees[upper_index[q]]
-                        begin = p.tree_start[other]
-                        size = p.tree_start[other + 1] - begin
-                        base = offset[q] + s * size
-                        for z in range(size):
-                            panel[r, begin + z] -= weight * blocks[base + z]
-        for r in range(n):
-            for s in range(n):
-                w.diagonal[at + r * n + s] = panel[r, first + s]
-                panel[r, first + s] = 0.0
-        factor_block(n, w.diagonal, at, w.pivot, first)
-        for q in range(upper[a], upper[a + 1]):
-            other = trees[upper_index[q]]
-            begin = p.tree_start[other]
-            size = p.tree_start[other + 1] - begin
-            for r in range(n):
-                for s in range(size):
-                    blocks[offset[q] + r * size + s] = panel[r, begin + s]
-                    panel[r, begin + s] = 0.0
-    for step in range(order.size - 1, -1, -1):
-        a = order[step]
-        t = trees[a]
-        first = p.tree_start[t]
-        n = p.tree_start[t + 1] - first
-        for q in range(upper[a], upper[a + 1]):
-            other = trees[upper_index[q]]
-            begin = p.tree_start[other]
-            size = p.tree_start[other + 1] - begin
-            for r in range(n):
-                total = 0.0
-                for s in range(size):
-                    total += blocks[offset[q] + r * size + s] * change[begin + s]
-                change[first + r] -= total
-        solve_block(n, w.diagonal, p.mass_start[t], w.pivot, first, change, first)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def _advance(p, w, k):
     """λ − f − K L Δv on island k."""
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -584,8 +267,8 @@ def _solve_island(p, w, k, limit, room):
     none = np.empty(0, np.int64)
     pattern, offset, blocks, row = (none, none, none, none, none), none, room[20], room[21]
     if not alone:
-        pattern = _structure(p, w, k)
-        offset = _block_offsets(p, w, k, pattern[1], pattern[2])
+        pattern = elimination_pattern(p, w, k)
+        offset = block_offsets(p, w, k, pattern[1], pattern[2])
         blocks, row = np.empty(offset[-1]), np.empty(w.panel.shape[0])
     sigma, shrink = _WARM if warm else _COLD, _SHRINK
     # the last weight that was borne, and one that was not
@@ -597,9 +280,9 @@ def _solve_island(p, w, k, limit, room):
         if not _condense(p, w, k, sigma, room):
             return BREAKDOWN, step, worst
         if alone:
-            _factor_alone(p, w, w.island_tree[w.island_tree_start[k]])
+            step_of_one_tree(p, w, w.island_tree[w.island_tree_start[k]])
         else:
-            _eliminate_trees(p, w, k, pattern, offset, blocks, row)
+            step_of_trees(p, w, k, pattern, offset, blocks, row)
         _copy_rows(p, w, k, p.impulse, w.before)
         _advance(p, w, k)
         _evaluate(p, w, k, k + 1)

@@ -1,12 +1,17 @@
-"""The one place where a problem reaches down to the files layer: `problem.save(path)`."""
+"""How a problem leaves the process: `problem.save(path)`, and pickled for another one."""
 
 from __future__ import annotations
 
 from os import PathLike
+from typing import Any
 
 
 class Savable:
-    """Gives a problem its `save` method."""
+    """Gives a problem its `save` method, and lets it be pickled."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what solvers keep with a problem, such as its packed form, belongs to this process
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write this problem to a file; the suffix decides the format (.npz, or .hdf5 for FCLib).

@@ -376,7 +376,9 @@ def _coefficients(name: str, values: Vector) -> Vector:
     bad = ~(values >= 0)
     if bad.any():
         i = int(np.argmax(bad))
-        raise ProblemError(f"{name}[{i}] = {values[i]} is {'negative' if values[i] < 0 else 'no number'}")
+        if values[i] < 0:
+            raise ProblemError(f"{name}[{i}] = {values[i]} is negative")
+        raise ProblemError(f"{name}[{i}] is {values[i]}: a number is needed")
     return values
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from perp.collision import Contacts
 from perp.problems import PerpError
-from perp.stepping import packing, step
+from perp.stepping import packing
+from perp.stepping import verdict as end
 
 
 class StepFailed(PerpError, RuntimeError):
@@ -53,62 +54,62 @@ class StepRecord:
     @property
     def iterations(self) -> int:
         """Newton steps, all solves together."""
-        return int(self._info[step.NEWTON])
+        return int(self._info[end.NEWTON])
 
     @property
     def solves(self) -> int:
         """How often the problem was solved: again for rows at the end of the step, late contacts, …."""
-        return int(self._info[step.SOLVES])
+        return int(self._info[end.SOLVES])
 
     @property
     def late_contacts(self) -> int:
         """Contacts that were found at the end of the step only; they are the last ones."""
-        return int(self._info[step.PULLED])
+        return int(self._info[end.PULLED])
 
     @property
     def left_out(self) -> int:
         """Contacts that no freedom can open."""
-        return int(self._info[step.LEFT_OUT])
+        return int(self._info[end.LEFT_OUT])
 
     @property
     def residual(self) -> float:
         """The worst violation of a law over its scale."""
-        return float(self._figure[step.RESIDUAL])
+        return float(self._figure[end.RESIDUAL])
 
     @property
     def joint_residual(self) -> float:
         """Largest |c(q⁺) + Σ λ| of joints and motors [m or rad]."""
-        return float(self._figure[step.JOINT_RESIDUAL])
+        return float(self._figure[end.JOINT_RESIDUAL])
 
     @property
     def contact_residual(self) -> float:
         """Largest violation of gap ≥ 0 ⊥ λ ≥ 0, as a gap [m]."""
-        return float(self._figure[step.CONTACT_RESIDUAL])
+        return float(self._figure[end.CONTACT_RESIDUAL])
 
     @property
     def friction_residual(self) -> float:
         """Largest violation of the friction law, as a velocity [m/s]."""
-        return float(self._figure[step.FRICTION_RESIDUAL])
+        return float(self._figure[end.FRICTION_RESIDUAL])
 
     @property
     def penetration(self) -> float:
         """Largest overlap at the end, as the collision detector sees it [m]."""
-        return float(self._figure[step.PENETRATION])
+        return float(self._figure[end.PENETRATION])
 
     @property
     def joint_error(self) -> float:
         """Largest error of a joint or equality at the end [m or rad]."""
-        return float(self._figure[step.JOINT_ERROR])
+        return float(self._figure[end.JOINT_ERROR])
 
     @property
     def kinetic_energy(self) -> float:
         """At the end [J]."""
-        return float(self._figure[step.KINETIC])
+        return float(self._figure[end.KINETIC])
 
     @property
     def potential_energy(self) -> float:
         """At the end [J]."""
-        return float(self._figure[step.POTENTIAL])
+        return float(self._figure[end.POTENTIAL])
 
     @property
     def energy(self) -> float:
@@ -118,12 +119,12 @@ class StepRecord:
     @property
     def linear_momentum(self) -> np.ndarray:
         """At the end, shape (3,)."""
-        return self._figure[step.LINEAR : step.LINEAR + 3]
+        return self._figure[end.LINEAR : end.LINEAR + 3]
 
     @property
     def angular_momentum(self) -> np.ndarray:
         """At the end about the origin, shape (3,)."""
-        return self._figure[step.ANGULAR : step.ANGULAR + 3]
+        return self._figure[end.ANGULAR : end.ANGULAR + 3]
 
     @cached_property
     def _lines(self) -> np.ndarray:

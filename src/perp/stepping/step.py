@@ -21,16 +21,13 @@ from perp.dynamics.libmujoco import mj_integratePos
 from perp.dynamics.motion import move
 from perp.dynamics.motions import body_velocities
 from perp.dynamics.place import complete, go_to
-from perp.dynamics.row_kernels import evaluate_rows
-from perp.dynamics.rows import ARMATURE, DRIVE, HOLD, LIMIT, STIFFNESS, TARGET
-from perp.dynamics.scalar_tables import COUPLE, TABLE
-from perp.kernels.friction_laws import violation
+from perp.dynamics.rows import DRIVE, LIMIT
 from perp.problems.sets import FREE
-from perp.stepping.contact_rows import add_contacts, contact_biases, gaps_at_end, needed, recall, remember
+from perp.stepping.contact_rows import add_contacts, contact_biases, gaps_at_end, needed, recall
 from perp.stepping.joint_rows import collect_rows, is_curved, joint_biases, rows_at_end
 from perp.stepping.redundancy import leave_out_dependent
 from perp.stepping.restitution import reset_liveliness, too_lively
-from perp.stepping.second_look import add_late, excess, turn_normals
+from perp.stepping.second_look import add_late, turn_normals
 from perp.stepping.smooth import (
     apply_forces,
     collect_forces,
@@ -39,18 +36,20 @@ from perp.stepping.smooth import (
     mass_solve,
     velocities_after,
 )
-from perp.stepping.world import CONTACTS, JOINTS, LATE, PAUSE, ROTORS
+from perp.stepping.verdict import (
+    DEPENDENT,
+    NEWTON,
+    ROUNDS,
+    SHARE,
+    SOLVES,
+    UNSOLVED,
+    start_rotors,
+)
+from perp.stepping.world import CONTACTS, JOINTS, LATE, PAUSE
 
 # Outcomes of `begin` and `go_on`.
 READY, ROOM = 0, 1
 DONE, AGAIN = 0, 1
-# Positions in `info` and `figure`.
-NEWTON, SOLVES, ROUNDS, LOOKS, UNSOLVED, LEFT_OUT, BOUNCES, FAILED_ROUNDS, CAUSE, PULLED, DEPENDENT = range(
-    11
-)
-RESIDUAL, JOINT_RESIDUAL, CONTACT_RESIDUAL, FRICTION_RESIDUAL, PENETRATION, JOINT_ERROR, TRAVEL = range(7)
-KINETIC, POTENTIAL, LINEAR, ANGULAR = 7, 8, 9, 12
-WORST_ROW, EXCESS = 15, 16
 # Velocities may be off by so much of the step's speed before Coriolis forces are worth another solve.
 _DRIFT = 1e-6
 # A body that needs longer than this many seconds to move its own size counts as at rest.
@@ -58,14 +57,6 @@ _SLOWEST_SPEED = 1e-8
 _STEPS_PER_LENGTH = 10.0
 _SIZES = 10.0
 _ROUND_OFF = 2e-15
-# Overlap at the end that a step may leave beyond what it should, as a share of the largest body.
-OVERLAP_ALLOWED = 1e-3
-# Joints that velocity level may leave open, as a share of the largest body.
-OPEN_ALLOWED = 0.05
-# A body that moves a million times its own size in a step has been pushed by mistake.
-LARGEST_TRAVEL = 1e6
-# What a solve may leave of the tolerance: the rest is for the curvature of the rows.
-_SHARE = 0.1
 # What contact problems may leave of the free velocity, over the tolerance.
 _SOLVABLE = 0.2
 
@@ -206,7 +197,7 @@ def scales(w):
 def set_units(w):
     """What a solve may leave of each row."""
     p = w.problem
-    position, velocity = _SHARE * w.tolerance * w.length / w.h, _SHARE * w.tolerance * w.speed
+    position, velocity = SHARE * w.tolerance * w.length / w.h, SHARE * w.tolerance * w.speed
     for c in range(p.count[0]):
         first = p.start[c]
         for i in range(first, p.start[c + 1]):
@@ -402,159 +393,6 @@ def overlaps(w):
 
 
 @njit(cache=True, error_model="numpy")
-def judge(w):
-    """Residuals of the step by block, in their own units, and the worst over its scale."""
-    p, work, g = w.problem, w.workspace, np.empty(8)
-    joints, worst = w.count[JOINTS], 0.0
-    for c in range(p.count[0]):
-        i = p.start[c]
-        size = p.start[c + 1] - i
-        for r in range(i, i + size):
-            total = p.bias[r] + p.compliance[r] * p.impulse[r]
-            for e in range(p.row_begin[r], p.row_begin[r + 1]):
-                total += p.left[e] * p.velocity[p.column[e]]
-            p.row_velocity[r] = total
-        value, _ = violation(
-            p.kind[c], p.parameter[c], size, work.mobility[c], p.impulse[i:], p.row_velocity[i:], p.unit[i:],
-            g,
-        )  # fmt: skip
-        value *= _SHARE * w.tolerance
-        if not value <= worst:
-            worst, w.figure[WORST_ROW] = value, c
-        if c < joints:
-            w.figure[JOINT_RESIDUAL] = max(w.figure[JOINT_RESIDUAL], value * w.length)
-        else:
-            normal = abs(min(work.mobility[c, 0] * (p.impulse[i] + p.parameter[c, 5]), p.row_velocity[i]))
-            w.figure[CONTACT_RESIDUAL] = max(w.figure[CONTACT_RESIDUAL], w.h * normal)
-            w.figure[FRICTION_RESIDUAL] = max(w.figure[FRICTION_RESIDUAL], value * w.speed)
-    w.figure[RESIDUAL] = worst
-
-
-@njit(cache=True, error_model="numpy")
-def mechanics(w):
-    """Energies and momenta at the end."""
-    s, place, u, f = w.scene, w.end, w.body_velocity, w.figure
-    for b in range(s.mass.size):
-        spin0 = spin1 = spin2 = 0.0
-        R = place.R[b]
-        for k in range(3):
-            rate = R[0, k] * u[b, 3] + R[1, k] * u[b, 4] + R[2, k] * u[b, 5]
-            f[KINETIC] += 0.5 * s.inertia[b, k] * rate * rate
-            spin0 += R[0, k] * s.inertia[b, k] * rate
-            spin1 += R[1, k] * s.inertia[b, k] * rate
-            spin2 += R[2, k] * s.inertia[b, k] * rate
-        x, m = place.x[b], s.mass[b]
-        for k in range(3):
-            f[KINETIC] += 0.5 * m * u[b, k] * u[b, k]
-            f[POTENTIAL] -= m * s.gravity[k] * x[k]
-            f[LINEAR + k] += m * u[b, k]
-        f[ANGULAR] += spin0 + m * (x[1] * u[b, 2] - x[2] * u[b, 1])
-        f[ANGULAR + 1] += spin1 + m * (x[2] * u[b, 0] - x[0] * u[b, 2])
-        f[ANGULAR + 2] += spin2 + m * (x[0] * u[b, 1] - x[1] * u[b, 0])
-    for j in range(w.v_end.size):
-        f[KINETIC] += 0.5 * s.armature[j] * w.v_end[j] ** 2
-    for i in range(s.law.size):
-        if s.parameters[i, ARMATURE] > 0.0:
-            f[KINETIC] += 0.5 * s.parameters[i, ARMATURE] * w.rotor_rate[i] ** 2
-        elif s.row_spring[i]:
-            f[POTENTIAL] += 0.5 * s.parameters[i, STIFFNESS] * (w.turns_end[i] - s.parameters[i, TARGET]) ** 2
-    f[POTENTIAL] += _spring_energy(w)
-
-
-@njit(cache=True, error_model="numpy")
-def _spring_energy(w):
-    """Energy of the springs of coordinates and tendons at the end [J]."""
-    s, q, total = w.scene, w.q_end, 0.0
-    for i in range(s.spring_at.size):
-        a, rest = s.spring_at[i], s.spring_rest[i]
-        stretch = q[a] - rest[0]
-        if s.spring_turns[i]:
-            cosine = abs(q[a] * rest[0] + q[a + 1] * rest[1] + q[a + 2] * rest[2] + q[a + 3] * rest[3])
-            stretch = 2.0 * math.acos(min(cosine, 1.0))
-        total += 0.5 * s.spring_stiffness[i] * stretch**2
-    for t in range(s.tendon_count.size):
-        length = w.end.tendon_length[t]
-        stretch = length - min(max(length, s.tendon_spring[t, 0]), s.tendon_spring[t, 1])
-        total += 0.5 * s.tendon_stiffness[t] * stretch**2
-    return total
-
-
-@njit(cache=True, error_model="numpy")
-def verdict(w):
-    """Overlap, joint error and how far coordinates moved."""
-    s, place, f = w.scene, w.end, w.figure
-    deepest = worst = 0.0
-    for c in range(place.count[0]):
-        if place.gap[c] < 0.0:
-            deepest = min(deepest, place.gap[c])
-            if w.contacts_at_end and not _immobile(w, c):
-                worst = max(worst, excess(w, c))
-    f[PENETRATION], f[EXCESS] = -deepest, worst
-    for i in range(s.law.size):
-        if s.law[i] == HOLD:
-            f[JOINT_ERROR] = max(f[JOINT_ERROR], abs(w.turns_end[i]))
-    for k in range(w.count[JOINTS]):
-        if w.law[k] == HOLD and w.group[k] == COUPLE:
-            moving, p = w.linear[k], w.problem
-            for e in range(p.row_begin[k], p.row_begin[k + 1]):
-                moving += w.h * p.left[e] * p.velocity[p.column[e]]
-            f[JOINT_ERROR] = max(f[JOINT_ERROR], abs(moving))
-    far = 0.0
-    for b in range(s.mass.size):
-        for k in range(3):
-            moved = abs(place.x[b, k] - w.start.x[b, k])
-            if not moved <= far:
-                far = moved
-        for k in range(6):
-            if not abs(w.body_velocity[b, k]) < np.inf:
-                far = np.inf
-    f[TRAVEL] = far if far <= LARGEST_TRAVEL * (s.size if 0.0 < s.size < np.inf else 1.0) else np.inf
-
-
-@njit(cache=True, error_model="numpy")
-def _immobile(w, e):
-    """Whether contact e of the end is one that no freedom can open."""
-    for c in range(w.count[CONTACTS]):
-        same = w.start.geom[c, 0] == w.end.geom[e, 0] and w.start.geom[c, 1] == w.end.geom[e, 1]
-        if same and w.left_out[c]:
-            return True
-    return False
-
-
-@njit(cache=True, error_model="numpy")
-def finish(w):
-    """The state at the end, and what there is to say about the step."""
-    judge(w)
-    s, place, p = w.scene, w.end, w.problem
-    if s.law.size:
-        evaluate_rows(
-            s.links, s.geometry, place.x, place.quat, place.R, w.table_value, w.turns_end, w.table_row_end
-        )
-        for k in range(w.count[JOINTS]):
-            if w.group[k] == TABLE and s.parameters[w.index[k], ARMATURE] > 0.0:
-                rate = 0.0
-                for e in range(p.row_begin[k], p.row_begin[k + 1]):
-                    rate += p.value[e] * p.velocity[p.column[e]]
-                w.rotor_rate[w.index[k]] = rate
-        w.rotor_v[:], w.count[ROTORS] = w.v_end, 1
-    mechanics(w)
-    verdict(w)
-    left_out = 0
-    for c in range(w.count[CONTACTS]):
-        left_out += w.left_out[c]
-    w.info[LEFT_OUT], w.info[PULLED] = left_out, w.count[LATE]
-    # 1 the problem is not solved, 2 rows do not hold at the end, 3 shapes overlap, 4 joints are open
-    w.info[CAUSE] = 0
-    if not w.figure[RESIDUAL] <= w.tolerance:
-        w.info[CAUSE] = 1 if w.info[UNSOLVED] else 2
-    elif w.figure[EXCESS] > OVERLAP_ALLOWED * s.size:
-        w.info[CAUSE] = 3
-    elif not w.joints_at_end and w.figure[JOINT_ERROR] > OPEN_ALLOWED * s.size:
-        w.info[CAUSE] = 4
-    remember(w)
-
-
-@njit(cache=True, error_model="numpy")
 def bodies_at(w):
     """Positions, quaternions and velocities of the bodies at the world's state; the next step begins anew."""
     n = w.scene.mass.size
@@ -588,49 +426,6 @@ def set_memory(w, joint, geom, local, force, rotor, rotor_v, count):
     w.old_joint[:], w.rotor_rate[:], w.rotor_v[:], w.count[:] = joint, rotor, rotor_v, count
     w.old_geom, w.old_local, w.old_force = geom.copy(), local.copy(), force.copy()
     w.old_count[0] = geom.shape[0]
-
-
-@njit(cache=True, error_model="numpy")
-def energy_at(w):
-    """Kinetic and potential energy of the world's state [J]."""
-    s, place = w.scene, w.end
-    go_to(s, place, w.q, True)
-    w.q_end[:], w.v_end[:], w.turns_end[:], w.figure[:] = w.q, w.v, w.turns, 0.0
-    body_velocities(s, place, w.v, w.twist, w.body_velocity)
-    start_rotors(w, place)
-    mechanics(w)
-    return w.figure[KINETIC] + w.figure[POTENTIAL]
-
-
-@njit(cache=True, error_model="numpy")
-def start_rotors(w, place):
-    """Rates of rotors whose bodies do not move as the last step said, from their velocities."""
-    s = w.scene
-    if not s.cut:
-        return
-    known = False
-    for i in range(s.law.size):
-        if s.parameters[i, ARMATURE] <= 0.0:
-            continue
-        same = w.count[ROTORS] != 0
-        for side in range(2):
-            b = s.links[i, 1 + side]
-            for k in range(6):
-                same = same and (b < 0 or w.rotor_v[6 * b + k] == w.v[6 * b + k])
-        if same:
-            continue
-        if not known:
-            known = True
-            evaluate_rows(
-                s.links, s.geometry, place.x, place.quat, place.R, w.turns, w.table_value_end, w.table_row_end
-            )
-        rate = 0.0
-        for side in range(2):
-            b = s.links[i, 1 + side]
-            for k in range(6):
-                if b >= 0:
-                    rate += w.table_row_end[i, 6 * side + k] * w.v[6 * b + k]
-        w.rotor_rate[i] = rate
 
 
 @njit(cache=True, error_model="numpy")

@@ -21,7 +21,9 @@ from perp.scenes.engine import engine
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.scenes.loops import closes_loops, loop_joints
 from perp.stepping import step as steps
+from perp.stepping import verdict as end
 from perp.stepping.arms import average_arms
+from perp.stepping.explaining import cause, extent, put_right, runaway
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
 from perp.stepping.packing import pack_contacts, pack_state
 from perp.stepping.record import StepFailed, StepRecord
@@ -29,24 +31,15 @@ from perp.stepping.settings import StepSettings
 from perp.stepping.sleeping import Sleep, disturb, rest
 from perp.stepping.solving import problem_of, solve_by
 from perp.stepping.start import contradiction, quieten_forces, quieten_rows
-from perp.stepping.world import (
-    CONTACTS,
-    JOINTS,
-    LAST_PAUSE,
-    PAUSE,
-    World,
-    set_recovery,
-    set_stiff,
-    set_velocity_level,
-)
+from perp.stepping.world import CONTACTS, JOINTS, LAST_PAUSE, PAUSE, World
+from perp.stepping.world import set_recovery, set_stiff, set_velocity_level  # isort: skip
 
 # Solves of a step for Coriolis forces at most: they converge like h |ω|.
 _DRIFTS = 3
 # Solves for the scale of restitution, and for contacts that only appear at the end of the step.
 _BOUNCES, _LOOKS = 10, 8
 # Work of joints that is worth forces of the end, as a share of the kinetic energy. A well resolved swing has
-# none, and
-# one whose links turn by a third of a radian a step a tenth.
+# none, and one whose links turn by a third of a radian a step a tenth.
 _FED = 0.05
 _LONGEST_PAUSE = 256
 # Residual of a solve in its units, a tenth of the step's tolerance, that will do where no more is to be had.
@@ -54,8 +47,7 @@ _GOOD_ENOUGH = 5.0
 # Solves that may put positions right after velocities: they converge linearly.
 _PROJECTIONS = 40
 # Contradictions of a start that are left to its first steps, and how far bodies may be moved to undo larger
-# ones, as
-# shares of the size of the largest body and of the scene.
+# ones, as shares of the size of the largest body and of the scene.
 _NEGLIGIBLE, _FURTHEST = 1e-5, 0.5
 # What solves a problem that the kernel misses within its budget.
 # It is bounded too: a problem that nothing solves must not cost seconds.
@@ -246,7 +238,7 @@ class Stepper:
         """Kinetic and potential energy of a state, with what rotors and springs store [J]."""
         self._load(state)
         self._settled = False
-        return float(steps.energy_at(self.world.struct))
+        return float(end.energy_at(self.world.struct))
 
     def step(self, state: State, h: float, wrench: np.ndarray) -> tuple[State, StepRecord]:
         """One step of length h under external forces and torques `wrench`, shape (n, 6), besides gravity.
@@ -265,7 +257,7 @@ class Stepper:
         if self._sleep is not None:
             still = self._sleep
             rest(core, self.settings.sleep, still.time, still.island, still.body_tree, still.tree_q)
-        steps.finish(core)
+        end.finish(core)
         self._settled = True
         if self._overflows[0][full] + self._overflows[1][full] > before:
             self.forget()
@@ -278,11 +270,11 @@ class Stepper:
             after.time, h, self.settings.tolerance, w.info.copy(), w.figure.copy(), pack_contacts(core),
             int(w.count[CONTACTS]),
         )  # fmt: skip
-        if not w.figure[steps.TRAVEL] < np.inf:
+        if not w.figure[end.TRAVEL] < np.inf:
             self.forget()
-            raise StepFailed(self._runaway(state, after), record)
-        if w.info[steps.CAUSE]:
-            record.cause = self._cause(record)
+            raise StepFailed(runaway(self.model, state, after), record)
+        if w.info[end.CAUSE]:
+            record.cause = cause(self.model, self.world, record)
         record.times = {"assembly": built - began, "solve": solved - built, "finish": perf_counter() - solved}
         return after, record
 
@@ -319,7 +311,7 @@ class Stepper:
         if not count[CONTACTS] and not count[JOINTS]:
             steps.arrive(core)
             return
-        if w.info[steps.UNSOLVED] and self.settings.solver is None:
+        if w.info[end.UNSOLVED] and self.settings.solver is None:
             self._rescue()
         if self._fits_two_stages and steps.work_of_joints(core) > _FED:
             self._two_stages()
@@ -345,11 +337,11 @@ class Stepper:
         while True:
             self._solve_once()
             off = steps.look(core)
-            if info[steps.UNSOLVED]:
+            if info[end.UNSOLVED]:
                 return
             if off > 1.0 and rounds < (limit or self.settings.rounds):
                 rounds += 1
-                info[steps.ROUNDS] = rounds
+                info[end.ROUNDS] = rounds
                 continue
             if drifts < _DRIFTS and steps.drift_again(core):
                 drifts += 1
@@ -375,17 +367,17 @@ class Stepper:
         w, core = self.world, self.world.struct
         steps.start_over(core)
         self._hold()
-        if w.info[steps.UNSOLVED] and not w.count[PAUSE] and steps.overlaps(core):
+        if w.info[end.UNSOLVED] and not w.count[PAUSE] and steps.overlaps(core):
             set_recovery(core, 0.0)
             steps.start_over(core)
             self._hold()
-            if not w.info[steps.UNSOLVED]:
+            if not w.info[end.UNSOLVED]:
                 # shapes that cannot be separated are asked to again after 1, 2, 4, … steps
                 w.count[LAST_PAUSE] = min(max(2 * w.count[LAST_PAUSE], 1), _LONGEST_PAUSE)
                 w.count[PAUSE] = w.count[LAST_PAUSE] + 1
-        if w.info[steps.UNSOLVED] and self._fits_two_stages:
+        if w.info[end.UNSOLVED] and self._fits_two_stages:
             self._two_stages()
-        if w.info[steps.UNSOLVED] and self.settings.solver is None and solve_by(_FALLBACK, w):
+        if w.info[end.UNSOLVED] and self.settings.solver is None and solve_by(_FALLBACK, w):
             steps.look(core)
 
     def _two_stages(self) -> None:
@@ -437,63 +429,18 @@ class Stepper:
         steps.guessed(core)
         self._hold()
         steps.arrive(core)
-        steps.finish(core)
+        end.finish(core)
         moved = State.unpacked(state.time, pack_state(core), self._sizes)
         moved.qvel[:], moved.act[:] = state.qvel, state.act
         far = np.linalg.norm(moved.position - state.position, axis=1)
-        solved = not w.info[steps.UNSOLVED] and w.figure[steps.TRAVEL] < np.inf
+        solved = not w.info[end.UNSOLVED] and w.figure[end.TRAVEL] < np.inf
         self.forget()
         set_recovery(core, self.settings.recovery_speed)
-        if not solved or far.max(initial=0.0) > _FURTHEST * self._extent():
+        if not solved or far.max(initial=0.0) > _FURTHEST * extent(self.model):
             return state, ""
         self.refresh(moved)
-        what = [
-            f"{name} {size:.2g}"
-            for name, size in zip(("joints by", "limits by", "gaps by"), wrong, strict=True)
-            if size > allowed
-        ]
-        body = self.model.body_names[int(np.argmax(far))]
-        return (
-            moved,
-            f"the start missed {', '.join(what)}: bodies were moved by up to {far.max():.2g} m ({body})",
-        )
-
-    def _extent(self) -> float:
-        """A length of the whole scene [m]."""
-        x = self.model.position
-        return max(float(self.model.size), float(np.ptp(x, axis=0).max(initial=0.0)) if len(x) else 0.0)
+        return moved, put_right(self.model, wrong, allowed, far)
 
     def contact_problem(self) -> ContactProblem:
         """The problem of the world, as it stands."""
         return problem_of(self.world)
-
-    def _runaway(self, before: State, after: State) -> str:
-        moved = np.abs(after.position - before.position).max(axis=1, initial=0.0)
-        body = int(np.argmax(np.where(np.isfinite(moved), moved, np.inf)))
-        return (
-            f"the step at t = {before.time:g} s: body {self.model.body_names[body]!r} moves by "
-            f"{moved[body]:.3g} m in one step; look at the forces, controls and gains that act on it"
-        )
-
-    def _cause(self, record: StepRecord) -> str:
-        """What keeps a step from its tolerance: which row, how large, what to try."""
-        w = self.world
-        if w.info[steps.CAUSE] == 3:
-            return f"shapes overlap by {record.penetration:.2g} m at its end; try a smaller step"
-        if w.info[steps.CAUSE] == 4:
-            return f"joints are open by {record.joint_error:.2g} at its end; try a smaller step"
-        row = self._row(int(w.figure[steps.WORST_ROW]))
-        what = "no impulses were found that satisfy" if w.info[steps.CAUSE] == 1 else "at its end misses"
-        return (
-            f"{what} {row}: residual {record.residual:.1e} where {record.tolerance:.0e} is asked for; try a "
-            "smaller step, or look at what this row asks for"
-        )
-
-    def _row(self, constraint: int) -> str:
-        """A constraint of the world's problem in words."""
-        w, model = self.world, self.model
-        k = constraint - int(w.count[JOINTS])
-        if k < 0:
-            return f"joint row {constraint}"
-        geom = steps.contact_shapes(w.struct, k)
-        return f"the contact of {model.geom_names[geom[0]]!r} and {model.geom_names[geom[1]]!r}"

@@ -67,7 +67,8 @@ def record(scene: Any, steps: int) -> list[tuple[ContactProblem, Any]]:
 
     def keep(problem: ContactProblem, control: Control, options: object) -> Attempt:
         if not frames or frames[-1][0] is not problem:
-            frames.append((problem, None if control.start is None else control.start.copy()))
+            start = None if control.start is None or not control.start.any() else control.start.copy()
+            frames.append((problem, start))
         return auto.run(problem, control, auto.options())
 
     registry.register(RECORDER, takes=ContactProblem, summary="keeps what it is given")(keep)

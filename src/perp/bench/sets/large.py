@@ -14,14 +14,14 @@ from perp.bench.sets.base import NamedProblem
 
 @dataclass
 class LargeLCPs:
-    """Obstacles on a square, a journal bearing and an American put, at each of two sizes.
+    """Obstacles on a square, a journal bearing and an American put, at each of three sizes.
 
     Attributes:
         sizes: Unknowns, about.
     """
 
     name: str = "lcp-large"
-    sizes: tuple[int, ...] = (10_000, 100_000)
+    sizes: tuple[int, ...] = (10_000, 40_000, 100_000)
 
     def problems(self) -> Iterator[NamedProblem]:
         """The problems; z is what lies above the obstacle."""

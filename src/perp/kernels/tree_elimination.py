@@ -1,0 +1,187 @@
+"""One Newton step over the trees of an island: (M + Jᵀ K L) Δv = −Jᵀ f by blocks, one a tree.
+
+A tree's rows of the matrix are assembled when it is eliminated, in a panel over all freedoms; trees go in the
+order of least degree, and what they leave to later ones is kept by pairs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from perp.kernels.elimination import eliminate
+from perp.kernels.tree_algebra import factor_block, solve_block, solve_block_transposed
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _assemble_tree(p, w, t):
+    """The rows of tree t of M + Jᵀ K L into the panel, and −Jᵀ f into `change`."""
+    first, last = p.tree_start[t], p.tree_start[t + 1]
+    n, at = last - first, p.mass_start[t]
+    panel, change = w.panel, w.change
+    for r in range(n):
+        for s in range(n):
+            panel[r, first + s] = p.mass[at + r * n + s]
+        change[first + r] = 0.0
+    for k in range(w.touch_start[t], w.touch_start[t + 1]):
+        c = w.touch[k]
+        i = p.start[c]
+        size = p.start[c + 1] - i
+        begin = p.row_begin[i]
+        width = p.row_begin[i + 1] - begin
+        own, end = 0, width
+        while p.column[begin + own] < first:
+            own += 1
+        while p.column[begin + end - 1] >= last:
+            end -= 1
+        closed = w.K[c, 0, 0] != 0.0
+        for r in range(size):
+            base, push = begin + r * width, w.f[i + r]
+            for e in range(own, end):
+                weight = p.value[base + e]
+                if weight == 0.0:
+                    continue
+                j = p.column[base + e]
+                change[j] -= weight * push
+                if closed:
+                    row = j - first
+                    for s in range(width):
+                        panel[row, p.column[base + s]] += weight * w.KL[base + s]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def step_of_one_tree(p, w, t):
+    """Newton step of an island of one tree."""
+    first, last = p.tree_start[t], p.tree_start[t + 1]
+    n, at = last - first, p.mass_start[t]
+    _assemble_tree(p, w, t)
+    for r in range(n):
+        for s in range(n):
+            w.diagonal[at + r * n + s] = w.panel[r, first + s]
+            w.panel[r, first + s] = 0.0
+    factor_block(n, w.diagonal, at, w.pivot, first)
+    solve_block(n, w.diagonal, at, w.pivot, first, w.change, first)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def elimination_pattern(p, w, k):
+    """Order of the trees of island k and the pattern of the factors, in numbers within the island."""
+    begin, count = w.island_tree_start[k], w.island_tree_start[k + 1] - w.island_tree_start[k]
+    local = np.empty(p.tree_start.size - 1, np.int64)
+    for a in range(count):
+        local[w.island_tree[begin + a]] = a
+    pairs = 0
+    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+        i = p.start[w.island_constraint[a]]
+        trees, last = 0, -1
+        for e in range(p.row_begin[i], p.row_begin[i + 1]):
+            t = w.tree_of[p.column[e]]
+            trees += t != last
+            last = t
+        pairs += trees * (trees - 1) // 2
+    one, two, filled = np.empty(pairs, np.int64), np.empty(pairs, np.int64), 0
+    some = np.empty(count, np.int64)
+    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+        i = p.start[w.island_constraint[a]]
+        trees, last = 0, -1
+        for e in range(p.row_begin[i], p.row_begin[i + 1]):
+            t = w.tree_of[p.column[e]]
+            if t != last:
+                some[trees] = local[t]
+                trees += 1
+                last = t
+        for r in range(trees):
+            for s in range(r):
+                one[filled], two[filled] = some[r], some[s]
+                filled += 1
+    first = np.zeros(count + 1, np.int64)
+    for e in range(pairs):
+        first[one[e] + 1] += 1
+    first = np.cumsum(first)
+    column, fill = np.empty(pairs, np.int64), first[:count].copy()
+    for e in range(pairs):
+        column[fill[one[e]]] = two[e]
+        fill[one[e]] += 1
+    return eliminate(first, column)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def block_offsets(p, w, k, upper, upper_index):
+    """Where the blocks of U begin, one a pair of trees; the last entry is their size."""
+    begin = w.island_tree_start[k]
+    offset = np.zeros(upper_index.size + 1, np.int64)
+    for a in range(upper.size - 1):
+        t = w.island_tree[begin + a]
+        n = p.tree_start[t + 1] - p.tree_start[t]
+        for q in range(upper[a], upper[a + 1]):
+            o = w.island_tree[begin + upper_index[q]]
+            offset[q + 1] = n * (p.tree_start[o + 1] - p.tree_start[o])
+    return np.cumsum(offset)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def step_of_trees(p, w, k, pattern, offset, blocks, row):
+    """Newton step of an island of several trees; `blocks` is room for U, `row` for one row of a block."""
+    order, upper, upper_index, lower, lower_index = pattern
+    trees = w.island_tree[w.island_tree_start[k] : w.island_tree_start[k + 1]]
+    panel, change = w.panel, w.change
+    for step in range(order.size):
+        a = order[step]
+        t = trees[a]
+        first = p.tree_start[t]
+        n, at = p.tree_start[t + 1] - first, p.mass_start[t]
+        _assemble_tree(p, w, t)
+        for e in range(lower[a], lower[a + 1]):
+            b = lower_index[e]
+            o = trees[b]
+            there = p.tree_start[o]
+            m = p.tree_start[o + 1] - there
+            for r in range(n):
+                some = False
+                for s in range(m):
+                    row[s] = panel[r, there + s]
+                    some = some or row[s] != 0.0
+                    panel[r, there + s] = 0.0
+                if not some:
+                    continue
+                solve_block_transposed(m, w.diagonal, p.mass_start[o], w.pivot, there, row)
+                for s in range(m):
+                    weight = row[s]
+                    if weight == 0.0:
+                        continue
+                    change[first + r] -= weight * change[there + s]
+                    for q in range(upper[b], upper[b + 1]):
+                        other = trees[upper_index[q]]
+                        begin = p.tree_start[other]
+                        size = p.tree_start[other + 1] - begin
+                        base = offset[q] + s * size
+                        for z in range(size):
+                            panel[r, begin + z] -= weight * blocks[base + z]
+        for r in range(n):
+            for s in range(n):
+                w.diagonal[at + r * n + s] = panel[r, first + s]
+                panel[r, first + s] = 0.0
+        factor_block(n, w.diagonal, at, w.pivot, first)
+        for q in range(upper[a], upper[a + 1]):
+            other = trees[upper_index[q]]
+            begin = p.tree_start[other]
+            size = p.tree_start[other + 1] - begin
+            for r in range(n):
+                for s in range(size):
+                    blocks[offset[q] + r * size + s] = panel[r, begin + s]
+                    panel[r, begin + s] = 0.0
+    for step in range(order.size - 1, -1, -1):
+        a = order[step]
+        t = trees[a]
+        first = p.tree_start[t]
+        n = p.tree_start[t + 1] - first
+        for q in range(upper[a], upper[a + 1]):
+            other = trees[upper_index[q]]
+            begin = p.tree_start[other]
+            size = p.tree_start[other + 1] - begin
+            for r in range(n):
+                total = 0.0
+                for s in range(size):
+                    total += blocks[offset[q] + r * size + s] * change[begin + s]
+                change[first + r] -= total
+        solve_block(n, w.diagonal, p.mass_start[t], w.pivot, first, change, first)

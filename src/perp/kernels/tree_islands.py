@@ -1,0 +1,146 @@
+"""A problem by trees before it is solved: factors of its masses, its islands, mobilities of its rows."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from perp.kernels.friction_laws import ANGULAR
+from perp.kernels.tree_algebra import factor_mass, half_solve, mobility_of_six
+
+# Normal rows are taken to move at least so much of what the tangential ones do: hulls that overlap about the
+# axis of their joint hardly move at all, and would have a proximal weight of nothing.
+_LEAST_MOBILITY = 0.03
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _root(parent, t):
+    while parent[t] != t:
+        parent[t] = parent[parent[t]]
+        t = parent[t]
+    return t
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def prepare(p, w):
+    """Factor the masses, list constraints by trees and islands, measure mobilities; returns the islands.
+
+    −1 where a mass is not positive definite.
+    """
+    trees, constraints = p.tree_start.size - 1, p.count[0]
+    for t in range(trees):
+        if not factor_mass(p.tree_start[t + 1] - p.tree_start[t], p.mass, p.mass_start[t], w.factor):
+            return -1
+        w.parent[t] = t
+        w.touch_start[t] = 0
+    w.touch_start[trees] = 0
+    for c in range(constraints):
+        i = p.start[c]
+        last = first = -1
+        for k in range(p.row_begin[i], p.row_begin[i + 1]):
+            t = w.tree_of[p.column[k]]
+            if t != last:
+                last = t
+                w.touch_start[t + 1] += 1
+                if first < 0:
+                    first = t
+                else:
+                    a, b = _root(w.parent, first), _root(w.parent, t)
+                    if a != b:
+                        w.parent[max(a, b)] = min(a, b)
+    for t in range(trees):
+        w.touch_start[t + 1] += w.touch_start[t]
+    for c in range(constraints):
+        i = p.start[c]
+        last = -1
+        for k in range(p.row_begin[i], p.row_begin[i + 1]):
+            t = w.tree_of[p.column[k]]
+            if t != last:
+                last = t
+                w.touch[w.touch_start[t]] = c
+                w.touch_start[t] += 1
+    for t in range(trees, 0, -1):
+        w.touch_start[t] = w.touch_start[t - 1]
+    w.touch_start[0] = 0
+    _measure(p, w)
+    return _islands(p, w)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _islands(p, w):
+    """Trees and constraints of each island; trees without constraints have their free velocity."""
+    trees, islands = p.tree_start.size - 1, 0
+    at, tree_start, constraint_start = w.island_of, w.island_tree_start, w.island_constraint_start
+    for t in range(trees):
+        root = _root(w.parent, t)
+        if root < t:
+            at[t] = at[root]
+        elif w.touch_start[t] == w.touch_start[t + 1]:
+            at[t] = -1
+            for j in range(p.tree_start[t], p.tree_start[t + 1]):
+                p.velocity[j] = p.free_velocity[j]
+        else:
+            at[t] = islands
+            islands += 1
+    for k in range(islands + 1):
+        tree_start[k] = constraint_start[k] = 0
+    for t in range(trees):
+        if at[t] >= 0:
+            tree_start[at[t] + 1] += 1
+    for c in range(p.count[0]):
+        constraint_start[at[w.tree_of[p.column[p.row_begin[p.start[c]]]]] + 1] += 1
+    for k in range(islands):
+        tree_start[k + 1] += tree_start[k]
+        constraint_start[k + 1] += constraint_start[k]
+    for t in range(trees):
+        if at[t] >= 0:
+            w.island_tree[tree_start[at[t]]] = t
+            tree_start[at[t]] += 1
+    for c in range(p.count[0]):
+        k = at[w.tree_of[p.column[p.row_begin[p.start[c]]]]]
+        w.island_constraint[constraint_start[k]] = c
+        constraint_start[k] += 1
+    for k in range(islands, 0, -1):
+        tree_start[k], constraint_start[k] = tree_start[k - 1], constraint_start[k - 1]
+    tree_start[0] = constraint_start[0] = 0
+    return islands
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _measure(p, w):
+    """Mobilities: means of J M⁻¹ Jᵀ + Σ over the normal, tangential and angular rows of each constraint."""
+    x, column, value, tree_start, mass_start = w.change, p.column, p.value, p.tree_start, p.mass_start
+    for c in range(p.count[0]):
+        begin, end = p.start[c], p.start[c + 1]
+        normal = tangent = turning = 0.0
+        for i in range(begin, end):
+            k, last, total = p.row_begin[i], p.row_begin[i + 1], p.compliance[i]
+            while k < last:
+                t = w.tree_of[column[k]]
+                a, b = tree_start[t], tree_start[t + 1]
+                if b - a == 6 and k + 6 <= last and column[k + 5] == b - 1:
+                    total += mobility_of_six(w.factor, mass_start[t], value, k)
+                    k += 6
+                    continue
+                for j in range(a, b):
+                    x[j] = 0.0
+                while k < last and column[k] < b:
+                    x[column[k]] = value[k]
+                    k += 1
+                half_solve(b - a, w.factor, mass_start[t], x, a)
+                for j in range(a, b):
+                    total += x[j] * x[j]
+            if i == begin:
+                normal = total
+            elif i < begin + ANGULAR:
+                tangent += total
+            else:
+                turning += total
+        if end > begin + 1:
+            tangent /= min(end - begin, ANGULAR) - 1
+        if end > begin + ANGULAR:
+            turning /= end - begin - ANGULAR
+        largest = max(normal, tangent)
+        # rows that hardly move at all would have a weight of nothing
+        floor = _LEAST_MOBILITY * largest if largest > 0.0 else 1.0
+        w.mobility[c, 0], w.mobility[c, 1] = max(normal, floor), max(tangent, floor)
+        w.mobility[c, 2] = turning if turning > 0.0 else w.mobility[c, 1]
