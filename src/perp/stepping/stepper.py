@@ -31,8 +31,16 @@ from perp.stepping.settings import StepSettings
 from perp.stepping.sleeping import Sleep, disturb, rest
 from perp.stepping.solving import problem_of, solve_by
 from perp.stepping.start import contradiction, quieten_forces, quieten_rows
-from perp.stepping.world import CONTACTS, JOINTS, LAST_PAUSE, PAUSE, World
-from perp.stepping.world import set_recovery, set_stiff, set_velocity_level  # isort: skip
+from perp.stepping.world import (
+    CONTACTS,
+    JOINTS,
+    LAST_PAUSE,
+    PAUSE,
+    World,
+    set_recovery,
+    set_stiff,
+    set_velocity_level,
+)
 
 # Solves of a step for Coriolis forces at most: they converge like h |ω|.
 _DRIFTS = 3
@@ -49,6 +57,11 @@ _PROJECTIONS = 40
 # Contradictions of a start that are left to its first steps, and how far bodies may be moved to undo larger
 # ones, as shares of the size of the largest body and of the scene.
 _NEGLIGIBLE, _FURTHEST = 1e-5, 0.5
+# What is remembered from step to step, of impulses and of bodies at rest.
+_MEMORY, _REST = (
+    ("joint", "geom", "local", "force", "rotor", "rotor_v", "pause"),
+    ("time", "island", "wrench"),
+)
 # What solves a problem that the kernel misses within its budget.
 # It is bounded too: a problem that nothing solves must not cost seconds.
 _FALLBACK = StepSettings(solver="auto", solver_iterations=200)
@@ -216,22 +229,18 @@ class Stepper:
 
     def memory(self) -> dict[str, np.ndarray]:
         """Everything that is remembered from step to step, for a snapshot."""
-        names = ("joint", "geom", "local", "force", "rotor", "rotor_v", "pause")
-        out: dict[str, np.ndarray] = dict(zip(names, steps.memory(self.world.struct), strict=True))
+        out: dict[str, np.ndarray] = dict(zip(_MEMORY, steps.memory(self.world.struct), strict=True))
         if self._sleep is not None:
-            out |= {
-                f"rest.{name}": getattr(self._sleep, name).copy() for name in ("time", "island", "wrench")
-            }
+            out |= {f"rest.{name}": getattr(self._sleep, name).copy() for name in _REST}
         return out
 
     def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Remember what `memory` returned earlier; nothing if it is empty."""
         self.forget()
         if "joint" in arrays:
-            names = ("joint", "geom", "local", "force", "rotor", "rotor_v", "pause")
-            steps.set_memory(self.world.struct, *(np.ascontiguousarray(arrays[name]) for name in names))
+            steps.set_memory(self.world.struct, *(np.ascontiguousarray(arrays[name]) for name in _MEMORY))
         if self._sleep is not None and "rest.time" in arrays:
-            for name in ("time", "island", "wrench"):
+            for name in _REST:
                 getattr(self._sleep, name)[:] = arrays[f"rest.{name}"]
 
     def energy(self, state: State) -> float:
