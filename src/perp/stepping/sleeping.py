@@ -8,6 +8,7 @@ bodies changes or someone moves one. Contacts among sleepers cost nothing and ar
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -41,6 +42,17 @@ class Sleep:
             self.time[:] = 0.0
         else:
             wake_island(self.time, self.island, int(self.body_tree[body]))
+
+
+def sleep_of(m: Any, reduced: bool, bodies: int) -> Sleep:
+    """All trees of a scene awake: those of mujoco's model, or one a body where joints are cut."""
+    if not reduced:
+        return Sleep(bodies, np.arange(bodies), 7 * np.arange(bodies + 1))
+    movable = np.flatnonzero(m.body_weldid > 0)
+    first = np.full(int(m.ntree) + 1, int(m.nq))
+    for j in range(m.njnt - 1, -1, -1):
+        first[m.body_treeid[m.jnt_bodyid[j]]] = m.jnt_qposadr[j]
+    return Sleep(int(m.ntree), np.array(m.body_treeid[movable], dtype=np.int64), first.astype(np.int64))
 
 
 @njit(cache=True, error_model="numpy")

@@ -28,7 +28,7 @@ from perp.stepping.joint_access import MaximalJoint, ReducedJoint
 from perp.stepping.packing import pack_contacts, pack_state
 from perp.stepping.record import StepFailed, StepRecord
 from perp.stepping.settings import StepSettings
-from perp.stepping.sleeping import Sleep, disturb, rest
+from perp.stepping.sleeping import Sleep, disturb, rest, sleep_of
 from perp.stepping.solving import problem_of, solve_by
 from perp.stepping.start import contradiction, quieten_forces, quieten_rows
 from perp.stepping.world import (
@@ -101,19 +101,10 @@ class Stepper:
         self._step_size = 0.0
         self._settled = False
         self._fits_two_stages = bool(not reduced and self.table.law.size and settings.at_end[0])
-        self._sleep: Sleep | None = self._sleepers() if settings.sleep else None
+        self._sleep: Sleep | None = (
+            sleep_of(self.mujoco_model, reduced, model.body_count) if settings.sleep else None
+        )
         self.forget()
-
-    def _sleepers(self) -> Sleep:
-        m, n = self.mujoco_model, self.model.body_count
-        if not self.reduced:
-            return Sleep(n, np.arange(n), 7 * np.arange(n + 1))
-        movable = np.flatnonzero(m.body_weldid > 0)
-        trees = int(m.ntree)
-        first = np.full(trees + 1, int(m.nq))
-        for j in range(m.njnt - 1, -1, -1):
-            first[m.body_treeid[m.jnt_bodyid[j]]] = m.jnt_qposadr[j]
-        return Sleep(trees, np.array(m.body_treeid[movable], dtype=np.int64), first.astype(np.int64))
 
     @property
     def motor_names(self) -> tuple[str, ...]:
