@@ -62,8 +62,7 @@ _MEMORY, _REST = (
     ("joint", "geom", "local", "force", "rotor", "rotor_v", "pause"),
     ("time", "island", "wrench"),
 )
-# What solves a problem that the kernel misses within its budget.
-# It is bounded too: a problem that nothing solves must not cost seconds.
+# What solves a problem that the kernel misses; bounded too, for one that nothing solves must not cost seconds.
 _FALLBACK = StepSettings(solver="auto", solver_iterations=200)
 
 
@@ -377,8 +376,13 @@ class Stepper:
                 w.count[PAUSE] = w.count[LAST_PAUSE] + 1
         if w.info[end.UNSOLVED] and self._fits_two_stages:
             self._two_stages()
-        if w.info[end.UNSOLVED] and self.settings.solver is None and solve_by(_FALLBACK, w):
-            steps.look(core)
+        if w.info[end.UNSOLVED] and self.settings.solver is None:
+            p = w.problem
+            kept = p.impulse.copy(), p.velocity.copy(), p.row_velocity.copy()
+            if solve_by(_FALLBACK, w) and not w.solve_info[1]:
+                steps.look(core)
+            else:
+                p.impulse[:], p.velocity[:], p.row_velocity[:] = kept
 
     def _two_stages(self) -> None:
         """Joints hold velocities, then positions are put right without a change of velocities.

@@ -213,7 +213,8 @@ def finish(w):
         w.info[CAUSE] = 1 if w.info[UNSOLVED] else 2
     elif w.figure[EXCESS] > OVERLAP_ALLOWED * s.size:
         w.info[CAUSE] = 3
-    elif not w.joints_at_end and w.figure[JOINT_ERROR] > OPEN_ALLOWED * s.size:
+    elif w.figure[JOINT_ERROR] > (OVERLAP_ALLOWED if w.joints_at_end else OPEN_ALLOWED) * s.size:
+        # rows that were left out as dependent count here like all others
         w.info[CAUSE] = 4
     remember(w)
 
