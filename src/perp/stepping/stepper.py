@@ -62,7 +62,7 @@ _MEMORY, _REST = (
     ("joint", "geom", "local", "force", "rotor", "rotor_v", "pause"),
     ("time", "island", "wrench"),
 )
-# What solves a problem that the kernel misses; bounded too, for one that nothing solves must not cost seconds.
+# What solves a problem that the kernel misses; bounded too, so that a hopeless one costs no seconds.
 _FALLBACK = StepSettings(solver="auto", solver_iterations=200)
 
 
