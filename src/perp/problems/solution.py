@@ -69,6 +69,17 @@ class Solution:
     info: dict[str, Any] = field(default_factory=dict)
     message: str = ""
 
+    def __getattr__(self, name: str) -> Any:
+        # Reached only for names that are not set: the short way of `solve` leaves out what one stage implies.
+        if name != "info" or "solver" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        stage = {
+            "stage": self.solver, "solver": self.solver, "seconds": self.solve_time,
+            "residual": self.residual, "iterations": self.iterations,
+        }  # fmt: skip
+        self.__dict__["info"] = info = {"chosen_by": "auto", "stages": [stage]}
+        return info
+
     @property
     def solved(self) -> bool:
         """Whether the residual is within the tolerance."""

@@ -7,7 +7,6 @@ solve the problem, what they reached is handed on.
 from __future__ import annotations
 
 import math
-from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -20,20 +19,14 @@ from perp.problems.validation import Vector, freeze, is_sparse
 LARGEST = 150
 
 Swept = tuple[Vector, float, int]
-# a look into the enumeration takes as long as a product with W
-_SOLVED = Status.SOLVED
+# The compiled call, addresses of the packed problem and of the one as given, its rows, what is there.
+Short = tuple[Any, int, int, int, Any, Any]
+# looked up once: each takes as long as a product with W
+_SOLVED, _NEW, _EMPTY = Status.SOLVED, ContactSolution.__new__, np.empty
 
 
-@cache
-def _kernel() -> Any:
-    """The compiled call; an import statement would cost a microsecond a solve."""
-    from perp.kernels.short_solve import short_solve
-
-    return short_solve
-
-
-def keep_short(problem: ContactProblem) -> tuple[Any, Any, int] | None:
-    """The packed problem, the one as given, and the rows; None where the short way is not taken.
+def keep_short(problem: ContactProblem) -> Short | None:
+    """What the short way takes; None where it is not taken.
 
     A problem cannot change: what is made of a small one is kept with it.
     """
@@ -41,7 +34,7 @@ def keep_short(problem: ContactProblem) -> tuple[Any, Any, int] | None:
     if not 0 < rows <= LARGEST or problem.dynamics is not None or sets.cohesion.any():
         return None
     from perp.kernels.packed import pack
-    from perp.kernels.short_solve import keep_given
+    from perp.kernels.short_solve import addresses, keep_given, short_solve
 
     packed, W = pack(problem), problem.W
     none = freeze(np.zeros(0, np.int64))
@@ -53,7 +46,7 @@ def keep_short(problem: ContactProblem) -> tuple[Any, Any, int] | None:
         packed.struct, freeze(matrix[0]), *matrix[1:], problem.q, sets.kind, sets.start, sets.parameters,
         problem.rolling_length,
     )  # fmt: skip
-    form = (packed.struct, given, rows)
+    form = (short_solve, *addresses(packed.struct, given), rows, packed.struct, given)
     problem.__dict__["_short_relaxed" if problem.relaxed else "_short"] = form
     return form
 
@@ -64,22 +57,16 @@ def solve_small(problem: ContactProblem, tol: float) -> tuple[ContactSolution | 
     form = problem.__dict__.get("_short_relaxed" if problem.relaxed else "_short") or keep_short(problem)
     if form is None or type(tol) is not float or not 0.0 < tol < math.inf:
         return None, None
-    packed, given, rows = form
-    z, w = np.empty(rows), np.empty(rows)
-    value, sweeps = _kernel()(packed, given, tol, z, w)
+    kernel, packed, given, rows, _, _ = form
+    z, w = _EMPTY(rows), _EMPTY(rows)
+    value, sweeps = kernel(packed, given, tol, z, w)
     if not value <= tol:
         return None, (z, value, sweeps)
     # the constructor of a frozen dataclass sets its fields one by one, which takes longer than a contact
-    solution = ContactSolution.__new__(ContactSolution)
+    solution = _NEW(ContactSolution)
     fields = solution.__dict__
     fields["problem"], fields["z"], fields["w"] = problem, z, w
     fields["status"], fields["residual"], fields["tolerance"] = _SOLVED, value, tol
     fields["iterations"], fields["solver"] = sweeps, "block-gauss-seidel"
-    seconds = perf_counter() - began
-    fields["solve_time"] = seconds
-    stage = {
-        "stage": "block-gauss-seidel", "solver": "block-gauss-seidel", "seconds": seconds, "residual": value,
-        "iterations": sweeps,
-    }  # fmt: skip
-    fields["info"] = {"chosen_by": "auto", "stages": [stage]}
+    fields["solve_time"] = perf_counter() - began
     return solution, None
