@@ -41,7 +41,7 @@ class MCP(Savable):
     What f raises is not caught: it reaches the caller of `perp.solve` as it is.
     """
 
-    __slots__ = ("_latest", "M", "f", "hi", "jacobian", "lo", "names", "q", "start")  # noqa: RUF023
+    __slots__ = ("_latest", "M", "f", "hi", "jacobian", "judged", "lo", "names", "q", "start")  # noqa: RUF023
 
     f: Callable[[Vector], Any]
     jacobian: Callable[[Vector], Any]
@@ -51,6 +51,7 @@ class MCP(Savable):
     names: tuple[str, ...] | None
     M: Matrix | None
     q: Vector | None
+    judged: tuple[bytes, tuple[Vector, Vector, Vector]] | None
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class MCP(Savable):
         ordered_bounds(self.lo, self.hi, ("lower", "upper"))
         self.start = None if start is None else vector("start", start, size)
         self.names = _names(names, size)
-        self.M = self.q = self._latest = None
+        self.M = self.q = self._latest = self.judged = None
         self.evaluate(self.first_point)
         if jacobian is None or jacobian in ("complex-step", "differences"):
             function = f if jacobian == "complex-step" else self.evaluate
@@ -132,7 +133,7 @@ class MCP(Savable):
             raise ProblemError(f"f(z) has entries of type {value.dtype}: real numbers are needed")
         if value.shape != (self.lo.size,):
             raise ProblemError(f"f(z) has shape {value.shape}: ({self.lo.size},) is needed")
-        return value.astype(np.float64, copy=False)
+        return np.ascontiguousarray(value, dtype=np.float64)
 
     def derivative(self, z: Vector) -> Matrix:
         """The Jacobian at z, dense or CSR, shape (n, n); values may be non-finite away from a solution."""

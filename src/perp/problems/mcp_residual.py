@@ -25,14 +25,11 @@ from typing import Any
 import numpy as np
 
 from perp.problems.mcp import MCP
-from perp.problems.validation import Vector, is_sparse
+from perp.problems.validation import Vector, freeze, is_sparse
 
 # Relative change of the variables by which derivatives are confirmed: far above the tolerances that are asked
 # for and the round-off of differences.
 CONFIRMED = 1e-4
-# Fractions of Σ|J_ij z_j| and Σ|J_ij| below which a size means nothing: 1e-8 of the first is about 50 units
-# of round-off; the second lets a zero be a zero where all terms of a row vanish.
-RESOLVED, ZERO = 1e-6, 1e-14
 
 
 def mcp_map(problem: MCP, z: Vector, f: Vector) -> Vector:
@@ -49,34 +46,33 @@ def mcp_map(problem: MCP, z: Vector, f: Vector) -> Vector:
 
 def function_sizes(problem: MCP, z: Vector, f: Vector, J: Any) -> Vector:
     """The size s_i of each function near z, shape (n,)."""
+    from perp.problems.mcp_kernels import own_sizes
+
     at_bound = (z == problem.lo) | (z == problem.hi)
     d = np.where(at_bound, 0.0, z - problem.nearest_zero)
-    by_slope = np.abs(J @ d)
-    by_difference = np.zeros(problem.size)
-    if d.any():
-        for sign in (-CONFIRMED, CONFIRMED):
-            change = np.abs(problem.evaluate(z + sign * d) - f) / CONFIRMED
-            by_difference = np.maximum(by_difference, np.where(np.isfinite(change), change, 0.0))
-    s = np.abs(f) + np.where(np.isfinite(by_slope), np.minimum(by_slope, by_difference), 0.0)
+    near = np.empty((2 if d.any() else 0, z.size))
+    for k in range(near.shape[0]):
+        near[k] = problem.evaluate(z + (CONFIRMED, -CONFIRMED)[k] * d)
     size = abs(J)
-    round_off = np.minimum(size @ np.abs(z), 10.0 * _changes_of_terms(problem, z, f))
-    least = np.maximum(RESOLVED * round_off, ZERO * np.asarray(size.sum(axis=1)).ravel())
-    return np.where(np.isfinite(least), np.maximum(s, least), s)
+    return own_sizes(
+        freeze(f), J @ d, near, _around(problem, z), CONFIRMED, size @ np.abs(z), size @ np.ones(z.size)
+    )
 
 
-def _changes_of_terms(problem: MCP, z: Vector, f: Vector) -> Vector:
-    """What Σ |J_ij z_j| is by differences: the largest change of each f for two patterns of signs.
+def _around(problem: MCP, z: Vector) -> np.ndarray:
+    """The functions near z for two patterns of signs, shape (4, n): what Σ |J_ij z_j| is by differences.
 
     A Jacobian that is wrong, or taken by steps that are too long for a variable, must not excuse anything.
     """
-    largest = np.zeros(z.size)
     signs = np.where((np.arange(z.size) * 2654435761 >> 16) & 1, 1.0, -1.0)  # fixed, without regularity
-    for pattern in (np.ones(z.size), signs):
-        for way in (CONFIRMED, -CONFIRMED):
-            moved = np.clip(z * (1.0 + way * pattern), problem.lo, problem.hi)
-            change = np.abs(problem.evaluate(moved) - f) / CONFIRMED
-            largest = np.maximum(largest, np.where(np.isfinite(change), change, 0.0))
-    return largest
+    found = np.empty((4, z.size))
+    for k, change in enumerate((CONFIRMED, -CONFIRMED, CONFIRMED * signs, -CONFIRMED * signs)):
+        found[k] = problem.evaluate(_within(z * (1.0 + change), problem))
+    return found
+
+
+def _within(z: Vector, problem: MCP) -> Vector:
+    return np.minimum(np.maximum(z, problem.lo), problem.hi)
 
 
 def at_its_bounds(problem: MCP, z: Vector, f: Vector) -> Vector:
@@ -88,15 +84,16 @@ def at_its_bounds(problem: MCP, z: Vector, f: Vector) -> Vector:
 
 def relative_parts(problem: MCP, z: Vector, f: Vector) -> tuple[Vector, Vector, Vector]:
     """Distance above the lower bound, below the upper one, and f, each in its own size, shape (n,) each."""
-    with np.errstate(all="ignore"):
-        J = problem.derivative(z)
-        s = function_sizes(problem, z, f, J)
-        influence = _influence(J, s)
-        return (
-            _in_own_size(z - problem.lo, problem.lo, influence),
-            _in_own_size(problem.hi - z, problem.hi, influence),
-            np.where(f == 0.0, 0.0, f / s),
-        )
+    from perp.problems.mcp_kernels import in_own_sizes
+
+    key = z.tobytes()  # solver, verdict and the move onto bounds ask for the same in turn
+    if problem.judged is None or problem.judged[0] != key:
+        with np.errstate(all="ignore"):
+            J = problem.derivative(z)
+            s = function_sizes(problem, z, f, J)
+            parts = in_own_sizes(freeze(z), freeze(f), s, problem.lo, problem.hi, _influence(J, s))
+        problem.judged = (key, parts)
+    return problem.judged[1]
 
 
 def mcp_parts(problem: MCP, z: Vector, f: Vector) -> tuple[float, float, float, float]:
@@ -128,9 +125,3 @@ def _influence(J: Any, s: Vector) -> Vector:
         return largest
     changes = np.abs(J) * weight[:, None]
     return np.where(np.isfinite(changes), changes, 0.0).max(axis=0, initial=0.0)
-
-
-def _in_own_size(distance: Vector, bound: Vector, influence: Vector) -> Vector:
-    """A signed distance from a bound (infinite where there is none) over the size of its variable."""
-    unit = np.where(np.isfinite(bound), np.maximum(1.0, np.abs(bound)), 1.0)
-    return np.where(distance == 0.0, 0.0, distance * np.maximum(influence, 1.0 / unit))

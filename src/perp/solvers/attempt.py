@@ -147,6 +147,11 @@ class Control:
         """Whether somebody wants to look on: a history is kept or time is limited."""
         return self._points is not None or self._deadline is not None
 
+    @property
+    def recorded(self) -> bool:
+        """Whether a history is kept: every iterate is then measured."""
+        return self._points is not None
+
     def out_of_time(self) -> bool:
         return self._deadline is not None and working_time() > self._deadline
 

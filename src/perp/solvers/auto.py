@@ -21,7 +21,7 @@ LARGEST_ENUMERATION = 12
 
 
 def candidates(problem: LCP | BoxedLCP | MCP) -> list[str]:
-    """Solvers to try in order: block pivoting where M is symmetric, Lemke where not, sweeps if large."""
+    """Solvers to try in order: block pivoting where it is sure to end, Lemke elsewhere, sweeps if large."""
     if isinstance(problem, MCP):
         return ["mcp-newton"]
     from perp.solvers.pivoting.rows import has_moving_bounds, symmetric
@@ -29,12 +29,26 @@ def candidates(problem: LCP | BoxedLCP | MCP) -> list[str]:
     if isinstance(problem, BoxedLCP) and has_moving_bounds(problem):
         return ["moving-bounds", "subspace-minimisation", "boxed-newton", "friction-fixed-point", "pgs"]
     fits = problem.size <= LARGEST_DENSE or is_sparse(problem.M)
-    pivoting = ["principal", "lemke"] if fits and symmetric(problem.M) else ["lemke", "principal"]
+    block_first = fits and (symmetric(problem.M) or _large_and_dominant(problem.M))
+    pivoting = ["principal", "lemke"] if block_first else ["lemke", "principal"]
     if isinstance(problem, BoxedLCP):
         pivoting = [*pivoting, "boxed-newton", "dantzig"]
     elif problem.size <= LARGEST_ENUMERATION:
         pivoting = [*pivoting, "direct"]
     return [*pivoting, "pgs"] if fits else ["pgs", *pivoting]
+
+
+def _large_and_dominant(M: Any) -> bool:
+    """Whether M is sparse, large, dominated by its diagonal and without a positive entry off it.
+
+    Free boundaries with a drift and options are of this kind: block exchanges end on such M-matrices.
+    """
+    from perp.solvers.pivoting.sparse_principal import SMALLEST, has_no_positive_coupling
+
+    if not (is_sparse(M) and M.shape[0] > SMALLEST and has_no_positive_coupling(M)):
+        return False
+    round_off = 1e-12 * M.diagonal()
+    return any(bool((M.sum(axis=axis) >= -round_off).all()) for axis in (0, 1))
 
 
 @registry.register(

@@ -332,6 +332,8 @@ def _onto_bounds(problem: MCP, z: Vector, w: Vector, value: float) -> tuple[Vect
     from perp.problems.mcp_residual import at_its_bounds
 
     moved = at_its_bounds(problem, z, w)
+    if np.array_equal(moved, z):
+        return z, w, value
     other, slack = judge(problem, moved)
     return (moved, slack, other) if other < value else (z, w, value)
 

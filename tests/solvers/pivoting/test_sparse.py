@@ -5,9 +5,11 @@ import pytest
 from scipy.sparse import csr_array, diags_array, eye_array, kron, random_array
 
 import perp
+from perp.bench.sets.large import american_put
 from perp.problems import SolverMismatch
 from perp.solvers import registry
 from perp.solvers.attempt import Control
+from perp.solvers.auto import candidates
 from perp.solvers.pivoting.coarse_start import coarsen
 from perp.solvers.pivoting.sparse_lemke import follow
 
@@ -145,3 +147,19 @@ def test_what_does_not_fit_says_so_before_it_begins(monkeypatch):
     assert "baraff" not in names
     assert {"principal", "lemke", "boxed-newton"} <= set(names)
     assert perp.solve(problem).solver == "principal"
+
+
+def test_drift_makes_an_option_nonsymmetric_and_no_slower():
+    """The edge of early exercise is 1100 rows from where exchanges would begin one by one."""
+    problem = american_put(2000)
+    solution = perp.solve(problem)
+    assert (solution.solver, solution.iterations <= 12) == ("principal", True)
+    assert np.abs(solution.z - perp.solve(problem, "lemke").z).max() <= 1e-9
+
+
+def test_without_dominance_lemke_comes_first():
+    """Exchanges need not end on such a matrix; most of these problems have no solution at all."""
+    rng = np.random.default_rng(5)
+    M = csr_array(eye_array(450) * 1.2 - random_array((450, 450), density=3 / 450, rng=rng))
+    assert candidates(perp.LCP(M, np.ones(450)))[0] == "lemke"
+    assert candidates(american_put(450))[0] == "principal"

@@ -11,13 +11,15 @@ of the first factorisation. A singular matrix gets a proximal term, ε times the
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from perp.problems import MCP
-from perp.problems.validation import Vector, is_sparse
+from perp.problems.validation import Vector, freeze, is_sparse
 from perp.solvers.least_norm import least_norm
 
 # Singular values below this fraction of the largest count as zero: the step of least norm ignores them.
@@ -28,6 +30,40 @@ LARGEST_DENSE = 400
 PROXIMAL = (0.0, 1e-10, 1e-6, 1e-3)
 # A direction must solve its equations to this fraction, or the matrix counts as singular.
 ACCURATE = 1e-6
+
+
+@njit(cache=True)
+def fischer_burmeister(a, b, penalty):
+    """φ(a, b) and its derivatives; at the origin those of the direction (1, 1)."""
+    r = math.hypot(a, b)
+    total = a + b
+    # a + b − r loses digits when both are positive: 2ab / (a + b + r) does not
+    phi = 2.0 * a * b / (total + r) if total > 0.0 else total - r
+    by_a = 1.0 - (a / r if r > 0.0 else math.sqrt(0.5))
+    by_b = 1.0 - (b / r if r > 0.0 else math.sqrt(0.5))
+    if penalty > 0.0:
+        both = a > 0.0 and b > 0.0
+        phi = (1.0 - penalty) * phi + (penalty * a * b if both else 0.0)
+        by_a = (1.0 - penalty) * by_a + (penalty * b if both else 0.0)
+        by_b = (1.0 - penalty) * by_b + (penalty * a if both else 0.0)
+    return phi, by_a, by_b
+
+
+@njit(cache=True)
+def equations_of_rows(z, f, lo, hi, d, row, penalty):
+    """Φ with its derivatives by z and by f, shape (n,) each; d and row scale distances and functions."""
+    value, by_z, by_f = np.empty(z.size), np.empty(z.size), np.empty(z.size)
+    for i in range(z.size):
+        v, slope_z, slope_f = row[i] * f[i], 0.0, 1.0
+        if np.isfinite(hi[i]):
+            phi, by_a, slope_f = fischer_burmeister(d[i] * (hi[i] - z[i]), -v, penalty)
+            v, slope_z = -phi, by_a * d[i]
+        if np.isfinite(lo[i]):
+            v, by_a, by_b = fischer_burmeister(d[i] * (z[i] - lo[i]), v, penalty)
+            slope_z = by_a * d[i] + by_b * slope_z
+            slope_f *= by_b
+        value[i], by_z[i], by_f[i] = v, slope_z, slope_f * row[i]
+    return value, by_z, by_f
 
 
 class Equations:
@@ -55,6 +91,7 @@ class Equations:
         self.hi = np.where(self.has_hi, problem.hi, 0.0)
         self.order: Vector | None = None  # columns of the factorisation
         self.epsilon = 0.0
+        self.latest: tuple[bytes, Vector] | None = None
 
     def value(self, z: Vector) -> Vector:
         """Φ(z), shape (n,)."""
@@ -62,33 +99,15 @@ class Equations:
 
     def linear(self, z: Vector) -> tuple[Vector, Vector, Vector]:
         """Φ with its derivatives by z and by f, shape (n,) each."""
-        f = self.row * self.problem.evaluate(z)
-        phi, by_a, by_b = self._phi(self.d * (self.hi - z), -f)
-        value = np.where(self.has_hi, -phi, f)
-        by_z = np.where(self.has_hi, by_a * self.d, 0.0)
-        by_f = np.where(self.has_hi, by_b, 1.0)
-        phi, by_a, by_b = self._phi(self.d * (z - self.lo), value)
-        return (
-            np.where(self.has_lo, phi, value),
-            np.where(self.has_lo, by_a * self.d + by_b * by_z, by_z),
-            np.where(self.has_lo, by_b * by_f, by_f) * self.row,
-        )
+        bounds = (self.problem.lo, self.problem.hi)
+        return equations_of_rows(freeze(z), freeze(self.function(z)), *bounds, self.d, self.row, self.penalty)
 
-    def _phi(self, a: Vector, b: Vector) -> tuple[Vector, Vector, Vector]:
-        """φ(a, b) and its derivatives; at the origin those of the direction (1, 1)."""
-        r = np.hypot(a, b)
-        total = a + b
-        # a + b − r loses digits when both are positive: 2ab / (a + b + r) does not
-        phi = np.where(total > 0, 2.0 * a * b / np.where(total > 0, total + r, 1.0), total - r)
-        unit = np.where(r > 0, r, 1.0)
-        by_a = 1.0 - np.where(r > 0, a / unit, np.sqrt(0.5))
-        by_b = 1.0 - np.where(r > 0, b / unit, np.sqrt(0.5))
-        if self.penalty:
-            t, both = self.penalty, (a > 0) & (b > 0)
-            phi = (1 - t) * phi + t * np.where(both, a * b, 0.0)
-            by_a = (1 - t) * by_a + t * np.where(both, b, 0.0)
-            by_b = (1 - t) * by_b + t * np.where(both, a, 0.0)
-        return phi, by_a, by_b
+    def function(self, z: Vector) -> Vector:
+        """f(z); line searches, crash steps and iterations ask for the same one in turn."""
+        key = z.tobytes()
+        if self.latest is None or self.latest[0] != key:
+            self.latest = (key, self.problem.evaluate(z))
+        return self.latest[1]
 
     def jacobian(self, z: Vector, by_z: Vector, by_f: Vector) -> Any:
         """An element of the generalised Jacobian of Φ, as sparse as that of f."""
@@ -97,7 +116,7 @@ class Equations:
             from scipy.sparse import diags_array
 
             return (H + diags_array(by_z)).tocsr()
-        H[np.diag_indices_from(H)] += by_z
+        H.reshape(-1)[:: H.shape[0] + 1] += by_z
         return H
 
     def direction(self, H: Any, value: Vector, by_f: Vector) -> Vector | None:
@@ -142,9 +161,10 @@ class Equations:
         if not is_sparse(A):
             lapack: Any = import_module("scipy.linalg").lapack
             factors, pivots, failure = lapack.dgetrf(A)
-            if failure or not np.isfinite(factors).all():
+            size = np.abs(A).sum(axis=0).max(initial=0.0)
+            if failure or not np.isfinite(size):
                 return None
-            reciprocal, _ = lapack.dgecon(factors, np.abs(A).sum(axis=0).max(initial=0.0))
+            reciprocal, _ = lapack.dgecon(factors, size)
             return None if reciprocal < RANK_TOLERANCE else lapack.dgetrs(factors, pivots, right)[0]
         from scipy.sparse.linalg import splu
 

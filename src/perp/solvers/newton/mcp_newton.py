@@ -48,8 +48,9 @@ CONVERGED = 1e-20
 DAMPINGS = (1e-6, 1e-4, 1e-2, 1.0, 1e2)
 # Weight of the product in the penalised function (0.05 in Chen, Chen and Kanzow's experiments).
 PENALTY = 0.05
-# Further Newton steps after the tolerance is met, while each at least halves the residual.
-POLISH = 3
+# Further Newton steps after the tolerance is met, while each at least halves ‖Φ‖; a square of Φ per row that
+# no step can make smaller.
+POLISH, ROUND_OFF = 3, 1e-30
 
 
 @dataclass(frozen=True)
@@ -135,12 +136,15 @@ class _Run:
         self.stuck: Status | None = None
         self.message = ""
         self.longest = 0.0  # seconds of an iteration
+        self.latest: Vector | None = None
         self.log = Log(problem) if options.verbose else None
 
     def attempt(self, reason: Status | None) -> Attempt:
         """The best point, or what was converged to, with words about what is wrong with it."""
         if self.answer is not None:
             return Attempt(self.answer, self.done, info={"path_searches": self.searches})
+        if self.latest is not None and self.control.best == np.inf:  # far off, none was worth measuring
+            self.control.check(self.done, self.latest)
         self.control.reason = self.stuck if self.stuck is not None and reason is Status.STALLED else reason
         out = self.control.attempt(self.problem.first_point, self.done, path_searches=self.searches)
         if reason is not None:
@@ -156,8 +160,9 @@ class _Run:
             z = _inside(self.problem, z)
             f = self.problem.evaluate(z)
         if not np.isfinite(f).all():
-            self.stuck = Status.EVALUATION_ERROR
-            self.message = f"{self.problem.where_not_finite(z, f)}."
+            if self.done == 0 and self.stuck is None:  # the user's own start, not one of ours
+                self.stuck = Status.EVALUATION_ERROR
+                self.message = f"{self.problem.where_not_finite(z, f)}."
             return False
         equations = Equations(self.problem, z, penalty)
         start = z
@@ -202,7 +207,11 @@ class _Run:
         """Whether z meets the tolerance; it is then made sharper as long as that is cheap."""
         if self.log is not None:
             self.log.line(self.done, merit, equations.epsilon, z)
-        far = merit > 1e-4 * equations.d.size and not self.control.watched
+        self.latest = z
+        far = merit > 1e-4 * equations.d.size and not self.control.recorded
+        if far and self.control.out_of_time():
+            self.control.reason = Status.TIME_LIMIT
+            return False
         if not far and self.control.check(self.done, z):
             if self.control.reason is not None:
                 return False
@@ -215,20 +224,23 @@ class _Run:
         return False
 
     def _polished(self, equations: Equations, z: Vector) -> Vector:
-        residual = self.control.measure(z)
+        """The point after a few more Newton steps, if its residual is smaller."""
+        first, residual = z, self.control.measure(z)
+        value, by_z, by_f = equations.linear(z)
+        merit = float(value @ value)
         for _ in range(POLISH):
-            if residual == 0.0 or self._no_time():
+            if merit <= ROUND_OFF * z.size or residual == 0.0 or self._no_time():
                 break
-            value, by_z, by_f = equations.linear(z)
             step = equations.direction(equations.jacobian(z, by_z, by_f), value, by_f)
             if step is None:
                 break
             other = np.clip(z + step, self.problem.lo, self.problem.hi)
-            sharper = self.control.measure(other)
-            if not sharper < 0.5 * residual:
+            value, by_z, by_f = equations.linear(other)
+            sharper = float(value @ value)
+            if not sharper < 0.25 * merit:
                 break
-            z, residual = other, sharper
-        return z
+            z, merit = other, sharper
+        return first if z is first or self.control.measure(z) > residual else z
 
     def _no_time(self) -> bool:
         """Whether another iteration would end after the time limit."""
@@ -258,7 +270,7 @@ class _Run:
             if merit <= 1e-16 * z.size or self._no_time():
                 break
             began = working_time()
-            f = equations.row * problem.evaluate(z)
+            f = equations.row * equations.function(z)
             lower = equations.has_lo & (equations.d * (z - equations.lo) <= f)
             upper = equations.has_hi & (equations.d * (z - equations.hi) >= f)
             rest = lower | upper

@@ -2,8 +2,9 @@
 
 As in `principal`, wrong rows change sides all at once, and singly once that no longer lowers their number.
 Two things make large problems short: between exchanges a few sweeps let the edges of free regions move by
-more than one row, and for an LCP with a symmetric matrix the first sides come from smaller problems
-(`coarse_start`). A step costs one sparse factorisation of the free block; memory is that of the factor.
+more than one row, and for an LCP the first sides come from smaller problems (`coarse_start`). Both are for
+matrices on which sweeps converge: symmetric ones, and those without a positive entry off the diagonal. A step
+costs one sparse factorisation of the free block; memory is that of the factor.
 
 Reference: Júdice and Pires, A block principal pivoting algorithm for large-scale strictly monotone linear
 complementarity problems, Computers & Operations Research 21 (1994).
@@ -49,6 +50,7 @@ class SparseSteps:
         self.M, self.q = M, q
         self.lo, self.hi = bounds
         self.symmetric = symmetric
+        self.sweepable = (symmetric or has_no_positive_coupling(M)) and bool((M.diagonal() > 0.0).all())
         self.size = abs(M)
         self.steps = 0
         self.shift, self.scale = 0.0, np.zeros(q.size)
@@ -104,6 +106,12 @@ class SparseSteps:
         return z
 
 
+def has_no_positive_coupling(M: Any) -> bool:
+    """Whether no entry off the diagonal of a sparse matrix is positive (a Z-matrix)."""
+    rows = np.repeat(np.arange(M.shape[0]), np.diff(M.indptr))
+    return bool((M.data[rows != M.indices] <= 0.0).all())
+
+
 def exchange(steps: SparseSteps, sides: np.ndarray, control: Control, limit: int, enough: int = 0) -> str:
     """Exchange wrong rows in `sides` until at most `enough` are left; returns how that ended.
 
@@ -118,7 +126,7 @@ def exchange(steps: SparseSteps, sides: np.ndarray, control: Control, limit: int
         "done", "singular", "limit" or "time".
     """
     fewest, patience = sides.size + 1, 2 * PATIENCE
-    sweeping = steps.symmetric and not steps.shift and bool((steps.M.diagonal() > 0.0).all())
+    sweeping = steps.sweepable and not steps.shift
     while True:
         solved = steps.solve(sides)
         if solved is None:
@@ -147,26 +155,31 @@ def first_sides(steps: SparseSteps, problem: LCP | BoxedLCP, control: Control) -
     """Sides of the start; else those of smaller problems, of sweeps, or of every row by itself."""
     if control.start is not None:
         return sides_of(control.start, steps.lo, steps.hi)
-    diagonal = steps.M.diagonal()
-    if steps.symmetric and (diagonal > 0.0).all():
+    if steps.sweepable:
         if isinstance(problem, LCP):
-            return sides_of(steps.sweep(_from_smaller(steps.M, steps.q, control)), steps.lo, steps.hi)
+            return sides_of(
+                steps.sweep(_from_smaller(steps.M, steps.q, steps.symmetric, control)), steps.lo, steps.hi
+            )
         return sides_of(steps.sweep(np.zeros(steps.q.size)), steps.lo, steps.hi)
+    diagonal = steps.M.diagonal()
     alone = -steps.q / np.where(diagonal > 0.0, diagonal, problem.column_scale)
     return sides_of(alone, steps.lo, steps.hi)
 
 
-def _from_smaller(M: Any, q: Vector, control: Control) -> Vector:
+def _from_smaller(M: Any, q: Vector, symmetric: bool, control: Control) -> Vector:
     """An approximate z of an LCP by the smaller problem that aggregates of rows make; zero without one."""
     P = coarsen(M) if q.size > SMALLEST else None
     if P is None:
         return np.zeros(q.size)
     small, small_q = smaller(M, q, P)
     zeros, none = np.zeros(small_q.size), np.full(small_q.size, np.inf)
-    steps = SparseSteps(small, small_q, (zeros, none), True)
-    sides = sides_of(steps.sweep(_from_smaller(small, small_q, control)), zeros, none)
+    steps = SparseSteps(small, small_q, (zeros, none), symmetric)
+    if not (small.diagonal() > 0.0).all():  # M was no M-matrix
+        return np.zeros(q.size)
+    sides = sides_of(steps.sweep(_from_smaller(small, small_q, symmetric, control)), zeros, none)
     exchange(steps, sides, control, 2 * PATIENCE, enough=int(GOOD_ENOUGH * small_q.size))
-    return P @ np.maximum(steps.z, 0.0)
+    z = np.maximum(steps.z, 0.0)
+    return P @ z if np.isfinite(z).all() else np.zeros(q.size)
 
 
 def sparse_principal(problem: LCP | BoxedLCP, control: Control) -> Attempt:
