@@ -14,6 +14,11 @@ from perp.kernels.packed import pack
 from perp.kernels.relaxed_path import follow_islands
 
 
+def followed(problem: perp.ContactProblem, x: np.ndarray, tol: float, limit: int) -> int:
+    packed = pack(problem)
+    return follow_islands(packed.struct, packed.order, packed.rho, x, tol, limit)
+
+
 def pile(seed: int, contacts: int, bodies: int) -> tuple[np.ndarray, np.ndarray]:
     """W and q of contacts that press on bodies of six unknowns: singular where there are many contacts."""
     rng = np.random.default_rng(seed)
@@ -65,7 +70,7 @@ def test_redundant_contacts_are_solved_from_zero(seed):
     W, q = pile(seed, 12, 2)
     problem = perp.ContactProblem.coulomb(W, q, 0.7, relaxed=True)
     x = np.zeros(problem.size)
-    assert follow_islands(pack(problem).struct, x, 1e-10, 1000) > 0
+    assert followed(problem, x, 1e-10, 1000) > 0
     assert perp.residual(problem, x) < 1e-9
     # a convex problem with many impulses has one velocity
     other = perp.solve(problem, "apgd", tol=1e-9, max_iterations=200_000)
@@ -75,7 +80,7 @@ def test_redundant_contacts_are_solved_from_zero(seed):
 def test_islands_together_meet_the_tolerance_of_the_whole():
     problem = islands()
     x = np.zeros(problem.size)
-    follow_islands(pack(problem).struct, x, 1e-9, 1000)
+    followed(problem, x, 1e-9, 1000)
     assert perp.residual(problem, x) <= 1e-9
 
 
@@ -83,11 +88,11 @@ def test_solved_groups_are_left_alone():
     problem = islands()
     x = perp.solve(problem, tol=1e-12).z.copy()
     before = x.copy()
-    assert follow_islands(pack(problem).struct, x, 1e-9, 1000) == 0
+    assert followed(problem, x, 1e-9, 1000) == 0
     assert np.array_equal(x, before)
 
 
 @pytest.mark.parametrize("limit", [0, 3, 20])
 def test_no_more_iterations_than_asked_for(limit):
     problem = islands()
-    assert follow_islands(pack(problem).struct, np.zeros(problem.size), 1e-12, limit) <= limit
+    assert followed(problem, np.zeros(problem.size), 1e-12, limit) <= limit

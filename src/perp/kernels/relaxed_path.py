@@ -70,11 +70,13 @@ def follow_path(packed, order, rho, x, tol, limit):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def follow_islands(packed, x, tol, limit):
+def follow_islands(packed, order, rho, x, tol, limit):
     """Solve every island that x leaves unsolved, in place; the number of iterations, at most `limit`."""
     blocks = view(packed)
     start = blocks.start
     group, total = groups(blocks.first, blocks.column)
+    if total == 1:
+        return follow(blocks, order, rho, x, tol, limit)[1]
     begin = np.zeros(total + 1, np.int64)
     for g in group:
         begin[g + 1] += 1
@@ -93,8 +95,9 @@ def follow_islands(packed, x, tol, limit):
                 y[i] = x[start[chosen[k]] + i - part.start[k]]
         if not residual_at(part, y, u, norm(part.q), work) > tol:
             continue
-        order = eliminate(part.first, part.column)
-        steps += follow(part, order, newton_scales(part), y, tol, limit - steps)[1]
+        steps += follow(part, eliminate(part.first, part.column), newton_scales(part), y, tol, limit - steps)[
+            1
+        ]
         for k in range(chosen.size):
             for i in range(part.start[k], part.start[k + 1]):
                 x[start[chosen[k]] + i - part.start[k]] = y[i]

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
+from perp.kernels.borrowed import borrowed
 from perp.kernels.cone import disc_rows, length, project_cone
 from perp.kernels.packed import velocity
 from perp.problems.data_size import mobility_within
@@ -25,33 +26,38 @@ WORKSPACE = 5 * MOST_ROWS
 
 
 @njit(cache=True, nogil=True)
-def _violation(blocks, c, x, u, work):
-    """Square of the violation of constraint c."""
-    i, size, mu = blocks.start[c], blocks.start[c + 1] - blocks.start[c], blocks.mu[c]
-    if mu < 0.0:
-        d = mobility_within(blocks.low[c], blocks.high[c], blocks.d[c], blocks.size[c])
-        return min(max(u[i], d * (x[i] - blocks.high[c])), d * (x[i] - blocks.low[c])) ** 2
-    impulse, speed, gap, y, p = (
-        work[:6], work[6:12], work[12:18], work[18:24], work[24:30]
-    )  # fmt: skip
+def _row_violation(blocks, c, x, u):
+    """Square of the violation of scalar row c."""
+    i = blocks.start[c]
+    d = mobility_within(blocks.low[c], blocks.high[c], blocks.d[c], blocks.size[c])
+    return min(max(u[i], d * (x[i] - blocks.high[c])), d * (x[i] - blocks.low[c])) ** 2
+
+
+@njit(cache=True, nogil=True)
+def _violation(mu, mu_r, stretch, d, relaxed, x, u, work):
+    """Square of the violation of a contact with impulses x and velocities u."""
+    size = x.size
+    gap, y, p = work[12:18], work[18:24], work[24:30]
     p[:] = 0.0
     p[0], kind = mu, COULOMB
-    if blocks.mu_r[c] >= 0.0:
-        p[1], kind = blocks.mu_r[c], ROLLING
+    if mu_r >= 0.0:
+        p[1], kind = mu_r, ROLLING
     else:
         for r in range(1, size):
-            if blocks.stretch[i + r] != 1.0 or r > 2:
+            if stretch[r] != 1.0 or r > 2:
                 kind = ELLIPTIC
     if kind == ELLIPTIC:
+        impulse, speed = work[:6], work[6:12]
+        impulse[0], speed[0] = x[0], u[0]
         for r in range(1, size):
-            p[r - 1] = mu * blocks.stretch[i + r]
-    for r in range(size):
-        t = blocks.stretch[i + r] if kind == ELLIPTIC else 1.0
-        impulse[r], speed[r] = t * x[i + r], u[i + r] / t
-    if blocks.relaxed:
-        relaxed_violation(kind, p, 0, size, blocks.d[c], 1.0, impulse, speed, y, gap)
+            t = stretch[r]
+            p[r - 1] = mu * t
+            impulse[r], speed[r] = t * x[r], u[r] / t
+        x, u = impulse, speed
+    if relaxed:
+        relaxed_violation(kind, p, 0, size, d, 1.0, x, u, y, gap)
     else:
-        friction_violation(kind, p, 0, size, blocks.d[c], 1.0, impulse, speed, gap)
+        friction_violation(kind, p, 0, size, d, 1.0, x, u, gap)
     total = 0.0
     for r in range(size):
         total += gap[r] * gap[r]
@@ -59,38 +65,44 @@ def _violation(blocks, c, x, u, work):
 
 
 @njit(cache=True, nogil=True)
-def _literature(blocks, c, x, u, work):
-    """Square of the natural map with scale 1."""
-    i, size, mu = blocks.start[c], blocks.start[c + 1] - blocks.start[c], blocks.mu[c]
-    if max(mu, blocks.mu_r[c]) > STEEPEST:
+def _literature(mu, mu_r, relaxed, x, u, work):
+    """Square of the natural map of a contact with scale 1."""
+    size = x.size
+    if max(mu, mu_r) > STEEPEST:
         return 0.0
-    if mu < 0.0:
-        return (x[i] - min(max(x[i] - u[i], blocks.low[c]), blocks.high[c])) ** 2
     for r in range(size):
-        work[r] = x[i + r] - u[i + r]
-    if not blocks.relaxed:
-        m = disc_rows(size, blocks.mu_r[c])
-        work[0] -= mu * length(u, i + 1, i + 1 + m)
-        if blocks.mu_r[c] >= 0.0:
-            work[0] -= blocks.mu_r[c] * length(u, i + 3, i + 5)
-    project_cone(size, mu, blocks.mu_r[c], work)
+        work[r] = x[r] - u[r]
+    if not relaxed:
+        work[0] -= mu * length(u, 1, 1 + disc_rows(size, mu_r))
+        if mu_r >= 0.0:
+            work[0] -= mu_r * length(u, 3, 5)
+    project_cone(size, mu, mu_r, work)
     total = 0.0
     for r in range(size):
-        total += (x[i + r] - work[r]) ** 2
+        total += (x[r] - work[r]) ** 2
     return total
 
 
 @njit(cache=True, nogil=True)
 def relative_residual(blocks, x, u, size, work):
     """The larger of the residual that decides SOLVED and the literature's; `size` is ‖q‖ of the problem."""
+    start, mu, mu_r, stretch, d = blocks.start, blocks.mu, blocks.mu_r, blocks.stretch, blocks.d
+    x, u, work = borrowed(x), borrowed(u), borrowed(work)
     worst = literature = impulse = speed = 0.0
-    for c in range(blocks.start.size - 1):
-        value = _violation(blocks, c, x, u, work) / blocks.size[c] ** 2
+    for c in range(start.size - 1):
+        i, end = start[c], start[c + 1]
+        if mu[c] < 0.0:
+            value = _row_violation(blocks, c, x, u)
+            literature += (x[i] - min(max(x[i] - u[i], blocks.low[c]), blocks.high[c])) ** 2
+        else:
+            X, U = x[i:end], u[i:end]
+            value = _violation(mu[c], mu_r[c], stretch[i:end], d[c], blocks.relaxed, X, U, work)
+            literature += _literature(mu[c], mu_r[c], blocks.relaxed, X, U, work)
+        value /= blocks.size[c] ** 2
         worst = value if not value <= worst else worst
-        literature += _literature(blocks, c, x, u, work)
-        for i in range(blocks.start[c], blocks.start[c + 1]):
-            impulse += x[i] * x[i]
-            speed += u[i] * u[i]
+        for k in range(i, end):
+            impulse += x[k] * x[k]
+            speed += u[k] * u[k]
     largest = max(size, math.sqrt(max(impulse, speed)))
     return max(math.sqrt(worst), math.sqrt(literature) / (largest if largest > 0.0 else 1.0))
 
@@ -98,9 +110,17 @@ def relative_residual(blocks, x, u, size, work):
 @njit(cache=True, nogil=True)
 def violation_size(blocks, x, u, work):
     """Length of all violations together: smoother than the worst of them, for line searches."""
+    start, mu, mu_r, stretch, d = blocks.start, blocks.mu, blocks.mu_r, blocks.stretch, blocks.d
+    x, u, work = borrowed(x), borrowed(u), borrowed(work)
     total = 0.0
-    for c in range(blocks.start.size - 1):
-        total += _violation(blocks, c, x, u, work)
+    for c in range(start.size - 1):
+        i, end = start[c], start[c + 1]
+        if mu[c] < 0.0:
+            total += _row_violation(blocks, c, x, u)
+        else:
+            total += _violation(
+                mu[c], mu_r[c], stretch[i:end], d[c], blocks.relaxed, x[i:end], u[i:end], work
+            )
     return math.sqrt(total)
 
 

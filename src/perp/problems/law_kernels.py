@@ -158,15 +158,15 @@ def friction_violation(kind, p, first, last, d, length, impulse, u, out):
 @njit(cache=True, nogil=True, fastmath=False)
 def relaxed_violation(kind, p, first, last, d, length, impulse, u, x, out):
     """A relaxed contact, −u ∈ N_K(λ): x − P(x − u) with x = d λ, which bounds the distance from it."""
-    unit = np.empty(6)
-    for k in range(5):
-        unit[k] = p[k]
-    if kind == ROLLING:
-        unit[1] = p[1] / length
-    elif kind == ELLIPTIC:
-        for k in range(2, 5):
-            unit[k] = p[k] / length
-    unit[COHESION] = d * p[COHESION]
+    unit = p
+    if p[COHESION] != 0.0 or last - first > 3:
+        unit = p.copy()
+        if kind == ROLLING:
+            unit[1] = p[1] / length
+        elif kind == ELLIPTIC:
+            for k in range(2, 5):
+                unit[k] = p[k] / length
+        unit[COHESION] = d * p[COHESION]
     for i in range(first, last):
         g, s = _row(i, first, d, length)
         x[i] = g * impulse[i] - s * u[i]

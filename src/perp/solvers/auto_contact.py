@@ -116,7 +116,8 @@ class Run:
 
     def through(self, stages: tuple[Stage, ...]) -> Attempt:
         """One stage after the other until the problem is solved or a limit is met."""
-        apart = False
+        # the central path of a relaxation finds its islands itself
+        apart = self.problem.relaxed and self.problem.contact_count <= LARGEST_PATH
         for stage in stages:
             if self.done():
                 break

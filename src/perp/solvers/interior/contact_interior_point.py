@@ -39,8 +39,9 @@ VARIANTS = FIRST_VARIANTS[:1]
 NEAR = 1e-2
 # What is left to do for the shared test, whose velocities have twice the digits.
 MARGIN = 0.5
-# Up to this many rows a path takes milliseconds: nothing is gained by looking in between.
-ONE_CALL = 400
+# Up to this many rows a path takes milliseconds: nothing is gained by looking in between. For the relaxation,
+# which goes one path, up to so many.
+ONE_CALL, ONE_CALL_RELAXED = 400, 3000
 
 
 @registry.register(
@@ -73,7 +74,7 @@ class _Paths:
 
         self.control, self.packed = control, pack(problem)
         self.order, _ = choose_order(problem, self.packed)
-        self.one_call = control.plain and problem.size <= ONE_CALL
+        self.one_call = control.plain and problem.size <= (ONE_CALL_RELAXED if problem.relaxed else ONE_CALL)
         self.limit, self.iterations, self.outer = control.limit(ITERATIONS), 0, 0
 
     def offer(self, x: Vector) -> bool:
@@ -93,7 +94,9 @@ class _Paths:
 
         x, tol = self.packed.unknowns(self.control.begin(self.packed.size)), MARGIN * self.control.tol
         if self.one_call:
-            self.iterations += follow_islands(self.packed.struct, x, tol, self.limit)
+            self.iterations += follow_islands(
+                self.packed.struct, self.order, self.packed.rho, x, tol, self.limit
+            )
         else:
             x, stop = self.follow(self.packed, x, tol, self.limit)
             if stop:
