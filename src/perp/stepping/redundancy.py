@@ -11,7 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from perp.dynamics.row_kernels import DISTANCE, LATERAL, POINT
 from perp.dynamics.rows import HOLD
+from perp.dynamics.scalar_tables import TABLE
 from perp.problems.sets import BOX
 from perp.stepping.smooth import mass_solve
 from perp.stepping.world import JOINTS
@@ -20,6 +22,43 @@ from perp.stepping.world import JOINTS
 _DEPENDENT = 1e-4
 # … and one whose W is below this share of the largest has no freedom to move it.
 _IMMOBILE = 1e-9
+
+
+@njit(cache=True, error_model="numpy")
+def _mobilities(w, rows, n, W, scale):
+    """What the W of each row is held against: the largest of the rows of its joint that have its unit.
+
+    A row across the plane of a loop hardly moves at all. Held against its own W it would pass for one that
+    closes the loop, by a lever that no length tolerance can be met with.
+    """
+    largest = 0.0
+    for a in range(n):
+        largest = max(largest, W[a, a])
+    first = 0
+    while first < n:
+        end, most = first, _IMMOBILE * largest
+        while end < n and _together(w, rows[first], rows[end]):
+            most = max(most, W[end, end])
+            end += 1
+        for a in range(first, end):
+            scale[a] = most
+        first = end
+
+
+@njit(cache=True, error_model="numpy")
+def _together(w, k, other):
+    """Whether two rows belong to one joint, and are both lengths or both angles."""
+    if k == other:
+        return True
+    if w.group[k] != TABLE or w.group[other] != TABLE:
+        return False
+    one, two = w.scene.links[w.index[k]], w.scene.links[w.index[other]]
+    return one[1] == two[1] and one[2] == two[2] and _is_length(one[0]) == _is_length(two[0])
+
+
+@njit(cache=True, error_model="numpy")
+def _is_length(kind):
+    return kind == POINT or kind == LATERAL or kind == DISTANCE
 
 
 @njit(cache=True, error_model="numpy")
@@ -45,12 +84,8 @@ def leave_out_dependent(w):
             for e in range(p.row_begin[rows[b]], p.row_begin[rows[b] + 1]):
                 total += p.value[e] * x[p.column[e]]
             W[b, a] = total
-    scale, largest = np.empty(n), 0.0
-    for a in range(n):
-        largest = max(largest, W[a, a])
-    for a in range(n):
-        # a row that no freedom moves but by round-off follows from nothing and holds nothing
-        scale[a] = max(W[a, a], _IMMOBILE * largest)
+    scale = np.empty(n)
+    _mobilities(w, rows, n, W, scale)
     used, out = np.zeros(n, np.bool_), 0
     for _ in range(n):
         best, size = -1, 0.0
