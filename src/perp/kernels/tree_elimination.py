@@ -64,6 +64,26 @@ def step_of_one_tree(p, w, t):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def plan_of(p, w, k, small):
+    """How Newton steps of island k are taken: pattern of the factors, where blocks begin, room for them."""
+    none = np.empty(0, np.int64)
+    if w.island_tree_start[k + 1] - w.island_tree_start[k] == 1:
+        return (none, none, none, none, none), none, small[20], small[21]
+    pattern = elimination_pattern(p, w, k)
+    offset = block_offsets(p, w, k, pattern[1], pattern[2])
+    return pattern, offset, np.empty(offset[-1]), np.empty(w.panel.shape[0])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def newton_step(p, w, k, plan):
+    """Δv of (M + Jᵀ K L) Δv = −Jᵀ f on island k into `change`."""
+    if w.island_tree_start[k + 1] - w.island_tree_start[k] == 1:
+        step_of_one_tree(p, w, w.island_tree[w.island_tree_start[k]])
+    else:
+        step_of_trees(p, w, k, plan[0], plan[1], plan[2], plan[3])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def elimination_pattern(p, w, k):
     """Order of the trees of island k and the pattern of the factors, in numbers within the island."""
     begin, count = w.island_tree_start[k], w.island_tree_start[k + 1] - w.island_tree_start[k]

@@ -30,10 +30,11 @@ from perp.kernels.friction_laws import (
     row_group,
     violation,
 )
-from perp.kernels.tree_algebra import solve_mass
-from perp.kernels.tree_elimination import block_offsets, elimination_pattern, step_of_one_tree, step_of_trees
+from perp.kernels.tree_elimination import newton_step, plan_of
 from perp.kernels.tree_islands import prepare
+from perp.kernels.tree_path import follow_path
 from perp.kernels.tree_problem import problem_view
+from perp.kernels.tree_state import copy_rows, evaluate, solve_small
 from perp.kernels.tree_workspace import workspace_view
 from perp.problems.set_kernels import COULOMB
 
@@ -55,46 +56,15 @@ _GROWTH, _HEAVY = 30.0, 1e-2
 # failure.
 _SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.01, 0.5
 
-SOLVED, LIMIT, BREAKDOWN = 0, 1, 2
+# Newton steps before the central path is tried, its iterations, and steps after it.
+_FIRST, _ITERATIONS, _AFTER = 20, 40, 30
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _evaluate(p, w, first_island, end_island):
-    """v = v̂ + M⁻¹ Jᵀ λ and u = L v + b + Σ λ over some islands."""
-    v = p.velocity
-    begin, end = w.island_tree_start[first_island], w.island_tree_start[end_island]
-    listed, listed_end = w.island_constraint_start[first_island], w.island_constraint_start[end_island]
-    for a in range(begin, end):
-        t = w.island_tree[a]
-        for j in range(p.tree_start[t], p.tree_start[t + 1]):
-            v[j] = 0.0
-    for a in range(listed, listed_end):
-        c = w.island_constraint[a]
-        for i in range(p.start[c], p.start[c + 1]):
-            push = p.impulse[i]
-            if push != 0.0:
-                for e in range(p.row_begin[i], p.row_begin[i + 1]):
-                    v[p.column[e]] += p.value[e] * push
-    for a in range(begin, end):
-        t = w.island_tree[a]
-        first, last = p.tree_start[t], p.tree_start[t + 1]
-        solve_mass(last - first, w.factor, p.mass_start[t], v, first)
-        for j in range(first, last):
-            v[j] += p.free_velocity[j]
-    for a in range(listed, listed_end):
-        c = w.island_constraint[a]
-        for i in range(p.start[c], p.start[c + 1]):
-            total = p.bias[i] + p.compliance[i] * p.impulse[i]
-            for e in range(p.row_begin[i], p.row_begin[i + 1]):
-                total += p.left[e] * v[p.column[e]]
-            p.row_velocity[i] = total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _judge_starts(p, w, islands, g):
-    """Worst residual and merit of each island at its start, into `outcome`; velocities of its first step."""
+def _judge_starts(p, w, first, end, g):
+    """Worst residual and merit of some islands at their start, into `outcome`; velocities of first steps."""
     x, u = p.impulse, p.row_velocity
-    for k in range(islands):
+    for k in range(first, end):
         worst = merit = 0.0
         for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
             c = w.island_constraint[a]
@@ -183,7 +153,7 @@ def _condense(p, w, k, sigma, room):
                 A[r, s] = B[r, s] + C[r, s] * weight
                 A[r, size + s] = C[r, s]
             A[r, 2 * size] = F[r]
-        if not _solve_small(A, size, size + 1):
+        if not solve_small(A, size, size + 1):
             return False
         for r in range(size):
             w.f[i + r] = A[r, 2 * size]
@@ -195,30 +165,6 @@ def _condense(p, w, k, sigma, room):
                 for s in range(size):
                     total += K[r, s] * p.left[at + s * width + e]
                 w.KL[at + r * width + e] = total
-    return True
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _solve_small(A, size, columns):
-    """Gauss–Jordan with row pivoting on [A | right sides], in place."""
-    for k in range(size):
-        best = k
-        for r in range(k + 1, size):
-            if abs(A[r, k]) > abs(A[best, k]):
-                best = r
-        if best != k:
-            for s in range(k, size + columns):
-                A[k, s], A[best, s] = A[best, s], A[k, s]
-        if A[k, k] == 0.0:
-            return False
-        pivot = 1.0 / A[k, k]
-        for s in range(k, size + columns):
-            A[k, s] *= pivot
-        for r in range(size):
-            factor = A[r, k]
-            if r != k and factor != 0.0:
-                for s in range(k, size + columns):
-                    A[r, s] -= factor * A[k, s]
     return True
 
 
@@ -247,58 +193,40 @@ def _halve(p, w, k):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _copy_rows(p, w, k, source, target):
-    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
-        c = w.island_constraint[a]
-        for i in range(p.start[c], p.start[c + 1]):
-            target[i] = source[i]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _solve_island(p, w, k, limit, room):
-    """Newton steps on island k; returns the status, the steps and the worst residual."""
+def _newton(p, w, k, plan, limit, room):
+    """Newton steps on island k from its impulses; returns whether they solve it, how many, the worst row."""
     g = room[0]
     worst, merit = w.outcome[k, 0], w.outcome[k, 1]
-    _copy_rows(p, w, k, p.impulse, w.centre)
+    copy_rows(p, w, k, p.impulse, w.centre)
     warm = False
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         warm = warm or p.impulse[p.start[w.island_constraint[a]]] != 0.0
-    alone = w.island_tree_start[k + 1] - w.island_tree_start[k] == 1
-    none = np.empty(0, np.int64)
-    pattern, offset, blocks, row = (none, none, none, none, none), none, room[20], room[21]
-    if not alone:
-        pattern = elimination_pattern(p, w, k)
-        offset = block_offsets(p, w, k, pattern[1], pattern[2])
-        blocks, row = np.empty(offset[-1]), np.empty(w.panel.shape[0])
     sigma, shrink = _WARM if warm else _COLD, _SHRINK
     # the last weight that was borne, and one that was not
     borne, failed = np.inf, 0.0
-    _copy_rows(p, w, k, p.impulse, w.best)
+    copy_rows(p, w, k, p.impulse, w.best)
     best_merit, best_worst, reference, wander, last = merit, worst, merit, 0, np.inf
     current, idle = merit, 0
     for step in range(1, limit + 1):
         if not _condense(p, w, k, sigma, room):
-            return BREAKDOWN, step, worst
-        if alone:
-            step_of_one_tree(p, w, w.island_tree[w.island_tree_start[k]])
-        else:
-            step_of_trees(p, w, k, pattern, offset, blocks, row)
-        _copy_rows(p, w, k, p.impulse, w.before)
+            break
+        newton_step(p, w, k, plan)
+        copy_rows(p, w, k, p.impulse, w.before)
         _advance(p, w, k)
-        _evaluate(p, w, k, k + 1)
+        evaluate(p, w, k, k + 1)
         worst, merit, inner_worst, inner = _judge(p, w, k, sigma, g)
         for _ in range(_HALVINGS):
             if inner_worst <= _FAR or inner <= _RISE * max(current, reference):
                 break
             _halve(p, w, k)
-            _evaluate(p, w, k, k + 1)
+            evaluate(p, w, k, k + 1)
             worst, merit, inner_worst, inner = _judge(p, w, k, sigma, g)
         current = inner
         if worst <= 1.0:
-            return SOLVED, step, worst
+            return True, step, worst
         if merit < best_merit:
             best_merit, best_worst = merit, worst
-            _copy_rows(p, w, k, p.impulse, w.best)
+            copy_rows(p, w, k, p.impulse, w.best)
         if inner <= _INNER * reference or inner_worst <= 0.5:
             # solved again and again without an effect: no motion satisfies these rows
             idle = idle + 1 if merit > 0.9 * reference else 0
@@ -306,7 +234,7 @@ def _solve_island(p, w, k, limit, room):
                 break
             shrink = max(0.3 * shrink, _LEAST_SHRINK) if wander == 0 else shrink
             wander, reference, last, borne = 0, merit, np.inf, sigma
-            _copy_rows(p, w, k, p.impulse, w.centre)
+            copy_rows(p, w, k, p.impulse, w.centre)
             # a weight that was too light is approached half way, and forgotten when it is near
             sigma = max(shrink * sigma, math.sqrt(borne * failed), _LEAST)
             failed = failed if borne > _NEAR * failed else 0.0
@@ -323,14 +251,43 @@ def _solve_island(p, w, k, limit, room):
                 else:
                     sigma = min(max(_GROWTH * sigma, _HEAVY), _HEAVIEST)
                     shrink = min(3.0 * shrink, _MOST_SHRINK)
-                _copy_rows(p, w, k, w.centre, p.impulse)
-                _evaluate(p, w, k, k + 1)
+                copy_rows(p, w, k, w.centre, p.impulse)
+                evaluate(p, w, k, k + 1)
                 current = reference
         # the next step starts from the proximal velocities
         _judge(p, w, k, sigma, g)
-    _copy_rows(p, w, k, w.best, p.impulse)
-    _evaluate(p, w, k, k + 1)
-    return LIMIT, limit, best_worst
+    copy_rows(p, w, k, w.best, p.impulse)
+    evaluate(p, w, k, k + 1)
+    return False, limit, best_worst
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _solve_island(p, w, k, limit, room):
+    """Newton steps, and where they wander along the central path first; see `_newton` for what it returns.
+
+    A path that ends early is taken again from that of the convex relaxation.
+    """
+    plan = plan_of(p, w, k, room)
+    solved, steps, worst = _newton(p, w, k, plan, min(limit, _FIRST), room)
+    if solved:
+        return True, steps, worst
+    copy_rows(p, w, k, p.impulse, w.kept)
+    for attempt in range(2):
+        taken = follow_path(p, w, k, plan, attempt > 0, _ITERATIONS, room)
+        if taken == 0:
+            break
+        evaluate(p, w, k, k + 1)
+        _judge_starts(p, w, k, k + 1, room[0])
+        solved, more, value = _newton(p, w, k, plan, min(limit, _AFTER), room)
+        steps += taken + more
+        if solved:
+            return True, steps, value
+        if value < worst:
+            worst = value
+            copy_rows(p, w, k, p.impulse, w.kept)
+    copy_rows(p, w, k, w.kept, p.impulse)
+    evaluate(p, w, k, k + 1)
+    return False, steps, worst
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -353,14 +310,14 @@ def solve_trees(problem, workspace, limit, info, worst):
         return
     room = np.empty((22, 16))
     info[0] = islands
-    _evaluate(p, w, 0, islands)
-    _judge_starts(p, w, islands, room[0])
+    evaluate(p, w, 0, islands)
+    _judge_starts(p, w, 0, islands, room[0])
     for k in range(islands):
         if w.outcome[k, 0] <= 1.0:
             worst[0] = max(worst[0], w.outcome[k, 0])
             continue
-        status, steps, value = _solve_island(p, w, k, limit, room)
-        info[1] += status != SOLVED
+        solved, steps, value = _solve_island(p, w, k, limit, room)
+        info[1] += not solved
         info[2] = max(info[2], steps)
         info[3] += steps
         if not value <= worst[0]:

@@ -48,6 +48,14 @@ WORKSPACE_FIELDS = [
     ("best", _F),
     ("pulled", _F),
     ("before", _F),
+    ("kept", _F),
+    # central path: slack of each row against its lower bound or cone, against its upper bound, their changes
+    # and that of the impulses
+    ("dual", _F),
+    ("upper", _F),
+    ("step", _F),
+    ("dual_step", _F),
+    ("upper_step", _F),
 ]
 WorkspaceType = StructType(WORKSPACE_FIELDS)
 
@@ -57,7 +65,8 @@ def _pack(integers, vectors, mobility, outcome, panel, K):
     w = structref.new(WorkspaceType)  # pyright: ignore[reportCallIssue]
     w.tree_of, w.touch_start, w.touch, w.parent, w.island_of, w.island_tree = integers[:6]
     w.island_tree_start, w.island_constraint, w.island_constraint_start, w.pivot = integers[6:]
-    w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled, w.before = vectors
+    w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled, w.before, w.kept = vectors[:10]
+    w.dual, w.upper, w.step, w.dual_step, w.upper_step = vectors[10:]
     w.mobility, w.outcome, w.panel, w.K = mobility, outcome, panel, K
     return w
 
@@ -74,7 +83,8 @@ def workspace_view(w):
         borrowed(w.island_tree_start), borrowed(w.island_constraint), borrowed(w.island_constraint_start),
         borrowed(w.outcome), borrowed(w.K), borrowed(w.f), borrowed(w.KL), borrowed(w.diagonal),
         borrowed(w.pivot), borrowed(w.change), borrowed(w.panel), borrowed(w.centre), borrowed(w.best),
-        borrowed(w.pulled), borrowed(w.before),
+        borrowed(w.pulled), borrowed(w.before), borrowed(w.kept), borrowed(w.dual), borrowed(w.upper),
+        borrowed(w.step), borrowed(w.dual_step), borrowed(w.upper_step),
     )  # fmt: skip
 
 
@@ -89,8 +99,7 @@ def tree_workspace(problem: TreeProblem) -> object:
     )
     integers[0][:] = np.repeat(np.arange(trees), size)
     vectors = tuple(
-        np.zeros(count)
-        for count in (problem.mass.size, problem.mass.size, entries, rows, n, rows, rows, rows, rows)
+        np.zeros(count) for count in (problem.mass.size, problem.mass.size, entries, rows, n, *(rows,) * 10)
     )
     panel = np.zeros((int(size.max(initial=0)), n))
     K = np.zeros((constraints, MOST_ROWS, MOST_ROWS))

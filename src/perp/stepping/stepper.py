@@ -62,8 +62,6 @@ _MEMORY, _REST = (
     ("joint", "geom", "local", "force", "rotor", "rotor_v", "pause"),
     ("time", "island", "wrench"),
 )
-# What solves a problem that the kernel misses; bounded too, so that a hopeless one costs no seconds.
-_FALLBACK = StepSettings(solver="auto", solver_iterations=200)
 
 
 class Stepper:
@@ -362,11 +360,9 @@ class Stepper:
             w.solve_info[1] = 1
 
     def _rescue(self) -> None:
-        """A step that the warm solve missed: from no impulses, without undoing overlap, by `perp.solve`."""
+        """A step whose rows no motion satisfies: without undoing overlap, or in two stages."""
         w, core = self.world, self.world.struct
-        steps.start_over(core)
-        self._hold()
-        if w.info[end.UNSOLVED] and not w.count[PAUSE] and steps.overlaps(core):
+        if not w.count[PAUSE] and steps.overlaps(core):
             set_recovery(core, 0.0)
             steps.start_over(core)
             self._hold()
@@ -376,13 +372,6 @@ class Stepper:
                 w.count[PAUSE] = w.count[LAST_PAUSE] + 1
         if w.info[end.UNSOLVED] and self._fits_two_stages:
             self._two_stages()
-        if w.info[end.UNSOLVED] and self.settings.solver is None:
-            p = w.problem
-            kept = p.impulse.copy(), p.velocity.copy(), p.row_velocity.copy()
-            if solve_by(_FALLBACK, w) and not w.solve_info[1]:
-                steps.look(core)
-            else:
-                p.impulse[:], p.velocity[:], p.row_velocity[:] = kept
 
     def _two_stages(self) -> None:
         """Joints hold velocities, then positions are put right without a change of velocities.

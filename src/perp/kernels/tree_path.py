@@ -1,0 +1,382 @@
+"""The central path of exact friction in the velocities of trees: a start where Newton's method wanders.
+
+The law of a constraint is s ∈ K, z ∈ K, s ⊥ z for a second-order cone K or a pair of bounds, and the path has
+s ∘ z = τ e, τ → 0. Of a friction set
+
+    s = C⁻¹ λ,   z = C u + (‖z_T‖, 0),   C = diag(1/μ, g)
+
+where ‖z_T‖ is De Saxcé's shift; without it the problem is the convex relaxation. With Nesterov–Todd scaling
+V each constraint gives its impulses by its velocities as in `tree_newton`,
+
+    Δs = V (r − V Δz),   Δz = T (C (L Δv + Σ Δλ) + gap),   T = [1 z_Tᵀ/‖z_T‖; 0 I]
+
+so that an iteration is the same elimination by trees. Hard impacts on more contacts than freedoms, where
+active sets cycle, take fifteen to twenty iterations; Newton's method then ends within a few steps.
+
+References: Acary, Armand, Nguyen and Shpakovych, Second-order cone programming for frictional contact
+mechanics using interior point algorithm (2022), for the relaxation; De Saxcé and Feng (1998) for the shift;
+Vandenberghe, The CVXOPT linear and quadratic cone program solvers (2010), for the scaling.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from perp.kernels.cone_scaling import divide, length_of_rest, room, scale, scaling, unscale
+from perp.kernels.friction_laws import MOST_ROWS, bounds, disc
+from perp.kernels.tree_elimination import newton_step
+from perp.kernels.tree_state import evaluate, solve_small
+from perp.problems.set_kernels import COULOMB, FREE, ROLLING
+
+# The part of the way to the boundary that an iteration may go, and the least centring.
+_FRACTION, _CENTRING = 0.995, 1e-3
+# τ where the path ends and where a path that begins relaxed becomes exact, as shares of that of its start.
+_END, _EXACT = 1e-15, 1e-3
+# A step shorter than this is tried again towards the middle of the cones; one that stays short ends the path.
+_SHORT, _SHORTEST, _MIDDLE = 0.2, 1e-8, 0.5
+# The energy of the first point over the largest of a single constraint.
+_ENERGY = 0.1
+# Free rows are held but for this share of their mobility, and no friction is larger than this.
+_SOFT, _MOST_FRICTION = 1e-10, 1e6
+_INFINITE = 1e300
+# Lines of the small workspace.
+_G, _C, _S, _Z, _W, _DS, _DZ, _R, _GAP, _WORK, _TURN = range(11)
+_A = 11
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def follow_path(p, w, k, plan, relaxed, limit, small):
+    """Impulses near the end of the path of island k; returns the Newton steps, zero where a set has no path.
+
+    Args:
+        p: View of the problem.
+        w: View of the workspace.
+        k: The island.
+        plan: Of its elimination, see `tree_elimination.plan_of`.
+        relaxed: Whether the path begins with that of the convex relaxation.
+        limit: Iterations at most.
+        small: Room, shape (22, 16).
+    """
+    energy, steps = _begin(p, w, k, small), 0
+    if not (energy > 0.0 and energy < _INFINITE):
+        return 0
+    for _ in range(limit):
+        tau = _distance(p, w, k, small)
+        if not tau < _INFINITE or tau <= _END * energy:
+            break
+        exact = not relaxed or tau <= _EXACT * energy
+        far = _direction(p, w, k, plan, (0.0, False, exact), small)
+        share = max(_CENTRING, (1.0 - far) ** 3)
+        far = _direction(p, w, k, plan, (share * tau, True, exact), small) if far >= 0.0 else far
+        steps += 2
+        if far < _SHORT:
+            steps += 1
+            far = _direction(p, w, k, plan, (max(_MIDDLE, share) * tau, False, exact), small)
+        if not far > _SHORTEST:
+            break
+        for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+            c = w.island_constraint[a]
+            for i in range(p.start[c], p.start[c + 1]):
+                p.impulse[i] += far * w.step[i]
+                w.dual[i] += far * w.dual_step[i]
+                w.upper[i] += far * w.upper_step[i]
+        evaluate(p, w, k, k + 1)
+    return steps
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _direction(p, w, k, plan, aim, small):
+    """The step for an aim (τ, whether the products of the last step count, whether friction is exact).
+
+    Returns how far it may go; −1 where the point is not inside the cones.
+    """
+    if not _aim(p, w, k, aim, small):
+        return -1.0
+    newton_step(p, w, k, plan)
+    return _change(p, w, k, aim, small)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _cone(p, c, small):
+    """C of a friction set, zero for rows without friction; returns the number of its rows."""
+    size = p.start[c + 1] - p.start[c]
+    _, mu = disc(p.kind[c], p.parameter[c], size, 1, small[_G])
+    C = small[_C]
+    C[0] = 1.0 / min(mu, _MOST_FRICTION) if mu > 0.0 else 1.0
+    for r in range(1, size):
+        C[r] = small[_G, r] if mu > 0.0 else 0.0
+    return size
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _begin(p, w, k, small):
+    """The first point, in the middle of the cones; returns the energy of its τ."""
+    begin, end = w.island_constraint_start[k], w.island_constraint_start[k + 1]
+    for a in range(begin, end):
+        c = w.island_constraint[a]
+        if p.kind[c] == ROLLING:
+            return 0.0
+        for i in range(p.start[c], p.start[c + 1]):
+            p.impulse[i] = 0.0
+    evaluate(p, w, k, k + 1)
+    energy = 0.0
+    for a in range(begin, end):
+        c = w.island_constraint[a]
+        u, d = p.row_velocity[p.start[c]], max(w.mobility[c, 0], w.mobility[c, 1])
+        energy = max(energy, u * u / d)
+    energy *= _ENERGY
+    for a in range(begin, end):
+        c = w.island_constraint[a]
+        i, d = p.start[c], max(w.mobility[c, 0], w.mobility[c, 1])
+        push, rate = math.sqrt(energy / d), math.sqrt(energy * d)
+        for r in range(i, p.start[c + 1]):
+            w.dual[r] = w.upper[r] = 0.0
+        if p.kind[c] >= COULOMB:
+            _cone(p, c, small)
+            p.impulse[i], w.dual[i] = push - p.parameter[c, 5], rate * small[_C, 0]
+        elif p.kind[c] != FREE:
+            low, high = bounds(p.kind[c], p.parameter[c])
+            w.dual[i] = rate if low > -_INFINITE else 0.0
+            w.upper[i] = rate if high < _INFINITE else 0.0
+            if low > -_INFINITE:
+                p.impulse[i] = 0.5 * (low + high) if high < _INFINITE else low + push
+            elif high < _INFINITE:
+                p.impulse[i] = high - push
+    evaluate(p, w, k, k + 1)
+    return energy
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _load(p, w, c, exact, small):
+    """C, s, z, T and the gap T (C u − z) of a friction set into the small workspace; returns its rows."""
+    size, i = _cone(p, c, small), p.start[c]
+    C, s, z, gap = small[_C], small[_S], small[_Z], small[_GAP]
+    for r in range(size):
+        x, u = p.impulse[i + r], p.row_velocity[i + r]
+        if r == 0:
+            x += p.parameter[c, 5]
+        s[r] = x / C[r] if C[r] > 0.0 else 0.0
+        z[r] = w.dual[i + r]
+        gap[r] = C[r] * u - z[r] if C[r] > 0.0 else 0.0
+    turn, slip = small[_TURN], length_of_rest(z, 0, size) if exact else 0.0
+    gap[0] += slip
+    for r in range(1, size):
+        turn[r] = z[r] / slip if slip > 0.0 else 0.0
+        gap[0] += turn[r] * gap[r]
+    return size
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _distance(p, w, k, small):
+    """Mean of s · z over the cones and bounds."""
+    total = 0.0
+    count = 0
+    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+        c = w.island_constraint[a]
+        i, kind = p.start[c], p.kind[c]
+        if kind >= COULOMB:
+            size = _load(p, w, c, False, small)
+            count += 1
+            for r in range(size):
+                total += small[_S, r] * small[_Z, r]
+            continue
+        low, high = bounds(kind, p.parameter[c])
+        if low == high:
+            continue
+        if low > -_INFINITE:
+            total += (p.impulse[i] - low) * w.dual[i]
+            count += 1
+        if high < _INFINITE:
+            total += (high - p.impulse[i]) * w.upper[i]
+            count += 1
+    return total / max(count, 1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _aim(p, w, k, aim, small):
+    """K, f and K L of the constraints for an aim."""
+    target, corrected = aim[0], aim[1]
+    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+        c = w.island_constraint[a]
+        i, kind = p.start[c], p.kind[c]
+        if kind >= COULOMB:
+            if not _aim_cone(p, w, c, aim, small):
+                return False
+            continue
+        K = w.K[c]
+        x, u = p.impulse[i], p.row_velocity[i]
+        low, high = bounds(kind, p.parameter[c])
+        if kind == FREE or (low <= -_INFINITE and high >= _INFINITE):
+            K[0, 0] = 1.0 / (p.compliance[i] + _SOFT * w.mobility[c, 0])
+            w.f[i] = u * K[0, 0]
+        elif low == high:
+            K[0, 0], w.f[i] = 0.0, x - low
+            continue
+        else:
+            stiff, right = p.compliance[i], -u
+            if low > -_INFINITE:
+                stiff += w.dual[i] / (x - low)
+                right += _goal(x - low, w.dual[i], target, w.step[i], w.dual_step[i], corrected) + w.dual[i]
+            if high < _INFINITE:
+                stiff += w.upper[i] / (high - x)
+                right -= _goal(high - x, w.upper[i], target, -w.step[i], w.upper_step[i], corrected)
+                right -= w.upper[i]
+            K[0, 0] = 1.0 / stiff
+            w.f[i] = -right * K[0, 0]
+        for e in range(p.row_begin[i], p.row_begin[i + 1]):
+            w.KL[e] = K[0, 0] * p.left[e]
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _goal(s, z, target, ds, dz, corrected):
+    """The change of z at a bound, but for what the change of s makes of it."""
+    return (target - (ds * dz if corrected else 0.0)) / s - z
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _turned(p, w, c, aim, small):
+    """Scaling of a friction set and V r into _R; returns the scale η, not a number outside the cones."""
+    size = _load(p, w, c, aim[2], small)
+    i, target, corrected = p.start[c], aim[0], aim[1]
+    s, z, direction, right, work = small[_S], small[_Z], small[_W], small[_R], small[_WORK]
+    eta = scaling(s, z, 0, size, direction)
+    if not (eta > 0.0 and eta < _INFINITE):
+        return math.nan
+    scale(direction, eta, 0, size, z, 0, work, 0)
+    goal = MOST_ROWS
+    work[goal] = target
+    for r in range(size):
+        work[goal] -= work[r] * work[r]
+        if r > 0:
+            work[goal + r] = -2.0 * work[0] * work[r]
+    if corrected:
+        for r in range(size):
+            small[_DS, r] = w.step[i + r] / small[_C, r] if small[_C, r] > 0.0 else 0.0
+            small[_DZ, r] = w.dual_step[i + r]
+        unscale(direction, eta, 0, size, small[_DS], 0, small[_DS], MOST_ROWS)
+        scale(direction, eta, 0, size, small[_DZ], 0, small[_DZ], MOST_ROWS)
+        ds, dz = small[_DS], small[_DZ]
+        for r in range(size):
+            work[goal] -= ds[MOST_ROWS + r] * dz[MOST_ROWS + r]
+            if r > 0:
+                work[goal + r] -= ds[MOST_ROWS] * dz[MOST_ROWS + r] + dz[MOST_ROWS] * ds[MOST_ROWS + r]
+    divide(work, 0, work, goal, size, right, MOST_ROWS)
+    scale(direction, eta, 0, size, right, MOST_ROWS, right, 0)
+    return eta
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _aim_cone(p, w, c, aim, small):
+    eta = _turned(p, w, c, aim, small)
+    if not eta > 0.0:
+        return False
+    i, size = p.start[c], p.start[c + 1] - p.start[c]
+    C, K, A = small[_C], w.K[c], small[_A : _A + MOST_ROWS]
+    soft = False
+    for r in range(size):
+        soft = soft or p.compliance[i + r] != 0.0
+        total = small[_R, r]
+        for s in range(size):
+            square = _square(small[_W], eta, r, s)
+            total -= square * small[_GAP, s]
+            if s > 0:
+                square += _square(small[_W], eta, r, 0) * small[_TURN, s]
+            K[r, s] = C[r] * square * C[s]
+        w.f[i + r] = -C[r] * total if C[r] > 0.0 else p.impulse[i + r]
+    if soft:
+        for r in range(size):
+            for s in range(size):
+                A[r, s] = (1.0 if r == s else 0.0) + K[r, s] * p.compliance[i + s]
+                A[r, size + s] = K[r, s]
+            A[r, 2 * size] = w.f[i + r]
+        if not solve_small(A, size, size + 1):
+            return False
+        for r in range(size):
+            w.f[i + r] = A[r, 2 * size]
+            for s in range(size):
+                K[r, s] = A[r, size + s]
+    at = p.row_begin[i]
+    width = p.row_begin[i + 1] - at
+    for r in range(size):
+        for e in range(width):
+            total = 0.0
+            for s in range(size):
+                total += K[r, s] * p.left[at + s * width + e]
+            w.KL[at + r * width + e] = total
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _square(direction, eta, r, s):
+    """Entry (r, s) of V² = η² (2 w wᵀ − J)."""
+    value = 2.0 * direction[r] * direction[s]
+    if r == s:
+        value += -1.0 if r == 0 else 1.0
+    return value * eta * eta
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _change(p, w, k, aim, small):
+    """Changes of impulses and slacks for the change of the velocities; returns how far they may go."""
+    far = 1.0 / _FRACTION
+    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+        c = w.island_constraint[a]
+        begin, end = p.start[c], p.start[c + 1]
+        closed = w.K[c, 0, 0] != 0.0
+        friction = p.kind[c] >= COULOMB
+        if friction:
+            _load(p, w, c, aim[2], small)
+        for i in range(begin, end):
+            total = w.f[i]
+            if closed:
+                for e in range(p.row_begin[i], p.row_begin[i + 1]):
+                    total += w.KL[e] * w.change[p.column[e]]
+            if not friction:
+                far = min(far, _change_bounds(p, w, c, -total, aim[0], aim[1]))
+                continue
+            rate = -p.compliance[i] * total
+            for e in range(p.row_begin[i], p.row_begin[i + 1]):
+                rate += p.left[e] * w.change[p.column[e]]
+            r = i - begin
+            w.step[i] = -total
+            w.dual_step[i] = small[_C, r] * rate + small[_GAP, r]
+            small[_DS, r] = -total / small[_C, r] if small[_C, r] > 0.0 else 0.0
+            small[_DZ, r] = w.dual_step[i]
+            if r > 0:
+                small[_DZ, 0] += small[_TURN, r] * small[_C, r] * rate
+        if friction:
+            size = end - begin
+            w.dual_step[begin] = small[_DZ, 0]
+            far = min(far, room(small[_S], small[_DS], 0, size), room(small[_Z], small[_DZ], 0, size))
+    return _FRACTION * far
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _change_bounds(p, w, c, step, target, corrected):
+    """The same of a row with bounds, whose impulse changes by `step`."""
+    i, far = p.start[c], math.inf
+    low, high = bounds(p.kind[c], p.parameter[c])
+    x, last = p.impulse[i], w.step[i]
+    w.step[i] = step
+    if p.kind[c] == FREE or low == high:
+        return far
+    if low > -_INFINITE:
+        s, z = x - low, w.dual[i]
+        change = _goal(s, z, target, last, w.dual_step[i], corrected) - z / s * step
+        w.dual_step[i] = change
+        if step < 0.0:
+            far = min(far, s / -step)
+        if change < 0.0:
+            far = min(far, z / -change)
+    if high < _INFINITE:
+        s, z = high - x, w.upper[i]
+        change = _goal(s, z, target, -last, w.upper_step[i], corrected) + z / s * step
+        w.upper_step[i] = change
+        if step > 0.0:
+            far = min(far, s / step)
+        if change < 0.0:
+            far = min(far, z / -change)
+    return far
