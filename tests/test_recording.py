@@ -125,7 +125,7 @@ def test_a_file_gives_back_every_bit(scene: str, tmp_path: Path) -> None:
     assert_same_bits(recording, again)
     assert again.about == {"format": "perp recording 2", **recording.about}
     assert (again.body_names, again.geom_names) == (recording.body_names, recording.geom_names)
-    assert again.times.tolist() == recording.times.tolist()
+    assert again.seconds.tolist() == recording.seconds.tolist()
     for one, other in zip(recording.geometry, again.geometry, strict=True):
         for part in fields(one):
             assert np.array_equal(getattr(one, part.name), getattr(other, part.name)), part.name

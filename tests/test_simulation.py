@@ -83,7 +83,7 @@ def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
 def test_records_hold_what_a_step_did() -> None:
     sim = perp.Simulation(library.box_on_plane(slope=0.1), step=0.01)
     record = sim.step()
-    assert set(record.times) == {"assembly", "solve", "finish"}
+    assert record.seconds > 0
     assert record.energy == pytest.approx(9.81 * np.cos(0.1) * 0.05)
     assert record.contact_forces().shape == (4, 3)
     assert record.contact_residual < 1e-11

@@ -14,7 +14,6 @@ from perp.files.reading import PathName
 from perp.recording import Recording
 from perp.recording_columns import (
     CONTACT_COLUMNS,
-    PHASES,
     STEP_COLUMNS,
     empty_tables,
     pack_shapes,
@@ -154,7 +153,7 @@ class Recorder:
         steps["velocities"] = np.array([state.velocity for state in self._states])
         steps |= joint_columns(self._simulation.stepper, self._states)
         steps["control"] = np.array(self._controls)
-        steps["times"] = np.array([[record.times.get(name, 0.0) for name in PHASES] for record in records])
+        steps["seconds"] = np.array([record.seconds for record in records])
         found = [record.contacts for record in records]
         contacts = {
             "force": np.concatenate([record.contact_forces() for record in records]),

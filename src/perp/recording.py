@@ -15,11 +15,11 @@ import numpy as np
 
 from perp.files.reading import PathName
 from perp.problems import FileError, ProblemError
-from perp.recording_columns import CONTACT_COLUMNS, PHASES, STEP_COLUMNS, pack_shapes, unpack_shapes
+from perp.recording_columns import CONTACT_COLUMNS, STEP_COLUMNS, pack_shapes, unpack_shapes
 from perp.scenes.geometry import Shape
 from perp.scenes.model import find
 
-__all__ = ["PHASES", "ContactRows", "Recording"]
+__all__ = ["ContactRows", "Recording"]
 
 # Friction within this share of its limit counts as sliding.
 _AT_THE_LIMIT = 1e-6

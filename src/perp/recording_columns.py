@@ -8,8 +8,6 @@ import numpy as np
 
 from perp.scenes.geometry import Shape
 
-PHASES = ("assembly", "solve", "finish")
-
 _NUMBER, _WHOLE, _FLAG, _TEXT = "f8", "i8", "?", "U16"
 
 # Shape of a row, and its type. "bodies", "joints" and "motors" stand for their counts.
@@ -36,7 +34,7 @@ STEP_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
     "late_contacts": ((), _WHOLE),
     "left_out": ((), _WHOLE),
     "met": ((), _FLAG),
-    "times": ((len(PHASES),), _NUMBER),
+    "seconds": ((), _NUMBER),
     "contact_count": ((), _WHOLE),
 }
 CONTACT_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {

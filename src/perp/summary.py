@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perp.recording import PHASES, Recording
+from perp.recording import Recording
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,6 @@ class Summary:
     contacts: int
     iterations: float
     wall_time: float
-    phases: dict[str, float]
 
     @property
     def real_time_factor(self) -> float:
@@ -55,7 +54,6 @@ class Summary:
 def summarise(recording: Recording) -> Summary:
     """The summary of a recording."""
     energy = np.concatenate([[recording.start_energy], recording.energy])
-    phases = recording.times.sum(axis=0)
     return Summary(
         steps=len(recording),
         start=recording.start_time,
@@ -71,8 +69,7 @@ def summarise(recording: Recording) -> Summary:
         solves=float(recording.solves.mean()) if len(recording) else 0.0,
         contacts=int(recording.contact_count.max(initial=0)),
         iterations=float(recording.iterations.mean()) if len(recording) else 0.0,
-        wall_time=float(phases.sum()),
-        phases=dict(zip(PHASES, phases.tolist(), strict=True)),
+        wall_time=float(recording.seconds.sum()),
     )
 
 

@@ -184,9 +184,7 @@ def _edited(scene: Any, friction: float | None, others: dict[str, Any], edit: Ed
 def _figures(recording: Recording) -> dict[str, Any]:
     from perp.summary import summarise
 
-    figures = asdict(summarise(recording))
-    phases = figures.pop("phases")
-    return {**figures, **{f"{name}_time": value for name, value in phases.items()}}
+    return asdict(summarise(recording))
 
 
 def _on_processes(jobs: list[Job], workers: int | None) -> list[dict[str, Any]]:

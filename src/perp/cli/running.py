@@ -223,7 +223,6 @@ def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]
     s = summarise(recording)
     change = s.energy_end - s.energy_start
     rise = f", rising by {s.energy_gain:.2g} J at most"
-    phases = ", ".join(f"{name} {duration(t)}" for name, t in s.phases.items())
     missed = f"{s.missed} missed the tolerance, {s.solves:.2g} solves a step"
     return [
         ("steps", f"{s.steps} of {recording.step:g} s, from t = {s.start:g} to {s.end:g} s; {missed}"),
@@ -233,6 +232,6 @@ def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]
         ("joint error", f"{s.joint_error:.2g} at most"),
         ("residual", f"{s.residual:.2g} at worst, {recording.tolerance:g} wanted"),
         ("contacts", f"{s.contacts} at most; {s.iterations:.2g} iterations a step"),
-        ("time", f"{duration(s.wall_time)} ({s.real_time_factor:.3g}× real time): {phases}"),
+        ("time", f"{duration(s.wall_time)} ({s.real_time_factor:.3g}× real time)"),
         *(("note", note) for note in notes),
     ]

@@ -228,6 +228,16 @@ def gaps_at_end(w, v, left):
 
 
 @njit(cache=True, error_model="numpy")
+def overlap_at_start(w, geom):
+    """The deepest gap of two shapes at the start, zero where they were apart [m]."""
+    place, deepest = w.start, 0.0
+    for c in range(w.count[CONTACTS] - w.count[LATE]):
+        if place.geom[c, 0] == geom[0] and place.geom[c, 1] == geom[1]:
+            deepest = min(deepest, w.gap0[c])
+    return deepest
+
+
+@njit(cache=True, error_model="numpy")
 def contact_biases(w):
     """Bias of the normal rows.
 
@@ -242,6 +252,9 @@ def contact_biases(w):
         if w.left_out[c]:
             p.bias[i] = 1.0
             continue
+        if c >= w.count[CONTACTS] - w.count[LATE] and gap < 0.0:
+            # its points carried back to the start overlap along the normal of the end, its shapes need not
+            gap = max(gap, overlap_at_start(w, place.geom[c]))
         if place.restitution[c] > 0.0 and bounces(w, c):
             p.bias[i] = w.bounce[c] * w.approach[c]
             continue

@@ -37,6 +37,7 @@ class StepRecord:
         step: Its length [s].
         tolerance: What `residual` is held against.
         cause: What keeps the step from its tolerance, in words; empty where it is met.
+        seconds: That it took.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class StepRecord:
     ) -> None:
         self.time, self.step, self.tolerance, self.cause = time, length, tolerance, ""
         self._info, self._figure, self._packed, self.contact_count = info, figure, contacts, count
-        self.times: dict[str, float] = {}
+        self.seconds = 0.0
 
     @property
     def met(self) -> bool:

@@ -21,7 +21,15 @@ import numpy as np
 from numba import njit
 
 from perp.collision.finding import make_room
-from perp.stepping.contact_rows import fill_contact, into_body, into_world, refill, room_for_contacts, rows_of
+from perp.stepping.contact_rows import (
+    fill_contact,
+    into_body,
+    into_world,
+    overlap_at_start,
+    refill,
+    room_for_contacts,
+    rows_of,
+)
 from perp.stepping.world import CONTACTS, JOINTS, LATE
 
 # Overlap of this share of a body's size counts as none: a micrometre of a body of 0.1 m, the roughness of a
@@ -35,6 +43,8 @@ _SHORTEST = 1e-2
 _LEAST_SHARE = 0.3
 # Normals that turn by more than this cosine within a step are those of a body that went through another one.
 _FLIPPED = 0.2
+# Centres of curvature that slide by more of the radius within their bodies are others: no way joins them.
+_SLID = 0.1
 
 
 @njit(cache=True, error_model="numpy")
@@ -60,7 +70,8 @@ def excess(w, e):
         if b >= 0:
             size = min(size, w.scene.bound[b])
     w.end_gap[0] = before
-    allowed = min(before + w.h * w.recovery, 0.0) if before < 0.0 else 0.0
+    before = max(before, overlap_at_start(w, end.geom[e])) if before < 0.0 else 0.0
+    allowed = min(before + w.h * w.recovery, 0.0)
     return allowed - max(end.accuracy[e], OVERLAP * size) - gap
 
 
@@ -74,7 +85,7 @@ def add_late(w):
     for e in range(end.count[0]):
         if end.gap[e] >= 0.0 or excess(w, e) <= 0.0:
             continue
-        if _is_known(w, e):
+        if immobile(w, e) or _is_known(w, e):
             continue
         c, k = w.count[CONTACTS], w.count[JOINTS] + w.count[CONTACTS]
         rows = rows_of(end.dim[e])
@@ -106,6 +117,16 @@ def add_late(w):
     start.count[0] = w.count[CONTACTS]
     w.count[LATE] += added
     return added
+
+
+@njit(cache=True, error_model="numpy")
+def immobile(w, e):
+    """Whether contact e of the end is one that no freedom can open."""
+    for c in range(w.count[CONTACTS]):
+        same = w.start.geom[c, 0] == w.end.geom[e, 0] and w.start.geom[c, 1] == w.end.geom[e, 1]
+        if same and w.left_out[c]:
+            return True
+    return False
 
 
 @njit(cache=True, error_model="numpy")
@@ -194,9 +215,48 @@ def turn_normals(w):
             or not _alone(start, c, w.count[CONTACTS] - w.count[LATE])
         ):
             continue
+        if _slid(w, c, e) > _SLID * radius:
+            _straighten(w, c)
+            continue
         off = _turn_one(w, c, e, way, n, pushed)
         worst = max(worst, off)
     return worst
+
+
+@njit(cache=True, error_model="numpy")
+def _slid(w, c, e):
+    """How far the centres of curvature of a contact moved within their bodies [m]."""
+    end, far = w.end, 0.0
+    point, local = np.empty(3), np.empty(3)
+    for side in range(2):
+        b, sign = end.body[e, side], -1.0 if side == 0 else 1.0
+        if end.round[e, side] <= 0.0 and b < 0:
+            continue
+        inward = sign * (0.5 * end.gap[e] + end.round[e, side])
+        for k in range(3):
+            point[k] = end.point[e, k] + inward * end.frame[e, 0, k]
+        into_body(end, b, point, local)
+        away = 0.0
+        for k in range(3):
+            away += (local[k] - w.local[c, side, k]) ** 2
+        if end.round[e, side] > 0.0:
+            far = max(far, math.sqrt(away))
+    return far
+
+
+@njit(cache=True, error_model="numpy")
+def _straighten(w, c):
+    """Give a turned row the normal of its start back."""
+    if w.turned[c] == 0:
+        return
+    start = w.start
+    start.gap[c], w.off[c], w.turned[c] = w.gap0[c], 0.0, 0
+    _lean_frame(start.frame[c], w.normal0[c])
+    for side in range(2):
+        sign = -1.0 if side == 0 else 1.0
+        for k in range(3):
+            w.acts[c, side, k] = w.carried[c, side, k] - sign * start.round[c, side] * w.normal0[c, k]
+    refill(w, c)
 
 
 @njit(cache=True, error_model="numpy")

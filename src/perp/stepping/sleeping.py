@@ -17,47 +17,23 @@ from numba import njit
 _AT_REST = 1e-6
 
 
-class Sleep:
-    """How long trees have been at rest.
-
-    Args:
-        trees: How many there are.
-        body_tree: Tree of each movable body.
-        tree_q: Where the coordinates of each tree begin, and the number of coordinates.
-
-    Attributes:
-        time: Seconds at rest, infinite for those asleep, shape (trees,).
-        island: A number for each tree's island when it fell asleep, shape (trees,).
-        wrench: External forces of the last step, shape (bodies, 6).
-    """
-
-    def __init__(self, trees: int, body_tree: np.ndarray, tree_q: np.ndarray) -> None:
-        self.body_tree, self.tree_q = body_tree, tree_q
-        self.time, self.island = np.zeros(trees), np.arange(trees)
-        self.wrench = np.zeros((body_tree.size, 6))
-
-    def wake(self, body: int | None = None) -> None:
-        """Wake the island of a body, or all."""
-        if body is None:
-            self.time[:] = 0.0
-        else:
-            wake_island(self.time, self.island, int(self.body_tree[body]))
-
-
-def sleep_of(m: Any, reduced: bool, bodies: int) -> Sleep:
-    """All trees of a scene awake: those of mujoco's model, or one a body where joints are cut."""
+def trees_of(m: Any, reduced: bool, bodies: int) -> dict[str, np.ndarray]:
+    """Tree of each movable body, and where the coordinates of each tree begin, with their number."""
     if not reduced:
-        return Sleep(bodies, np.arange(bodies), 7 * np.arange(bodies + 1))
+        return {"body_tree": np.arange(bodies), "tree_q": 7 * np.arange(bodies + 1)}
     movable = np.flatnonzero(m.body_weldid > 0)
     first = np.full(int(m.ntree) + 1, int(m.nq))
     for j in range(m.njnt - 1, -1, -1):
         first[m.body_treeid[m.jnt_bodyid[j]]] = m.jnt_qposadr[j]
-    return Sleep(int(m.ntree), np.array(m.body_treeid[movable], dtype=np.int64), first.astype(np.int64))
+    return {
+        "body_tree": np.array(m.body_treeid[movable], dtype=np.int64), "tree_q": first.astype(np.int64),
+    }  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy")
-def wake_island(time, island, tree):
+def wake_island(w, tree):
     """Wake a tree and all that fell asleep with it."""
+    time, island = w.rest_time, w.rest_island
     if time[tree] < np.inf:
         time[tree] = 0.0
         return
@@ -68,20 +44,21 @@ def wake_island(time, island, tree):
 
 
 @njit(cache=True, error_model="numpy")
-def disturb(w, time, island, body_tree, wrench):
+def disturb(w):
     """Wake those that were moved, that another force acts on, or that trees awake may touch.
 
     Contacts among sleepers are dropped. Between `collect` and `assemble`.
     """
     p, place = w.problem, w.start
+    time, body_tree, wrench = w.rest_time, w.body_tree, w.rest_wrench
     for t in range(time.size):
         for j in range(p.tree_start[t], p.tree_start[t + 1]):
             if w.v[j] != 0.0 and time[t] == np.inf:
-                wake_island(time, island, t)
+                wake_island(w, t)
     for b in range(wrench.shape[0]):
         for k in range(6):
             if wrench[b, k] != w.wrench[b, k] and time[body_tree[b]] == np.inf:
-                wake_island(time, island, body_tree[b])
+                wake_island(w, body_tree[b])
             wrench[b, k] = w.wrench[b, k]
     again = True
     while again:
@@ -92,7 +69,7 @@ def disturb(w, time, island, body_tree, wrench):
                 continue
             s, t = body_tree[a], body_tree[b]
             if (time[s] == np.inf) != (time[t] == np.inf):
-                wake_island(time, island, s if time[s] == np.inf else t)
+                wake_island(w, s if time[s] == np.inf else t)
                 again = True
     for t in range(time.size):
         if time[t] == np.inf:
@@ -121,9 +98,10 @@ def _move_line(p, to, c):
 
 
 @njit(cache=True, error_model="numpy")
-def rest(w, sleep, time, island, body_tree, tree_q):
+def rest(w):
     """How long trees have rested after a step; those asleep stay to the last bit. Before `finish`."""
     p, s = w.problem, w.scene
+    time, island, body_tree, tree_q = w.rest_time, w.rest_island, w.body_tree, w.tree_q
     trees = time.size
     moving = np.zeros(trees, np.bool_)
     for b in range(body_tree.size):
@@ -156,7 +134,7 @@ def rest(w, sleep, time, island, body_tree, tree_q):
         root = t
         while parent[root] != root:
             root = parent[root]
-        if time[t] < np.inf and least[root] >= sleep:
+        if time[t] < np.inf and least[root] >= w.sleep:
             time[t], island[t] = np.inf, root
         if time[t] == np.inf:
             for j in range(p.tree_start[t], p.tree_start[t + 1]):
@@ -167,3 +145,12 @@ def rest(w, sleep, time, island, body_tree, tree_q):
         if time[body_tree[b]] == np.inf:
             w.body_velocity[b] = 0.0
             w.end.x[b], w.end.quat[b], w.end.R[b] = w.start.x[b], w.start.quat[b], w.start.R[b]
+
+
+@njit(cache=True, error_model="numpy")
+def wake(w, body):
+    """Wake the island of a body, or all where it is negative."""
+    if body < 0:
+        w.rest_time[:] = 0.0
+    else:
+        wake_island(w, w.body_tree[body])

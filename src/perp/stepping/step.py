@@ -328,10 +328,11 @@ def look_around(w):
     """Whether contacts of the end change the step: 1 for turned normals, 2 for new rows, −1 without room."""
     if not w.contacts_at_end:
         return 0
-    if turn_normals(w) > 0.0:
+    turned = turn_normals(w) > 0.0
+    added = add_late(w)
+    if turned and added == 0:
         again(w)
         return 1
-    added = add_late(w)
     if added > 0:
         count_rows(w)
         set_units(w)

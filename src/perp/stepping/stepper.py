@@ -14,53 +14,31 @@ from perp.dynamics.place import make_place
 from perp.dynamics.rows import JointRows
 from perp.dynamics.scene_tables import make_scene, prepared_model, scene_tables
 from perp.dynamics.state import State
-from perp.kernels.tree_newton import solve_trees
 from perp.problems import ContactProblem
 from perp.scenes import Model, SceneError
 from perp.scenes.engine import engine
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.scenes.loops import closes_loops, loop_joints
+from perp.stepping import course
 from perp.stepping import step as steps
 from perp.stepping import verdict as end
-from perp.stepping.arms import average_arms
 from perp.stepping.explaining import cause, extent, put_right, runaway
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
-from perp.stepping.packing import pack_contacts, pack_state
+from perp.stepping.packing import pack_state
 from perp.stepping.record import StepFailed, StepRecord
 from perp.stepping.settings import StepSettings
-from perp.stepping.sleeping import Sleep, disturb, rest, sleep_of
+from perp.stepping.sleeping import trees_of, wake
 from perp.stepping.solving import problem_of, solve_by
-from perp.stepping.start import contradiction, quieten_forces, quieten_rows
-from perp.stepping.world import (
-    CONTACTS,
-    JOINTS,
-    LAST_PAUSE,
-    PAUSE,
-    World,
-    set_recovery,
-    set_stiff,
-    set_velocity_level,
-)
+from perp.stepping.start import contradiction
+from perp.stepping.world import CONTACTS, World
 
-# Solves of a step for Coriolis forces at most: they converge like h |ω|.
-_DRIFTS = 3
-# Solves for the scale of restitution, and for contacts that only appear at the end of the step.
-_BOUNCES, _LOOKS = 10, 8
-# Work of joints that is worth forces of the end, as a share of the kinetic energy. A well resolved swing has
-# none, and one whose links turn by a third of a radian a step a tenth.
-_FED = 0.05
-_LONGEST_PAUSE = 256
-# Residual of a solve in its units, a tenth of the step's tolerance, that will do where no more is to be had.
-_GOOD_ENOUGH = 5.0
-# Solves that may put positions right after velocities: they converge linearly.
-_PROJECTIONS = 40
 # Contradictions of a start that are left to its first steps, and how far bodies may be moved to undo larger
 # ones, as shares of the size of the largest body and of the scene.
 _NEGLIGIBLE, _FURTHEST = 1e-5, 0.5
 # What is remembered from step to step, of impulses and of bodies at rest.
 _MEMORY, _REST = (
     ("joint", "geom", "local", "force", "rotor", "rotor_v", "pause"),
-    ("time", "island", "wrench"),
+    ("rest_time", "rest_island", "rest_wrench"),
 )
 
 
@@ -82,6 +60,7 @@ class Stepper:
         tables = scene_tables(
             model, m, self.table, cut=not reduced, loops=reduced or closes_loops(joints, model.body_count)
         )
+        tables |= trees_of(m, reduced, model.body_count)
         self._places = [make_place(m, model.body_count, cut=not reduced) for _ in range(2)]
         tree_size = (
             np.bincount(m.dof_treeid, minlength=int(m.ntree)) if reduced else np.full(model.body_count, 6)
@@ -96,11 +75,7 @@ class Stepper:
         self._overflows = [place[1].warning.number for place in self._places]
         self._full = int(engine().mjtWarning.mjWARN_CONTACTFULL)
         self._step_size = 0.0
-        self._settled = False
-        self._fits_two_stages = bool(not reduced and self.table.law.size and settings.at_end[0])
-        self._sleep: Sleep | None = (
-            sleep_of(self.mujoco_model, reduced, model.body_count) if settings.sleep else None
-        )
+        self._two_stages = bool(not reduced and self.table.law.size)
         self.forget()
 
     @property
@@ -120,8 +95,7 @@ class Stepper:
             self.world.control[motor] = control
         else:
             self.table.set_motor(self.model, motor, control)
-        if self._sleep is not None:
-            self._sleep.wake()
+        wake(self.world.struct, -1)
 
     def joint_law(self, name: str) -> MaximalJoint | ReducedJoint:
         """Access to a joint by name."""
@@ -156,14 +130,13 @@ class Stepper:
         if not self.reduced:
             return
         self._load(state)
-        self._settled = False
         position, quaternion, velocity = steps.bodies_at(self.world.struct)
         state.position[:], state.quaternion[:], state.velocity[:] = position, quaternion, velocity
 
     def _load(self, state: State) -> None:
-        """The state into the world, which knows whether its last step ended there."""
-        same = steps.load(self.world.struct, state.packed)
-        self._settled = self._settled and same
+        """The state into the world, whose last step does not end there any more."""
+        steps.load(self.world.struct, state.packed)
+        self.world.course[course.SETTLED] = 0
 
     def set_body_velocity(self, state: State, body: int, velocity: np.ndarray) -> None:
         """Velocity of a centre of mass and angular velocity in the world frame, shape (6,)."""
@@ -185,8 +158,7 @@ class Stepper:
 
     def set_body_pose(self, state: State, body: int, origin: np.ndarray, quaternion: np.ndarray) -> None:
         """Put the file's frame of a body somewhere."""
-        if self._sleep is not None:
-            self._sleep.wake(body)
+        wake(self.world.struct, body)
         if self.reduced:
             _, at = self._free_joint(body)
             state.qpos[at : at + 3], state.qpos[at + 3 : at + 7] = origin, quaternion
@@ -210,16 +182,15 @@ class Stepper:
 
     def forget(self) -> None:
         """Drop the impulses of earlier steps: the next step starts cold."""
-        self._settled = False
-        if self._sleep is not None:
-            self._sleep.wake()
+        self.world.course[:] = 0
+        wake(self.world.struct, -1)
         steps.forget(self.world.struct)
 
     def memory(self) -> dict[str, np.ndarray]:
         """Everything that is remembered from step to step, for a snapshot."""
         out: dict[str, np.ndarray] = dict(zip(_MEMORY, steps.memory(self.world.struct), strict=True))
-        if self._sleep is not None:
-            out |= {f"rest.{name}": getattr(self._sleep, name).copy() for name in _REST}
+        if self.settings.sleep:
+            out |= {name: getattr(self.world, name).copy() for name in _REST}
         return out
 
     def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -227,14 +198,13 @@ class Stepper:
         self.forget()
         if "joint" in arrays:
             steps.set_memory(self.world.struct, *(np.ascontiguousarray(arrays[name]) for name in _MEMORY))
-        if self._sleep is not None and "rest.time" in arrays:
+        if self.settings.sleep and _REST[0] in arrays:
             for name in _REST:
-                getattr(self._sleep, name)[:] = arrays[f"rest.{name}"]
+                getattr(self.world, name)[:] = arrays[name]
 
     def energy(self, state: State) -> float:
         """Kinetic and potential energy of a state, with what rotors and springs store [J]."""
         self._load(state)
-        self._settled = False
         return float(end.energy_at(self.world.struct))
 
     def step(self, state: State, h: float, wrench: np.ndarray) -> tuple[State, StepRecord]:
@@ -245,26 +215,26 @@ class Stepper:
             StepFailed: Numbers overflow.
         """
         began = perf_counter()
-        w, core, full = self.world, self.world.struct, self._full
-        before = self._overflows[0][full] + self._overflows[1][full]
-        self.begin(state, h, wrench)
-        built = perf_counter()
-        self._solve()
-        solved = perf_counter()
-        if self._sleep is not None:
-            still = self._sleep
-            rest(core, self.settings.sleep, still.time, still.island, still.body_tree, still.tree_q)
-        end.finish(core)
-        self._settled = True
-        if self._overflows[0][full] + self._overflows[1][full] > before:
+        w, core = self.world, self.world.struct
+        full, (first, second) = self._full, self._overflows
+        before = first[full] + second[full]
+        self._set_step(h, wrench)
+        code, packed, contacts = course.take_step(core, state.packed)
+        while code != course.DONE:
+            if code == course.NEEDS_ROOM:
+                w.grow(*(int(x) for x in w.info[:3]))
+            elif not solve_by(self.settings, w):
+                w.solve_info[1] = 1
+            code, packed, contacts = course.go_on(core)
+        if first[full] + second[full] > before:
             self.forget()
             raise CollisionError(
                 f"{int(w.count[CONTACTS])} contacts fill the memory of this MjModel: compile it with "
                 '<size memory="…"/>, or pass the XML or the MjSpec'
             )
-        after = State.unpacked(state.time + h, pack_state(core), self._sizes)
+        after = State.unpacked(state.time + h, packed, self._sizes)
         record = StepRecord(
-            after.time, h, self.settings.tolerance, w.info.copy(), w.figure.copy(), pack_contacts(core),
+            after.time, h, self.settings.tolerance, w.info.copy(), w.figure.copy(), contacts,
             int(w.count[CONTACTS]),
         )  # fmt: skip
         if not w.figure[end.TRAVEL] < np.inf:
@@ -272,132 +242,21 @@ class Stepper:
             raise StepFailed(runaway(self.model, state, after), record)
         if w.info[end.CAUSE]:
             record.cause = cause(self.model, self.world, record)
-        record.times = {"assembly": built - began, "solve": solved - built, "finish": perf_counter() - solved}
+        record.seconds = perf_counter() - began
         return after, record
+
+    def _set_step(self, h: float, wrench: np.ndarray) -> None:
+        self.world.wrench[:] = wrench
+        if h != self._step_size:
+            self._step_size = h
+            self.world.set_options(h, self.settings, self._two_stages)
 
     def begin(self, state: State, h: float, wrench: np.ndarray) -> None:
         """The problem of a step from a state, into `world.problem`."""
-        w, core = self.world, self.world.struct
-        self._load(state)
-        w.wrench[:] = wrench
-        if h != self._step_size:
-            self._step_size, self._settled = h, False
-            w.set_options(h, self.settings)
-        if not self._settled:
-            steps.settle(core)
-        steps.turn_over(core)
-        self._settled = False
-        self._assemble()
-
-    def _assemble(self) -> None:
-        w, core = self.world, self.world.struct
-        while steps.collect(core) == steps.ROOM:
-            w.grow(*(int(x) for x in w.info[:3]))
-        if self._sleep is not None:
-            disturb(core, self._sleep.time, self._sleep.island, self._sleep.body_tree, self._sleep.wrench)
-        steps.assemble(core)
-        set_stiff(core, 0)
-        set_recovery(core, 0.0 if w.count[PAUSE] else self.settings.recovery_speed)
-        steps.guessed(core)
-
-    def _solve(self) -> None:
-        """Solve and look at the end of the step, until it holds or its budget is used up."""
-        w, core, count = self.world, self.world.struct, self.world.count
-        looks = 0
-        self._hold()
-        if not count[CONTACTS] and not count[JOINTS]:
-            steps.arrive(core)
-            return
-        if w.info[end.UNSOLVED] and self.settings.solver is None:
-            self._rescue()
-        if self._fits_two_stages and steps.work_of_joints(core) > _FED:
-            self._two_stages()
-        self._count_down()
-        steps.arrive(core)
-        while looks < _LOOKS:
-            found = steps.look_around(core)
-            if found == 0:
-                if not (self.settings.at_end[1] and average_arms(core)):
-                    break
-                steps.again(core)
-            if found < 0:
-                w.grow(*(int(x) for x in w.info[:3]))
-                self._assemble()
-            looks += 1
-            self._hold()
-            steps.arrive(core)
-
-    def _hold(self, limit: int = 0) -> None:
-        """Solve until rows hold at the end, Coriolis forces are those of the step and it gains no energy."""
-        core, info = self.world.struct, self.world.info
-        rounds = drifts = bounces = 0
-        while True:
-            self._solve_once()
-            off = steps.look(core)
-            if info[end.UNSOLVED]:
-                return
-            if off > 1.0 and rounds < (limit or self.settings.rounds):
-                rounds += 1
-                info[end.ROUNDS] = rounds
-                continue
-            if drifts < _DRIFTS and steps.drift_again(core):
-                drifts += 1
-                continue
-            if bounces < _BOUNCES and steps.lively(core, bounces):
-                bounces += 1
-                continue
-            return
-
-    def _solve_once(self) -> None:
         w = self.world
-        if self.settings.solver is None:
-            solve_trees(
-                w.problem.struct, w.workspace, self.settings.newton_steps, w.solve_info, w.solve_worst
-            )
-            if w.solve_worst[0] <= _GOOD_ENOUGH:
-                w.solve_info[1] = 0
-        elif not solve_by(self.settings, w):
-            w.solve_info[1] = 1
-
-    def _rescue(self) -> None:
-        """A step whose rows no motion satisfies: without undoing overlap, or in two stages."""
-        w, core = self.world, self.world.struct
-        if not w.count[PAUSE] and steps.overlaps(core):
-            set_recovery(core, 0.0)
-            steps.start_over(core)
-            self._hold()
-            if not w.info[end.UNSOLVED]:
-                # shapes that cannot be separated are asked to again after 1, 2, 4, … steps
-                w.count[LAST_PAUSE] = min(max(2 * w.count[LAST_PAUSE], 1), _LONGEST_PAUSE)
-                w.count[PAUSE] = w.count[LAST_PAUSE] + 1
-        if w.info[end.UNSOLVED] and self._fits_two_stages:
-            self._two_stages()
-
-    def _two_stages(self) -> None:
-        """Joints hold velocities, then positions are put right without a change of velocities.
-
-        A step whose joints do work is too long for forces of its start. Velocities that are only projected
-        lose energy whatever the step.
-
-        Reference: Cline and Pai, Post-stabilization for rigid body simulation with contact (2003).
-        """
-        w, core, settings = self.world, self.world.struct, self.settings
-        set_velocity_level(core, 1, 0.0)
-        steps.start_over(core)
-        self._hold()
-        w.set_options(self._step_size, settings)
-        set_stiff(core, 1)
-        steps.second_stage(core)
-        steps.again(core)
-        self._hold(_PROJECTIONS)
-
-    def _count_down(self) -> None:
-        """Steps to come without undoing overlap are counted down."""
-        count = self.world.count
-        if count[PAUSE]:
-            count[PAUSE] -= 1
-        else:
-            count[LAST_PAUSE] //= 2
+        self._set_step(h, wrench)
+        while course.begin(w.struct, state.packed) == steps.ROOM:
+            w.grow(*(int(x) for x in w.info[:3]))
 
     def consistent(self, state: State, h: float) -> tuple[State, str]:
         """The state whose positions contradict no joint, limit or shape, and what was moved, in words.
@@ -410,25 +269,13 @@ class Stepper:
         allowed = _NEGLIGIBLE * (self.model.size if np.isfinite(self.model.size) else 1.0)
         if max(wrong) <= allowed:
             return state, ""
-        steps.load(core, state.packed)
-        steps.settle(core)
-        steps.turn_over(core)
-        while steps.collect(core) == steps.ROOM:
+        while course.put_right(core, state.packed) != course.DONE:
             w.grow(*(int(x) for x in w.info[:3]))
-        quieten_forces(core)
-        steps.assemble(core)
-        quieten_rows(core)
-        set_stiff(core, 0)
-        steps.guessed(core)
-        self._hold()
-        steps.arrive(core)
-        end.finish(core)
         moved = State.unpacked(state.time, pack_state(core), self._sizes)
         moved.qvel[:], moved.act[:] = state.qvel, state.act
         far = np.linalg.norm(moved.position - state.position, axis=1)
         solved = not w.info[end.UNSOLVED] and w.figure[end.TRAVEL] < np.inf
         self.forget()
-        set_recovery(core, self.settings.recovery_speed)
         if not solved or far.max(initial=0.0) > _FURTHEST * extent(self.model):
             return state, ""
         self.refresh(moved)

@@ -14,13 +14,11 @@ from perp.dynamics.rows import ARMATURE, HOLD, STIFFNESS, TARGET
 from perp.dynamics.scalar_tables import COUPLE, TABLE
 from perp.kernels.friction_laws import violation
 from perp.stepping.contact_rows import remember
-from perp.stepping.second_look import excess
+from perp.stepping.second_look import excess, immobile
 from perp.stepping.world import CONTACTS, JOINTS, LATE, ROTORS
 
 # Positions in `info` and `figure`.
-NEWTON, SOLVES, ROUNDS, LOOKS, UNSOLVED, LEFT_OUT, BOUNCES, FAILED_ROUNDS, CAUSE, PULLED, DEPENDENT = range(
-    11
-)
+NEWTON, SOLVES, ROUNDS, LOOKS, UNSOLVED, LEFT_OUT, BOUNCES, WANTED, CAUSE, PULLED, DEPENDENT = range(11)
 RESIDUAL, JOINT_RESIDUAL, CONTACT_RESIDUAL, FRICTION_RESIDUAL, PENETRATION, JOINT_ERROR, TRAVEL = range(7)
 KINETIC, POTENTIAL, LINEAR, ANGULAR = 7, 8, 9, 12
 WORST_ROW, EXCESS = 15, 16
@@ -151,7 +149,7 @@ def verdict(w):
     for c in range(place.count[0]):
         if place.gap[c] < 0.0:
             deepest = min(deepest, place.gap[c])
-            if w.contacts_at_end and not _immobile(w, c):
+            if w.contacts_at_end and not immobile(w, c):
                 worst = max(worst, excess(w, c))
     f[PENETRATION], f[EXCESS] = -deepest, worst
     for i in range(s.law.size):
@@ -173,16 +171,6 @@ def verdict(w):
             if not abs(w.body_velocity[b, k]) < np.inf:
                 far = np.inf
     f[TRAVEL] = far if far <= LARGEST_TRAVEL * (s.size if 0.0 < s.size < np.inf else 1.0) else np.inf
-
-
-@njit(cache=True, error_model="numpy")
-def _immobile(w, e):
-    """Whether contact e of the end is one that no freedom can open."""
-    for c in range(w.count[CONTACTS]):
-        same = w.start.geom[c, 0] == w.end.geom[e, 0] and w.start.geom[c, 1] == w.end.geom[e, 1]
-        if same and w.left_out[c]:
-            return True
-    return False
 
 
 @njit(cache=True, error_model="numpy")

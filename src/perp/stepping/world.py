@@ -125,6 +125,26 @@ FIELDS = [
     # factor of M at the end, and the velocities that the rates of rotors belong to
     ("factor_end", F),
     ("rotor_v", F),
+    # where the step is, see `course`; the answer whose rows were nearest to holding at the end, and how near
+    ("course", I),
+    ("near_velocity", F),
+    ("near_impulse", F),
+    ("nearest", _f),
+    # settings that a step may leave for a while: levels, correction and speed of recovery; whether a solver
+    # of `perp.solve` is asked for, and whether joints may be held in two stages
+    ("level", I),
+    ("usual_correction", _f),
+    ("recovery_speed", _f),
+    ("foreign", _i),
+    ("two_stages", _i),
+    # sleep, see `sleeping`: seconds at rest before it (0 for never), those of each tree, islands of sleepers,
+    # wrenches of the last step; tree of each body and where the coordinates of a tree begin
+    ("sleep", _f),
+    ("rest_time", F),
+    ("rest_island", I),
+    ("rest_wrench", F2),
+    ("body_tree", I),
+    ("tree_q", I),
 ]
 WorldType = StructType(FIELDS)
 JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS = range(6)
@@ -146,13 +166,16 @@ def pack_world(x):
      w.tolerance) = x[40:60]  # fmt: skip
     (w.correction, w.recovery, w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.stiff, w.speed,
      w.length, w.count, w.info, w.figure, w.solve_info, w.solve_worst, w.factor_end,
-     w.rotor_v) = x[60:]  # fmt: skip
+     w.rotor_v) = x[60:76]  # fmt: skip
+    (w.course, w.near_velocity, w.near_impulse, w.nearest, w.level, w.usual_correction, w.recovery_speed,
+     w.foreign, w.two_stages, w.sleep, w.rest_time, w.rest_island, w.rest_wrench, w.body_tree,
+     w.tree_q) = x[76:]  # fmt: skip
     return w
 
 
 @njit(cache=True, error_model="numpy")
-def _replace_problem(w, problem, workspace):
-    w.problem, w.workspace = problem, workspace
+def _replace_problem(w, problem, workspace, near_impulse):
+    w.problem, w.workspace, w.near_impulse = problem, workspace, near_impulse
 
 
 @njit(cache=True, error_model="numpy")
@@ -161,34 +184,12 @@ def _measure(problem, workspace):
 
 
 @njit(cache=True, error_model="numpy")
-def _set_options(w, h, tolerance, correction, recovery):
-    w.h, w.tolerance, w.correction, w.recovery = h, tolerance, correction, recovery
-
-
-@njit(cache=True, error_model="numpy")
-def set_recovery(w, speed):
-    """How fast overlap is undone in this step [m/s]."""
-    w.recovery = speed
-
-
-@njit(cache=True, error_model="numpy")
-def set_stiff(w, stiff):
-    """Whether joints are held by velocities first."""
-    w.stiff = stiff
-
-
-@njit(cache=True, error_model="numpy")
-def set_velocity_level(w, on, correction):
-    """Whether this step is at velocity level, whatever the settings say, and with which correction."""
-    if on:
-        w.joints_at_end = w.contacts_at_end = 0
-    w.correction = correction
-
-
-@njit(cache=True, error_model="numpy")
-def _set_levels(w, joints_at_end, contacts_at_end, newton_steps, rounds):
-    w.joints_at_end, w.contacts_at_end = joints_at_end, contacts_at_end
-    w.newton_steps, w.rounds = newton_steps, rounds
+def _set_options(w, numbers, flags):
+    w.h, w.tolerance, w.correction, w.recovery, w.sleep = numbers
+    w.usual_correction, w.recovery_speed = w.correction, w.recovery
+    w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.foreign, w.two_stages = flags
+    w.level[0], w.level[1] = w.joints_at_end, w.contacts_at_end
+    w.course[:] = 0
 
 
 class World:
@@ -234,16 +235,27 @@ class World:
             "gap_linear": 64, "approach": 64, "bounce": 64, "normal0": (64, 3), "gap0": 64, "off": 64,
             "lively": (64, 5), "end_carried": (2, 3), "end_back": (2, 3), "end_gap": 1, "old_joint": joints,
             "old_local": (0, 3), "old_force": (0, 2, 3), "figure": 32, "solve_worst": 1,
+            "near_velocity": nv, "near_impulse": self.problem.bias.size, "rest_time": tree_size.size,
+            "rest_wrench": (n, 6),
         }  # fmt: skip
         whole = {
             "group": joints, "index": joints, "law": joints, "left_out": 64, "turned": 64, "old_count": 1,
             "old_geom": (0, 2), "count": COUNTS, "info": 16, "solve_info": 4,
+            "course": 9, "level": 2,
+        }  # fmt: skip
+        given = {
+            "rest_island": np.arange(tree_size.size), "body_tree": tables["body_tree"],
+            "tree_q": tables["tree_q"],
         }  # fmt: skip
         scalars = dict.fromkeys(
-            ("h", "tolerance", "correction", "recovery", "speed", "length"), 0.0
-        ) | dict.fromkeys(("joints_at_end", "contacts_at_end", "newton_steps", "rounds", "stiff"), 0)
+            ("h", "tolerance", "correction", "recovery", "speed", "length", "nearest", "usual_correction",
+             "recovery_speed", "sleep"), 0.0
+        ) | dict.fromkeys(
+            ("joints_at_end", "contacts_at_end", "newton_steps", "rounds", "stiff", "foreign",
+             "two_stages"), 0
+        )  # fmt: skip
         values = {name: np.zeros(x) if isinstance(x, int | tuple) else x for name, x in room.items()}
-        values |= {name: np.zeros(x, np.int64) for name, x in whole.items()} | scalars
+        values |= {name: np.zeros(x, np.int64) for name, x in whole.items()} | scalars | given
         self.struct = pack_world(tuple(values[name] for name, _ in FIELDS))
         self.workspace: Any = values["workspace"]
         self.control: np.ndarray = values["control"]
@@ -253,6 +265,10 @@ class World:
         self.figure: np.ndarray = values["figure"]
         self.solve_info: np.ndarray = values["solve_info"]
         self.solve_worst: np.ndarray = values["solve_worst"]
+        self.course: np.ndarray = values["course"]
+        self.rest_time: np.ndarray = values["rest_time"]
+        self.rest_island: np.ndarray = values["rest_island"]
+        self.rest_wrench: np.ndarray = values["rest_wrench"]
 
     @staticmethod
     def _width(tables: dict[str, Any], nv: int) -> int:
@@ -272,16 +288,18 @@ class World:
         """Twice the room that is needed."""
         self.problem = TreeProblem(self._tree_size, 2 * constraints, 2 * rows, 2 * entries)
         self.workspace = tree_workspace(self.problem)
-        _replace_problem(self.struct, self.problem.struct, self.workspace)
+        _replace_problem(self.struct, self.problem.struct, self.workspace, np.zeros(2 * rows))
 
     def measure(self) -> None:
         """Mobilities of the constraints and islands, where another solver than the kernel was at work."""
         self.solve_info[0] = _measure(self.problem.struct, self.workspace)
 
-    def set_options(self, step: float, settings: Any) -> None:
+    def set_options(self, step: float, settings: Any, two_stages: bool) -> None:
         """Length of the step and what the settings say."""
-        _set_options(
-            self.struct, step, settings.tolerance, float(settings.correction), float(settings.recovery_speed)
-        )
         joints, contacts = settings.at_end
-        _set_levels(self.struct, int(joints), int(contacts), settings.newton_steps, settings.rounds)
+        numbers = step, settings.tolerance, settings.correction, settings.recovery_speed, settings.sleep
+        flags = (
+            joints, contacts, settings.newton_steps, settings.rounds, settings.solver is not None,
+            two_stages and joints,
+        )  # fmt: skip
+        _set_options(self.struct, tuple(map(float, numbers)), tuple(map(int, flags)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.recording import PHASES, Recording
+from perp.recording import Recording
 from perp.view.contact_rows import Pairs, pair_rows
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def plot_run(recording: Recording, path: str | Path, *, title: str = "") -> None
         _forces(grid[2, 0], recording, pairs)
         _stick_and_slip(grid[2, 1], recording, pairs)
         _iterations(grid[3, 0], recording)
-        _phases(grid[3, 1], recording)
+        _wall_time(grid[3, 1], recording)
         if driven:
             _several(
                 grid[4, 0], recording, recording.joint_positions, recording.joint_names, "Joints [rad or m]"
@@ -186,18 +186,11 @@ def _several(axes: Axes, run: Recording, values: np.ndarray, names: tuple[str, .
     _finish(axes, title + more, columns=3)
 
 
-def _phases(axes: Axes, run: Recording) -> None:
-    axes.stackplot(
-        run.time,
-        *(1e3 * run.times.T),
-        labels=PHASES,
-        colors=(SKY, GREEN, BLUE, ORANGE),
-        linewidth=0,
-        step="mid",
-    )
+def _wall_time(axes: Axes, run: Recording) -> None:
+    axes.fill_between(run.time, 1e3 * run.seconds, color=SKY, linewidth=0, step="mid")
     if len(run):
         # the first step loads compiled kernels: it would flatten all the others
-        axes.set_ylim(0, 1.6e3 * float(np.quantile(run.times.sum(axis=1), 0.98)) or 1.0)
+        axes.set_ylim(0, 1.6e3 * float(np.quantile(run.seconds, 0.98)) or 1.0)
     _finish(axes, "Wall time of a step [ms]")
 
 

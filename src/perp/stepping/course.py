@@ -1,0 +1,298 @@
+"""The course of a step, one compiled call without the interpreter lock.
+
+    begin    smooth part, rows and contacts at q⁻, impulses of the last step as a start
+    solve    the problem by `kernels.tree_newton`; where another solver is asked for, `advance` returns for it
+    hold     rows at q⁺ = q⁻ ⊕ h v, Coriolis forces, restitution: solve again until they are those of the step
+    arrive   velocities and contacts at q⁺; contacts that only appear there become rows: hold again
+    finish   energies, verdict; the contacts at q⁺ are those of the next step
+
+A problem that no motion satisfies is tried without undoing overlap, and where joints are cut with velocities
+first and positions after (`two stages`). All loops have a budget.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from perp.kernels.tree_newton import solve_trees
+from perp.stepping import verdict as end
+from perp.stepping.arms import average_arms
+from perp.stepping.packing import pack_contacts, pack_state
+from perp.stepping.sleeping import disturb, rest
+from perp.stepping.start import quieten_forces, quieten_rows
+from perp.stepping.step import (
+    READY,
+    ROOM,
+    again,
+    arrive,
+    assemble,
+    collect,
+    drift_again,
+    guessed,
+    lively,
+    load,
+    look,
+    look_around,
+    overlaps,
+    second_stage,
+    settle,
+    start_over,
+    turn_over,
+    work_of_joints,
+)
+from perp.stepping.world import CONTACTS, JOINTS, LAST_PAUSE, PAUSE
+
+# What `advance` returns: the step is done, the world needs more room, a solver is asked for.
+DONE, NEEDS_ROOM, NEEDS_SOLVER = 0, 1, 2
+# Where a step is, in `course`: what comes next, what the solve is for, and how often it was done.
+STAGE, PURPOSE, ROUNDS, DRIFTS, BOUNCES, LOOKS, SETTLED, WORSE, FOUND = range(9)
+BEGIN, COLLECT, SOLVE, SOLVED, ARRIVE = range(5)
+FIRST, NO_RECOVERY, VELOCITIES, POSITIONS, LOOKING = range(5)
+
+# Solves of a step for Coriolis forces at most: they converge like h |ω|.
+_MOST_DRIFTS = 3
+# Solves for the scale of restitution, and for contacts that only appear at the end of the step.
+_MOST_BOUNCES, _MOST_LOOKS = 10, 16
+# Work of joints that is worth forces of the end, as a share of the kinetic energy. A well resolved swing has
+# none, and one whose links turn by a third of a radian a step a tenth.
+_FED = 0.05
+_LONGEST_PAUSE = 256
+# Residual of a solve in its units, a tenth of the step's tolerance, that will do where no more is to be had.
+_GOOD_ENOUGH = 5.0
+# Solves that may put positions right after velocities: they converge linearly.
+_PROJECTIONS = 40
+# Rounds in a row that bring rows no nearer to holding at the end, after which the best one is taken.
+_MOST_WORSE, _NEARER = 3, 0.9
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def take_step(w, packed):
+    """A step from a packed state; returns what `advance` does, the state at its end and its contacts."""
+    same = load(w, packed)
+    x = w.course
+    x[SETTLED] = 1 if same and x[SETTLED] else 0
+    x[STAGE] = BEGIN
+    return go_on(w)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def go_on(w):
+    """What is left of a step after `advance` has asked for something; see `take_step`."""
+    code = advance(w)
+    if code != DONE:
+        return code, np.empty(0), np.empty(0)
+    return code, pack_state(w), pack_contacts(w)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def advance(w):
+    """From the stage that a step is at to its end, or to where something is asked for."""
+    x = w.course
+    while True:
+        if x[STAGE] == BEGIN:
+            if not x[SETTLED]:
+                settle(w)
+            turn_over(w)
+            x[SETTLED], x[STAGE], x[FOUND] = 0, COLLECT, w.start.count[0]
+        elif x[STAGE] == COLLECT:
+            if begin_rows(w) == ROOM:
+                return NEEDS_ROOM
+            _solve_for(w, FIRST)
+            x[LOOKS] = 0
+            if not w.count[CONTACTS] and not w.count[JOINTS]:
+                x[STAGE] = ARRIVE
+        elif x[STAGE] == SOLVE:
+            x[STAGE] = SOLVED
+            if w.foreign:
+                return NEEDS_SOLVER
+            _solve(w)
+        elif x[STAGE] == SOLVED:
+            if _solve_again(w):
+                x[STAGE] = SOLVE
+            else:
+                _held(w)
+        elif not _look_further(w):
+            if w.sleep > 0.0:
+                rest(w)
+            end.finish(w)
+            x[SETTLED] = 1
+            return DONE
+        elif w.info[end.WANTED] > 0:
+            return NEEDS_ROOM
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def begin(w, packed):
+    """The problem of a step from a packed state; ROOM where it does not fit."""
+    same = load(w, packed)
+    x = w.course
+    if x[STAGE] != COLLECT:
+        if not (same and x[SETTLED]):
+            settle(w)
+        turn_over(w)
+    x[SETTLED], x[STAGE] = 0, COLLECT
+    if begin_rows(w) == ROOM:
+        return ROOM
+    x[STAGE] = BEGIN
+    return READY
+
+
+@njit(cache=True, error_model="numpy")
+def begin_rows(w):
+    """Rows and contacts of the start, with biases for the way that the impulses of the last step have."""
+    if collect(w) == ROOM:
+        return ROOM
+    if w.sleep > 0.0:
+        disturb(w)
+    assemble(w)
+    w.stiff = 0
+    w.recovery = 0.0 if w.count[PAUSE] else w.recovery_speed
+    guessed(w)
+    return READY
+
+
+@njit(cache=True, error_model="numpy")
+def _solve_for(w, purpose):
+    """The next solve is for another purpose: its loops begin anew."""
+    x = w.course
+    x[STAGE], x[PURPOSE] = SOLVE, purpose
+    x[ROUNDS] = x[DRIFTS] = x[BOUNCES] = x[WORSE] = 0
+    w.nearest = np.inf
+
+
+@njit(cache=True, error_model="numpy")
+def _solve(w):
+    solve_trees(w.problem, w.workspace, w.newton_steps, w.solve_info, w.solve_worst)
+    if w.solve_worst[0] <= _GOOD_ENOUGH:
+        w.solve_info[1] = 0
+
+
+@njit(cache=True, error_model="numpy")
+def _solve_again(w):
+    """Whether the solved problem is not yet that of the step; it is now."""
+    x, info = w.course, w.info
+    off = look(w)
+    if info[end.UNSOLVED]:
+        return False
+    limit = _PROJECTIONS if x[PURPOSE] == POSITIONS else w.rounds
+    if off > 1.0 and x[ROUNDS] < limit and not _diverges(w, off):
+        x[ROUNDS] += 1
+        info[end.ROUNDS] = x[ROUNDS]
+        return True
+    if x[DRIFTS] < _MOST_DRIFTS and drift_again(w):
+        x[DRIFTS] += 1
+        return True
+    if x[BOUNCES] < _MOST_BOUNCES and lively(w, x[BOUNCES]):
+        x[BOUNCES] += 1
+        return True
+    return False
+
+
+@njit(cache=True, error_model="numpy")
+def _diverges(w, off):
+    """Whether rounds bring rows no nearer to holding at the end; the nearest answer is then taken again."""
+    x, p = w.course, w.problem
+    rows = p.count[1]
+    if off < _NEARER * w.nearest:
+        w.nearest, x[WORSE] = off, 0
+        w.near_velocity[:] = p.velocity
+        w.near_impulse[:rows] = p.impulse[:rows]
+        return False
+    x[WORSE] += 1
+    if x[WORSE] < _MOST_WORSE:
+        return False
+    p.velocity[:] = w.near_velocity
+    p.impulse[:rows] = w.near_impulse[:rows]
+    again(w)
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def _held(w):
+    """What comes after solves for a purpose."""
+    x, count = w.course, w.count
+    unsolved = w.info[end.UNSOLVED] != 0
+    purpose = x[PURPOSE]
+    if purpose == FIRST and unsolved and not w.foreign and not count[PAUSE] and overlaps(w):
+        w.recovery = 0.0
+        start_over(w)
+        _solve_for(w, NO_RECOVERY)
+        return
+    if purpose == NO_RECOVERY and not unsolved:
+        # shapes that cannot be separated are asked to again after 1, 2, 4, … steps
+        count[LAST_PAUSE] = min(max(2 * count[LAST_PAUSE], 1), _LONGEST_PAUSE)
+        count[PAUSE] = count[LAST_PAUSE] + 1
+    if purpose <= NO_RECOVERY and w.two_stages and (unsolved or work_of_joints(w) > _FED):
+        # Velocities that are only projected lose energy whatever the step; positions are put right after them
+        # (Cline and Pai, Post-stabilization for rigid body simulation with contact, 2003).
+        w.joints_at_end = w.contacts_at_end = 0
+        w.correction = 0.0
+        start_over(w)
+        _solve_for(w, VELOCITIES)
+        return
+    if purpose == VELOCITIES:
+        w.joints_at_end, w.contacts_at_end, w.correction = w.level[0], w.level[1], w.usual_correction
+        w.stiff = 1
+        second_stage(w)
+        again(w)
+        _solve_for(w, POSITIONS)
+        return
+    if purpose != LOOKING:
+        if count[PAUSE]:
+            count[PAUSE] -= 1
+        else:
+            count[LAST_PAUSE] //= 2
+    x[STAGE] = ARRIVE
+
+
+@njit(cache=True, error_model="numpy")
+def _look_further(w):
+    """Arrive; whether contacts of the end or arms of impulses ask for another solve, or for room."""
+    x = w.course
+    arrive(w)
+    w.info[end.WANTED] = 0
+    if x[LOOKS] >= _MOST_LOOKS or (not w.count[CONTACTS] and not w.count[JOINTS]):
+        return False
+    found = look_around(w)
+    if found == 0:
+        if not (w.level[1] and average_arms(w)):
+            return False
+        again(w)
+    x[LOOKS] += 1
+    if found < 0:
+        # the step begins again with the contacts of its start
+        w.start.count[0] = x[FOUND]
+        w.info[end.WANTED] = 1
+        x[STAGE] = COLLECT
+        return True
+    _solve_for(w, LOOKING)
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def put_right(w, packed):
+    """A step without velocities, forces, drives and friction: a projection onto joints, limits and gaps.
+
+    Returns NEEDS_ROOM or DONE; the state is then at the end of the world.
+    """
+    x = w.course
+    load(w, packed)
+    settle(w)
+    turn_over(w)
+    x[SETTLED] = 0
+    if collect(w) == ROOM:
+        return NEEDS_ROOM
+    quieten_forces(w)
+    assemble(w)
+    quieten_rows(w)
+    w.stiff = 0
+    guessed(w)
+    _solve_for(w, LOOKING)
+    _solve(w)
+    while _solve_again(w):
+        _solve(w)
+    arrive(w)
+    end.finish(w)
+    x[STAGE] = BEGIN
+    return DONE
