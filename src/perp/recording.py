@@ -73,7 +73,7 @@ class Recording:
         iterations, solves: Newton steps, and how often the problem was solved, shape (n,).
         late_contacts, left_out: Contacts found at the end of a step only, and those that no freedom can open.
         met: Whether the tolerance was met, and no overlap was left that the step should have prevented.
-        times: Wall time of assembly, solve and finish (with collision), shape (n, 3) [s].
+        seconds: Wall time of each step, shape (n,).
         contact_start: Row of the first contact of each step, shape (n + 1,).
         contact_body, contact_geom: Shape (contacts of all steps, 2), −1 for the world.
         contact_point, contact_frame: [m]; normal (first body to second) and tangents as rows.
@@ -119,7 +119,7 @@ class Recording:
     late_contacts: np.ndarray
     left_out: np.ndarray
     met: np.ndarray
-    times: np.ndarray
+    seconds: np.ndarray
     contact_start: np.ndarray
     contact_body: np.ndarray
     contact_geom: np.ndarray

@@ -100,11 +100,9 @@ def advance(w):
                 return NEEDS_ROOM
             _solve_for(w, FIRST)
             x[LOOKS] = 0
-            if not w.count[CONTACTS] and not w.count[JOINTS]:
-                x[STAGE] = ARRIVE
         elif x[STAGE] == SOLVE:
             x[STAGE] = SOLVED
-            if w.foreign:
+            if w.foreign and w.problem.count[0]:
                 return NEEDS_SOLVER
             _solve(w)
         elif x[STAGE] == SOLVED:
