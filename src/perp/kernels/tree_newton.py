@@ -265,21 +265,36 @@ def _newton(p, w, k, plan, limit, room):
 def _solve_island(p, w, k, limit, room):
     """Newton steps, and where they wander along the central path first; see `_newton` for what it returns.
 
-    A path that ends early is taken again from that of the convex relaxation.
+    A path that leads nowhere is taken again with more care, and from that of the convex relaxation.
     """
     plan = plan_of(p, w, k, room)
     solved, steps, worst = _newton(p, w, k, plan, min(limit, _FIRST), room)
     if solved:
         return True, steps, worst
     copy_rows(p, w, k, p.impulse, w.kept)
-    for attempt in range(2):
-        taken = follow_path(p, w, k, plan, attempt > 0, _ITERATIONS, room)
+    for attempt in range(3):
+        taken = follow_path(p, w, k, plan, attempt, _ITERATIONS, room)
         if taken == 0:
             break
         evaluate(p, w, k, k + 1)
         _judge_starts(p, w, k, k + 1, room[0])
         solved, more, value = _newton(p, w, k, plan, min(limit, _AFTER), room)
         steps += taken + more
+        if solved:
+            return True, steps, value
+        if value < worst:
+            worst = value
+            copy_rows(p, w, k, p.impulse, w.kept)
+    # patience: large islands near the limit of what they can bear take more steps, from nothing or from there
+    for attempt in range(2):
+        for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+            c = w.island_constraint[a]
+            for i in range(p.start[c], p.start[c + 1]):
+                p.impulse[i] = w.kept[i] if attempt else 0.0
+        evaluate(p, w, k, k + 1)
+        _judge_starts(p, w, k, k + 1, room[0])
+        solved, more, value = _newton(p, w, k, plan, limit - min(limit, _FIRST), room)
+        steps += more
         if solved:
             return True, steps, value
         if value < worst:

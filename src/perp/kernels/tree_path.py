@@ -30,8 +30,8 @@ from perp.kernels.tree_elimination import newton_step
 from perp.kernels.tree_state import evaluate, solve_small
 from perp.problems.set_kernels import COULOMB, FREE, ROLLING
 
-# The part of the way to the boundary that an iteration may go, and the least centring.
-_FRACTION, _CENTRING = 0.995, 1e-3
+# The part of the way to the boundary that an iteration may go, and the least centring: in haste, with care.
+_FRACTION, _CENTRING = (0.995, 0.9), (1e-3, 1e-2)
 # τ where the path ends and where a path that begins relaxed becomes exact, as shares of that of its start.
 _END, _EXACT = 1e-15, 1e-3
 # A step shorter than this is tried again towards the middle of the cones; one that stays short ends the path.
@@ -39,7 +39,7 @@ _SHORT, _SHORTEST, _MIDDLE = 0.2, 1e-8, 0.5
 # The energy of the first point over the largest of a single constraint.
 _ENERGY = 0.1
 # Free rows are held but for this share of their mobility, and no friction is larger than this.
-_SOFT, _MOST_FRICTION = 1e-10, 1e6
+_SOFT, _MOST_FRICTION = 1e-10, 30.0
 _INFINITE = 1e300
 # Lines of the small workspace.
 _G, _C, _S, _Z, _W, _DS, _DZ, _R, _GAP, _WORK, _TURN = range(11)
@@ -47,7 +47,7 @@ _A = 11
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def follow_path(p, w, k, plan, relaxed, limit, small):
+def follow_path(p, w, k, plan, attempt, limit, small):
     """Impulses near the end of the path of island k; returns the Newton steps, zero where a set has no path.
 
     Args:
@@ -55,25 +55,29 @@ def follow_path(p, w, k, plan, relaxed, limit, small):
         w: View of the workspace.
         k: The island.
         plan: Of its elimination, see `tree_elimination.plan_of`.
-        relaxed: Whether the path begins with that of the convex relaxation.
+        attempt: 0 in haste, 1 with care, 2 with care along the path of the convex relaxation first.
         limit: Iterations at most.
         small: Room, shape (22, 16).
     """
     energy, steps = _begin(p, w, k, small), 0
+    care = min(attempt, 1)
+    part = _FRACTION[care]
     if not (energy > 0.0 and energy < _INFINITE):
         return 0
     for _ in range(limit):
         tau = _distance(p, w, k, small)
         if not tau < _INFINITE or tau <= _END * energy:
             break
-        exact = not relaxed or tau <= _EXACT * energy
-        far = _direction(p, w, k, plan, (0.0, False, exact), small)
-        share = max(_CENTRING, (1.0 - far) ** 3)
-        far = _direction(p, w, k, plan, (share * tau, True, exact), small) if far >= 0.0 else far
+        exact = attempt < 2 or tau <= _EXACT * energy
+        far = min(part * _direction(p, w, k, plan, (0.0, False, exact), small), 1.0)
+        share = max(_CENTRING[care], (1.0 - far) ** 3)
+        if far >= 0.0:
+            far = min(part * _direction(p, w, k, plan, (share * tau, True, exact), small), 1.0)
         steps += 2
         if far < _SHORT:
             steps += 1
-            far = _direction(p, w, k, plan, (max(_MIDDLE, share) * tau, False, exact), small)
+            aim = max(_MIDDLE, share) * tau, False, exact
+            far = min(part * _direction(p, w, k, plan, aim, small), 1.0)
         if not far > _SHORTEST:
             break
         for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -321,7 +325,7 @@ def _square(direction, eta, r, s):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _change(p, w, k, aim, small):
     """Changes of impulses and slacks for the change of the velocities; returns how far they may go."""
-    far = 1.0 / _FRACTION
+    far = 2.0
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         c = w.island_constraint[a]
         begin, end = p.start[c], p.start[c + 1]
@@ -351,7 +355,7 @@ def _change(p, w, k, aim, small):
             size = end - begin
             w.dual_step[begin] = small[_DZ, 0]
             far = min(far, room(small[_S], small[_DS], 0, size), room(small[_Z], small[_DZ], 0, size))
-    return _FRACTION * far
+    return far
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

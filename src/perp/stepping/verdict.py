@@ -205,6 +205,10 @@ def finish(w):
         # rows that were left out as dependent count here like all others
         w.info[CAUSE] = 4
     remember(w)
+    if w.info[CAUSE] == 1 or w.info[CAUSE] == 2:
+        # impulses that satisfy nothing are no start for the next step
+        w.old_count[0] = 0
+        w.old_joint[:] = 0.0
 
 
 @njit(cache=True, error_model="numpy")
