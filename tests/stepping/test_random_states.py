@@ -13,7 +13,6 @@ from perp.scenes import library, read_spec
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 ROOT = Path(__file__).resolve().parents[2]
-CURED = pytest.mark.xfail(run=False, reason="takes minutes where the kernel misses its budget")
 BESIDE = ROOT.parent / "shared" / "data" / "robots"
 
 
@@ -29,7 +28,7 @@ def scenes() -> list[Any]:
     own = {"rover": library.rover(), "chain": library.chain(5), "tumbler": library.tumbler(20)}
     out = [pytest.param(text, id=name) for name, text in own.items()]
     return out + [
-        pytest.param(path, id=path.parent.name, marks=CURED) for path in sorted(BESIDE.glob("*/scene.xml"))
+        pytest.param(path, id=path.parent.name) for path in sorted(BESIDE.glob("*/scene.xml"))
     ]
 
 

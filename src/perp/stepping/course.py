@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from perp.dynamics.motions import body_velocities
 from perp.kernels.tree_newton import solve_trees
 from perp.stepping import verdict as end
 from perp.stepping.arms import average_arms
@@ -29,6 +30,7 @@ from perp.stepping.step import (
     assemble,
     collect,
     drift_again,
+    far_sighted,
     guessed,
     lively,
     load,
@@ -46,9 +48,9 @@ from perp.stepping.world import CONTACTS, JOINTS, LAST_PAUSE, PAUSE
 # What `advance` returns: the step is done, the world needs more room, a solver is asked for.
 DONE, NEEDS_ROOM, NEEDS_SOLVER = 0, 1, 2
 # Where a step is, in `course`: what comes next, what the solve is for, and how often it was done.
-STAGE, PURPOSE, ROUNDS, DRIFTS, BOUNCES, LOOKS, SETTLED, WORSE, FOUND = range(9)
+STAGE, PURPOSE, ROUNDS, DRIFTS, BOUNCES, LOOKS, SETTLED, WORSE, FOUND, RETRIED = range(10)
 BEGIN, COLLECT, SOLVE, SOLVED, ARRIVE = range(5)
-FIRST, NO_RECOVERY, VELOCITIES, POSITIONS, LOOKING = range(5)
+FIRST, NO_RECOVERY, VELOCITIES, POSITIONS, LOOKING, CALM = range(6)
 
 # Solves of a step for Coriolis forces at most: they converge like h |ω|.
 _MOST_DRIFTS = 3
@@ -64,6 +66,8 @@ _GOOD_ENOUGH = 5.0
 _PROJECTIONS = 40
 # Rounds in a row that bring rows no nearer to holding at the end, after which the best one is taken.
 _MOST_WORSE, _NEARER = 3, 0.9
+# Speeds of a missed step over those of its free motion that are taken for a runaway.
+_WILD = 10.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -145,6 +149,7 @@ def begin_rows(w):
         disturb(w)
     assemble(w)
     w.stiff = 0
+    w.joints_at_end, w.contacts_at_end, w.correction = w.level[0], w.level[1], w.usual_correction
     w.recovery = 0.0 if w.count[PAUSE] else w.recovery_speed
     guessed(w)
     return READY
@@ -155,7 +160,7 @@ def _solve_for(w, purpose):
     """The next solve is for another purpose: its loops begin anew."""
     x = w.course
     x[STAGE], x[PURPOSE] = SOLVE, purpose
-    x[ROUNDS] = x[DRIFTS] = x[BOUNCES] = x[WORSE] = 0
+    x[ROUNDS] = x[DRIFTS] = x[BOUNCES] = x[WORSE] = x[RETRIED] = 0
     w.nearest = np.inf
 
 
@@ -172,7 +177,12 @@ def _solve_again(w):
     x, info = w.course, w.info
     off = look(w)
     if info[end.UNSOLVED]:
-        return False
+        if x[RETRIED] or w.foreign or not far_sighted(w):
+            return False
+        # rows that were taken at velocities of a bad answer: once more at those of this one, from no impulses
+        x[RETRIED] = 1
+        w.problem.impulse[: w.problem.count[1]] = 0.0
+        return True
     limit = _PROJECTIONS if x[PURPOSE] == POSITIONS else w.rounds
     if off > 1.0 and x[ROUNDS] < limit and not _diverges(w, off):
         x[ROUNDS] += 1
@@ -224,9 +234,7 @@ def _held(w):
     if purpose <= NO_RECOVERY and w.two_stages and (unsolved or work_of_joints(w) > _FED):
         # Velocities that are only projected lose energy whatever the step; positions are put right after them
         # (Cline and Pai, Post-stabilization for rigid body simulation with contact, 2003).
-        w.joints_at_end = w.contacts_at_end = 0
-        w.correction = 0.0
-        start_over(w)
+        _hold_velocities(w)
         _solve_for(w, VELOCITIES)
         return
     if purpose == VELOCITIES:
@@ -235,6 +243,10 @@ def _held(w):
         second_stage(w)
         again(w)
         _solve_for(w, POSITIONS)
+        return
+    if purpose != CALM and _is_wild(w):
+        _hold_velocities(w)
+        _solve_for(w, CALM)
         return
     if purpose != LOOKING:
         if count[PAUSE]:
@@ -245,14 +257,37 @@ def _held(w):
 
 
 @njit(cache=True, error_model="numpy")
+def _hold_velocities(w):
+    """The problem at velocity level without corrections, from no impulses: it feeds no energy into a scene."""
+    w.joints_at_end = w.contacts_at_end = 0
+    w.correction = 0.0
+    start_over(w)
+
+
+@njit(cache=True, error_model="numpy")
+def _is_wild(w):
+    """Whether an answer that misses its tolerance moves bodies far faster than anything in the step does."""
+    if not w.info[end.UNSOLVED] and w.course[WORSE] < _MOST_WORSE:
+        return False
+    body_velocities(w.scene, w.start, w.problem.velocity, w.twist, w.body_velocity)
+    fastest = 0.0
+    for b in range(w.body_velocity.shape[0]):
+        for k in range(6):
+            speed = abs(w.body_velocity[b, k]) * (1.0 if k < 3 else w.scene.size)
+            if not speed <= fastest:
+                fastest = speed
+    return not fastest <= _WILD * (w.speed + w.scene.size)
+
+
+@njit(cache=True, error_model="numpy")
 def _look_further(w):
     """Arrive; whether contacts of the end or arms of impulses ask for another solve, or for room."""
     x = w.course
     arrive(w)
     w.info[end.WANTED] = 0
-    if x[LOOKS] >= _MOST_LOOKS or (not w.count[CONTACTS] and not w.count[JOINTS]):
+    if x[LOOKS] >= _MOST_LOOKS or x[PURPOSE] == CALM or (not w.count[CONTACTS] and not w.count[JOINTS]):
         return False
-    found = look_around(w)
+    found = look_around(w, x[LOOKS])
     if found == 0:
         if not (w.level[1] and average_arms(w)):
             return False

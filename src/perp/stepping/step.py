@@ -59,6 +59,8 @@ _SIZES = 10.0
 _ROUND_OFF = 2e-15
 # What contact problems may leave of the free velocity, over the tolerance.
 _SOLVABLE = 0.2
+# Looks at the end of a step that are for normals that turn before rows are added beside them.
+_TURNS = 8
 
 
 @njit(cache=True, error_model="numpy")
@@ -324,12 +326,15 @@ def lively(w, solves):
 
 
 @njit(cache=True, error_model="numpy")
-def look_around(w):
-    """Whether contacts of the end change the step: 1 for turned normals, 2 for new rows, −1 without room."""
+def look_around(w, looks):
+    """Whether contacts of the end change the step: 1 for turned normals, 2 for new rows, −1 without room.
+
+    Normals have some looks to come to rest before rows are added beside them.
+    """
     if not w.contacts_at_end:
         return 0
     turned = turn_normals(w) > 0.0
-    added = add_late(w)
+    added = 0 if turned and looks < _TURNS else add_late(w)
     if turned and added == 0:
         again(w)
         return 1

@@ -241,7 +241,7 @@ class World:
         whole = {
             "group": joints, "index": joints, "law": joints, "left_out": 64, "turned": 64, "old_count": 1,
             "old_geom": (0, 2), "count": COUNTS, "info": 16, "solve_info": 4,
-            "course": 9, "level": 2,
+            "course": 10, "level": 2,
         }  # fmt: skip
         given = {
             "rest_island": np.arange(tree_size.size), "body_tree": tables["body_tree"],
