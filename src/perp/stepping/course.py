@@ -258,7 +258,7 @@ def _held(w):
 
 @njit(cache=True, error_model="numpy")
 def _hold_velocities(w):
-    """The problem at velocity level without corrections, from no impulses: it feeds no energy into a scene."""
+    """The problem at velocity level without corrections, from no impulses: it feeds no energy."""
     w.joints_at_end = w.contacts_at_end = 0
     w.correction = 0.0
     start_over(w)

@@ -14,7 +14,7 @@ from perp.dynamics.rows import ARMATURE, HOLD, STIFFNESS, TARGET
 from perp.dynamics.scalar_tables import COUPLE, TABLE
 from perp.kernels.friction_laws import violation
 from perp.stepping.contact_rows import remember
-from perp.stepping.second_look import immobile
+from perp.stepping.second_look import excess, immobile
 from perp.stepping.world import CONTACTS, JOINTS, LATE, ROTORS
 
 # Positions in `info` and `figure`.
@@ -150,8 +150,7 @@ def verdict(w):
         if place.gap[c] < 0.0:
             deepest = min(deepest, place.gap[c])
             if w.contacts_at_end and not immobile(w, c):
-                # overlap that was there before is being undone, and still is overlap
-                worst = max(worst, -place.gap[c] - place.accuracy[c])
+                worst = max(worst, excess(w, c))
     f[PENETRATION], f[EXCESS] = -deepest, worst
     for i in range(s.law.size):
         if s.law[i] == HOLD:
