@@ -36,9 +36,7 @@ def cubes(count: int, seed: int) -> str:
     return library.scene(library.plane(0.5) + boxes)
 
 
-@pytest.mark.parametrize(
-    ("seed", "spin", "h"), [(3, 0.0, 0.01), (2, 8.0, 0.01), open_yet(0, 4.0, 0.05)]
-)
+@pytest.mark.parametrize(("seed", "spin", "h"), [(3, 0.0, 0.01), (2, 8.0, 0.01), open_yet(0, 4.0, 0.05)])
 def test_tumbling_cubes_neither_overlap_nor_gain_energy(seed: int, spin: float, h: float) -> None:
     sim, detector = perp.Simulation(cubes(8, seed), step=h), SecondDetector(cubes(8, seed))
     rng = np.random.default_rng(seed + 100)

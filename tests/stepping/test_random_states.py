@@ -27,9 +27,7 @@ def scenes() -> list[Any]:
     """Scenes of our own, and the robots beside the repository where they are."""
     own = {"rover": library.rover(), "chain": library.chain(5), "tumbler": library.tumbler(20)}
     out = [pytest.param(text, id=name) for name, text in own.items()]
-    return out + [
-        pytest.param(path, id=path.parent.name) for path in sorted(BESIDE.glob("*/scene.xml"))
-    ]
+    return out + [pytest.param(path, id=path.parent.name) for path in sorted(BESIDE.glob("*/scene.xml"))]
 
 
 @pytest.mark.parametrize("scene", scenes())

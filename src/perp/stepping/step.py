@@ -45,7 +45,7 @@ from perp.stepping.verdict import (
     UNSOLVED,
     start_rotors,
 )
-from perp.stepping.world import CONTACTS, JOINTS, LATE, PAUSE
+from perp.stepping.world import CONTACTS, JOINTS, LATE
 
 # Outcomes of `begin` and `go_on`.
 READY, ROOM = 0, 1
@@ -406,32 +406,6 @@ def bodies_at(w):
     velocity = np.empty((n, 6))
     body_velocities(w.scene, w.end, w.v, w.twist, velocity)
     return w.end.x.copy(), w.end.quat.copy(), velocity
-
-
-@njit(cache=True, error_model="numpy")
-def forget(w):
-    """No impulses of earlier steps."""
-    w.old_count[0] = 0
-    w.old_joint[:] = 0.0
-    w.count[PAUSE:] = 0
-
-
-@njit(cache=True, error_model="numpy")
-def memory(w):
-    """What is remembered from step to step, as copies."""
-    n = w.old_count[0]
-    return (
-        w.old_joint.copy(), w.old_geom[:n].copy(), w.old_local[:n].copy(), w.old_force[:n].copy(),
-        w.rotor_rate.copy(), w.rotor_v.copy(), w.count.copy(),
-    )  # fmt: skip
-
-
-@njit(cache=True, error_model="numpy")
-def set_memory(w, joint, geom, local, force, rotor, rotor_v, count):
-    """Remember what `memory` returned."""
-    w.old_joint[:], w.rotor_rate[:], w.rotor_v[:], w.count[:] = joint, rotor, rotor_v, count
-    w.old_geom, w.old_local, w.old_force = geom.copy(), local.copy(), force.copy()
-    w.old_count[0] = geom.shape[0]
 
 
 @njit(cache=True, error_model="numpy")

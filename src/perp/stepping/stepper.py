@@ -19,7 +19,7 @@ from perp.scenes import Model, SceneError
 from perp.scenes.engine import engine
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.scenes.loops import closes_loops, loop_joints
-from perp.stepping import course
+from perp.stepping import course, memory
 from perp.stepping import step as steps
 from perp.stepping import verdict as end
 from perp.stepping.explaining import cause, extent, put_right, runaway
@@ -184,11 +184,11 @@ class Stepper:
         """Drop the impulses of earlier steps: the next step starts cold."""
         self.world.course[:] = 0
         wake(self.world.struct, -1)
-        steps.forget(self.world.struct)
+        memory.forget(self.world.struct)
 
     def memory(self) -> dict[str, np.ndarray]:
         """Everything that is remembered from step to step, for a snapshot."""
-        out: dict[str, np.ndarray] = dict(zip(_MEMORY, steps.memory(self.world.struct), strict=True))
+        out: dict[str, np.ndarray] = dict(zip(_MEMORY, memory.memory(self.world.struct), strict=True))
         if self.settings.sleep:
             out |= {name: getattr(self.world, name).copy() for name in _REST}
         return out
@@ -197,7 +197,7 @@ class Stepper:
         """Remember what `memory` returned earlier; nothing if it is empty."""
         self.forget()
         if "joint" in arrays:
-            steps.set_memory(self.world.struct, *(np.ascontiguousarray(arrays[name]) for name in _MEMORY))
+            memory.set_memory(self.world.struct, *(np.ascontiguousarray(arrays[name]) for name in _MEMORY))
         if self.settings.sleep and _REST[0] in arrays:
             for name in _REST:
                 getattr(self.world, name)[:] = arrays[name]
