@@ -16,7 +16,7 @@ from perp.scenes import library
 def arrays(recording: perp.Recording) -> dict[str, np.ndarray]:
     """Every array of a recording but the wall times."""
     named = {part.name: getattr(recording, part.name) for part in fields(recording)}
-    return {k: x for k, x in named.items() if isinstance(x, np.ndarray) and k != "times"}
+    return {k: x for k, x in named.items() if isinstance(x, np.ndarray) and k != "seconds"}
 
 
 def assert_same_bits(first: perp.Recording, second: perp.Recording) -> None:

@@ -66,7 +66,7 @@ _GOOD_ENOUGH = 5.0
 _PROJECTIONS = 40
 # Rounds in a row that bring rows no nearer to holding at the end, after which the best one is taken.
 _MOST_WORSE, _NEARER = 3, 0.9
-# Speeds of a missed step over those of its free motion that are taken for a runaway.
+# Speeds over those of the free motion, and ways in sizes of a body, that are taken for a runaway.
 _WILD = 10.0
 
 
@@ -266,9 +266,7 @@ def _hold_velocities(w):
 
 @njit(cache=True, error_model="numpy")
 def _is_wild(w):
-    """Whether an answer that misses its tolerance moves bodies far faster than anything in the step does."""
-    if not w.info[end.UNSOLVED] and w.course[WORSE] < _MOST_WORSE:
-        return False
+    """Whether an answer moves bodies far faster than anything in the step does, and by many times their size."""
     body_velocities(w.scene, w.start, w.problem.velocity, w.twist, w.body_velocity)
     fastest = 0.0
     for b in range(w.body_velocity.shape[0]):
@@ -276,7 +274,7 @@ def _is_wild(w):
             speed = abs(w.body_velocity[b, k]) * (1.0 if k < 3 else w.scene.size)
             if not speed <= fastest:
                 fastest = speed
-    return not fastest <= _WILD * (w.speed + w.scene.size)
+    return not fastest <= _WILD * (w.speed + w.scene.size / w.h)
 
 
 @njit(cache=True, error_model="numpy")
