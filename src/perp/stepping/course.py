@@ -266,7 +266,7 @@ def _hold_velocities(w):
 
 @njit(cache=True, error_model="numpy")
 def _is_wild(w):
-    """Whether an answer moves bodies far faster than anything in the step does, and by many times their size."""
+    """Whether an answer moves bodies far faster than the free motion does, and by many times their size."""
     body_velocities(w.scene, w.start, w.problem.velocity, w.twist, w.body_velocity)
     fastest = 0.0
     for b in range(w.body_velocity.shape[0]):
