@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from perp.bench.sets.mcp.expressions import Symbol, variables
 from perp.bench.sets.mcp.model import Model, linear, ncp
+from perp.formulations.expressions import Symbol, variables
 
 INF = float("inf")
 

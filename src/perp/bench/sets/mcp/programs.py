@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perp.bench.sets.mcp.expressions import Symbol, exp, log
 from perp.bench.sets.mcp.model import Model, kkt
+from perp.formulations.expressions import Symbol, exp, log
 
 INF = float("inf")
 SOURCE = "Hock and Schittkowski, Test examples for nonlinear programming codes (1981)"
