@@ -29,7 +29,7 @@ from perp.stepping.packing import pack_contacts, pack_state
 from perp.stepping.record import StepFailed, StepRecord
 from perp.stepping.settings import StepSettings
 from perp.stepping.sleeping import Sleep, disturb, rest, sleep_of
-from perp.stepping.solving import problem_of, solve_by
+from perp.stepping.solving import judge_as_itself, problem_of, solve_by
 from perp.stepping.start import contradiction, quieten_forces, quieten_rows
 from perp.stepping.world import (
     CONTACTS,
@@ -91,14 +91,13 @@ class Stepper:
         nq, na = (int(m.nq), int(m.na)) if reduced else (7 * model.body_count, 0)
         self.world = World(
             tables, make_scene(tables), (self._places[0][0], self._places[1][0]), tree_size.astype(np.int64),
-            nq,
-            na, int(m.nu) if reduced else 0,
+            nq, na, int(m.nu) if reduced else 0,
         )  # fmt: skip
         self._sizes = nq, int(tree_size.sum()), na, self.table.law.size, model.body_count if reduced else 0
         self._overflows = [place[1].warning.number for place in self._places]
         self._full = int(engine().mjtWarning.mjWARN_CONTACTFULL)
-        self._step_size = 0.0
-        self._settled = False
+        self._step_size, self._settled = 0.0, False
+        self._own_residual: float | None = None  # of a relaxation that made the step
         self._fits_two_stages = bool(not reduced and self.table.law.size and settings.at_end[0])
         self._sleep: Sleep | None = (
             sleep_of(self.mujoco_model, reduced, model.body_count) if settings.sleep else None
@@ -269,6 +268,7 @@ class Stepper:
             after.time, h, self.settings.tolerance, w.info.copy(), w.figure.copy(), pack_contacts(core),
             int(w.count[CONTACTS]),
         )  # fmt: skip
+        judge_as_itself(self, record, self._own_residual)
         if not w.figure[end.TRAVEL] < np.inf:
             self.forget()
             raise StepFailed(runaway(self.model, state, after), record)
@@ -358,8 +358,8 @@ class Stepper:
             )
             if w.solve_worst[0] <= _GOOD_ENOUGH:
                 w.solve_info[1] = 0
-        elif not solve_by(self.settings, w):
-            w.solve_info[1] = 1
+        else:
+            self._own_residual = solve_by(self.settings, w)
 
     def _rescue(self) -> None:
         """A step that the warm solve missed: from no impulses, without undoing overlap, by `perp.solve`."""
@@ -379,7 +379,7 @@ class Stepper:
         if w.info[end.UNSOLVED] and self.settings.solver is None:
             p = w.problem
             kept = p.impulse.copy(), p.velocity.copy(), p.row_velocity.copy()
-            if solve_by(_FALLBACK, w) and not w.solve_info[1]:
+            if solve_by(_FALLBACK, w) is None and not w.solve_info[1]:
                 steps.look(core)
             else:
                 p.impulse[:], p.velocity[:], p.row_velocity[:] = kept
