@@ -147,7 +147,9 @@ def main() -> None:
     ]
     text = PAGE.read_text(encoding="utf-8")
     head, rest = text.split(MARKS[0])
-    PAGE.write_text(head + "\n".join([MARKS[0], *table, MARKS[1]]) + rest.split(MARKS[1])[1], encoding="utf-8")
+    PAGE.write_text(
+        head + "\n".join([MARKS[0], *table, MARKS[1]]) + rest.split(MARKS[1])[1], encoding="utf-8"
+    )
     draw(paths)
 
 
