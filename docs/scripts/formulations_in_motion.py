@@ -9,19 +9,21 @@ friction, and the time of a step.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
-import matplotlib
+import matplotlib as mpl
 
-matplotlib.use("Agg")
+mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
 import perp
 from perp.scenes import library
+from perp.stepping import StepInaccurate
 
 DOCS = Path(__file__).parents[1]
 PAGE, FIGURE = DOCS / "formulations-in-motion.md", DOCS / "figures" / "formulations-in-motion.png"
@@ -63,6 +65,16 @@ WAYS = (
     Way("clarabel", "dual", tolerance=1e-6),
     Way("scs", "dual", tolerance=1e-6),
     Way("cone-interior", "dual", tolerance=1e-6),
+)
+COLUMNS = (
+    "solver · formulation",
+    "lift of the pushed box [mm]",
+    "friction off the motion [°]",
+    "distance from Coulomb",
+    "creep, stack [µm/s]",
+    "creep, quadruped [µm/s]",
+    "steps that missed",
+    "ms a step: box / stack / quadruped",
 )
 DRAWN = {None: "Coulomb", "box": "box", "stewart-trinkle": "pyramid", "dual": "dual"}
 
@@ -120,7 +132,7 @@ def standing(way: Way, scene: object, body: str, steps: int) -> dict[str, float]
 
 def main() -> None:
     """Run all, write table and picture."""
-    warnings.simplefilter("ignore", perp.simulation.StepInaccurate)
+    warnings.simplefilter("ignore", StepInaccurate)
     rows, paths = [], {}
     quadruped = DOCS.parent / "examples" / "scenes" / "quadruped.xml"
     for way in WAYS:
@@ -129,7 +141,7 @@ def main() -> None:
             pile = standing(way, library.stack(5), "box0", way.steps)
             robot = standing(way, quadruped, "trunk", 4 * way.steps)
         except perp.PerpError as error:
-            print(f"{way.name}: {error}")
+            sys.stdout.write(f"{way.name}: {error}\n")
             continue
         paths[way.name] = (way, path)
         missed = int(box["missed"] + pile["missed"] + robot["missed"])
@@ -138,13 +150,9 @@ def main() -> None:
             f"{1e6 * pile['creep']:.2g} | {1e6 * robot['creep']:.2g} | {missed} | "
             f"{box['time']:.2g} / {pile['time']:.2g} / {robot['time']:.2g} |"
         )
-        print(rows[-1], flush=True)
-    table = [
-        "| solver · formulation | lift of the pushed box [mm] | friction off the motion [°] | distance from Coulomb "
-        "| creep, stack [µm/s] | creep, quadruped [µm/s] | steps that missed | ms a step: box / stack / quadruped |",
-        "|---|---|---|---|---|---|---|---|",
-        *rows,
-    ]
+        sys.stdout.write(rows[-1] + "\n")
+        sys.stdout.flush()
+    table = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|", *rows]
     text = PAGE.read_text(encoding="utf-8")
     head, rest = text.split(MARKS[0])
     PAGE.write_text(
