@@ -53,6 +53,7 @@ WAYS = (
     Way(None, level="velocity"),
     Way("newton"),
     Way("newton-fb"),
+    Way("fischer-burmeister"),
     Way("block-gauss-seidel"),
     Way("interior-point"),
     Way("gams-path", "equations-of-motion", steps=12, tolerance=1e-6),
@@ -112,7 +113,8 @@ def pushed(way: Way) -> tuple[dict[str, float], np.ndarray]:
         force = run.contact_force[run.contact_start[k] : run.contact_start[k + 1]].sum(axis=0)[:2]
         speed = run.velocity("box")[k, :2]
         size = np.linalg.norm(force) * np.linalg.norm(speed)
-        if np.linalg.norm(speed) > 0.05 and size > 0:
+        # a box in the air has forces of the size of a solver's tolerance
+        if np.linalg.norm(speed) > 0.05 and np.linalg.norm(force) > 0.01:
             # the plane is the first body or the second: friction acts along a line
             worst = max(worst, float(np.degrees(np.arccos(np.clip(abs(force @ speed) / size, 0, 1)))))
     found = {"lift": float(x[:, 2].max() - 0.05), "angle": worst, "time": time}
@@ -170,8 +172,9 @@ def draw(paths: dict[str, tuple[Way, np.ndarray]]) -> None:
         if label is None or label in seen or way.level == "velocity":
             continue
         seen.add(label)
-        above.plot(1e3 * x[:, 0], 1e3 * x[:, 1], label=label)
-        side.plot(1e3 * STEP * np.arange(1, len(x) + 1), 1e3 * (x[:, 2] - 0.05), label=label)
+        style = {"linestyle": "--" if label == "dual" else "-", "linewidth": 3 if label == "Coulomb" else 1.5}
+        above.plot(1e3 * x[:, 0], 1e3 * x[:, 1], label=label, **style)
+        side.plot(1e3 * STEP * np.arange(1, len(x) + 1), 1e3 * (x[:, 2] - 0.05), label=label, **style)
     above.set(xlabel="x [mm]", ylabel="y [mm]", title="the pushed box from above")
     side.set(xlabel="time [ms]", ylabel="height above the plane [mm]", title="its lift")
     above.legend()
