@@ -243,8 +243,8 @@ def programs() -> list[Model]:
             lower=[0.0] * 4,
         ),
         kkt(
-            "hs110",
-            SOURCE,
+            "hs110-separable",
+            f"{SOURCE}: 110 without its product, in four variables",
             4,
             lambda x: _sum([log(x[i] - 2) ** 2 + log(10 - x[i]) ** 2 for i in range(4)]),
             _none,
