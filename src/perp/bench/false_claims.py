@@ -14,7 +14,7 @@ import numpy as np
 
 import perp
 from perp.bench.false_solved_families import Family, Try
-from perp.bench.second_opinion import law_violation
+from perp.bench.second_opinion import Law
 
 # How far an answer may be from the exact solution that certify proves it to be, in each entry's own size and
 # beside the largest: ten times what certify allows.
@@ -39,11 +39,11 @@ def infeasible(seed: int) -> Iterator[Try]:
     M = M * 10.0 ** rng.integers(-8, 9)
     q = rng.standard_normal(n) - 0.3
     lcp = perp.LCP(M, q)
-    yield Try("lcp", lcp, lambda z: law_violation(lcp, z))
+    yield Try("lcp", lcp, Law(lcp).violation)
     lo = np.where(rng.random(n) < 0.4, -np.inf, 0.0)
     hi = np.where(rng.random(n) < 0.6, np.inf, 10.0 ** rng.uniform(-3, 3, n))
     boxed = perp.BoxedLCP(M, q, lo, hi)
-    yield Try("boxed", boxed, lambda z: law_violation(boxed, z))
+    yield Try("boxed", boxed, Law(boxed).violation)
 
 
 def unproved(problem: Any, certificate: Any) -> float:
@@ -102,9 +102,7 @@ def certified(seed: int) -> Iterator[Try]:
     M = F @ F.T + np.eye(n) * 10.0 ** rng.uniform(-6, 0)
     problem = perp.LCP(M, rng.standard_normal(n) * 10.0 ** rng.uniform(-3, 3))
     shares = rng.random((4, n))
-    yield Try(
-        "lcp", problem, lambda z: law_violation(problem, z), claims=lambda: _proofs(problem, shares)
-    )
+    yield Try("lcp", problem, Law(problem).violation, claims=lambda: _proofs(problem, shares))
 
 
 def _proofs(problem: perp.LCP, shares: np.ndarray) -> Iterator[tuple[str, str, float]]:
@@ -119,7 +117,11 @@ def _proofs(problem: perp.LCP, shares: np.ndarray) -> Iterator[tuple[str, str, f
             near = exact is not None and bool(
                 (np.abs(z - exact) <= APART * (np.abs(exact) + APART * np.abs(exact).max())).all()
             )
-            yield f"certify {method} {size:g}", "PROVED" if proof.proved else "UNPROVED", 0.0 if near else np.inf
+            yield (
+                f"certify {method} {size:g}",
+                "PROVED" if proof.proved else "UNPROVED",
+                0.0 if near else np.inf,
+            )
 
 
 def _exact(problem: perp.LCP, z: np.ndarray) -> np.ndarray | None:

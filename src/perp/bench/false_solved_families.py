@@ -1,6 +1,6 @@
 """Families of small random contact problems, LCPs and boxed LCPs for `false_solved`.
 
-The oracle of all families here is `law_violation`: the sentences of the law in 60 digits.
+The oracle of all families here is `Law.violation`: the sentences of the law in 60 digits.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import perp
-from perp.bench.second_opinion import law_violation
+from perp.bench.second_opinion import Law
 from perp.bench.sets.random_contacts import random_problem
 
 LARGEST = 8
@@ -44,7 +44,7 @@ Family = Callable[[int], Iterator[Try]]
 
 
 def _try(form: str, problem: Any, start: Any = None) -> Try:
-    return Try(form, problem, lambda z: law_violation(problem, z), start)
+    return Try(form, problem, Law(problem).violation, start)
 
 
 def _coefficient(rng: np.random.Generator) -> float:

@@ -107,11 +107,11 @@ def _shapes(rng: np.random.Generator) -> tuple[Callable[[Any, Any], Any], float,
         return lambda x, lib: a * lib.exp(-x), 0.0, float(rng.uniform(0, 20))
     if kind == 3:
         power = int(rng.choice([3, 5]))
-        return lambda x, lib: (x - b * 1e3) ** power, -np.inf, np.inf
+        return lambda x, _: (x - b * 1e3) ** power, -np.inf, np.inf
     if kind == 4:
         return lambda x, lib: lib.atan(a * (x - b)), *ends
     if kind == 5:
-        return lambda x, lib: 1 / x - 1 / a, 1e-3, np.inf
+        return lambda x, _: 1 / x - 1 / a, 1e-3, np.inf
     if kind == 6:
         return lambda x, lib: lib.tanh(x - b) + 1 / (2 * a), *ends
     if kind == 7:
@@ -154,9 +154,9 @@ def separate(seed: int) -> Iterator[Try]:
 def _met(shape: Callable[[Any, Any], Any], z: float, lo: float, hi: float, unit: float) -> bool:
     """Whether there is a solution within NEAR of z, in its own size or its unit."""
     mp: Any = import_module("mpmath").mp
-    if not lo <= z <= hi:
-        return False
     reach = NEAR * (abs(z) + unit)
+    if not lo - reach <= z <= hi + reach:
+        return False
     with mp.workdps(DIGITS):
 
         def value(at: Any) -> Any:

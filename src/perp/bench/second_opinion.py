@@ -3,15 +3,16 @@
 Nothing of the residual's code is used, and none of its maps: every sentence of the law (nothing approaches,
 nothing pulls, friction stays inside its limit, what is open carries nothing, what slips is resisted by all
 the friction there is and in the right direction) is checked as it stands. The answer is the largest amount by
-which one of them fails: velocities relative to the largest free velocity of the island, impulses relative to
-what would cause that velocity. An answer called solved for which it is large is a false SOLVED. It is slow,
-and for benchmarks and tests.
+which one of them fails, or the distance of a point at which all hold if that is less: velocities relative to
+the largest free velocity of the island, impulses relative to what would cause that velocity. An answer called
+solved for which it is large is a false SOLVED. It is slow, and for benchmarks and tests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Context, Decimal, localcontext
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,15 +35,74 @@ class Scale(NamedTuple):
 
 def law_violation(problem: LCP | BoxedLCP | ContactProblem, z: Any) -> float:
     """By how much z misses the law, relative to what is at work; infinite where z is not finite."""
-    z = np.asarray(z, dtype=np.float64)
-    if z.shape != (problem.size,) or not np.isfinite(z).all():
-        return float("inf")
-    with localcontext(Context(prec=DIGITS, Emax=10**9, Emin=-(10**9))):
-        impulse = [Decimal(float(value)) for value in z]
-        rows = read(problem, impulse)
-        contact = isinstance(problem, ContactProblem)
-        worst = _contact(problem, rows, impulse) if contact else _boxed(problem, rows, impulse)
-        return float(max(worst, default=ZERO))
+    return Law(problem).violation(z)
+
+
+class Law:
+    """The law of a problem for many answers: its data are read once."""
+
+    def __init__(self, problem: LCP | BoxedLCP | ContactProblem) -> None:
+        self._problem = problem
+        self._read: dict[int, tuple[Rows, list[Scale]]] = {}
+
+    def violation(self, z: Any) -> float:
+        """By how much z misses the law, relative to what is at work; infinite where z is not finite."""
+        z = np.asarray(z, dtype=np.float64)
+        problem = self._problem
+        if z.shape != (problem.size,) or not np.isfinite(z).all():
+            return float("inf")
+        digits = DIGITS + _cancelled(problem, z)
+        with localcontext(Context(prec=digits, Emax=10**9, Emin=-(10**9))):
+            if digits not in self._read:
+                rows = read(problem)
+                self._read[digits] = rows, _scales_of(problem, rows)
+            rows, scales = self._read[digits]
+            impulse = [Decimal(float(value)) for value in z]
+            judge = _contact if isinstance(problem, ContactProblem) else _boxed
+            return float(
+                max(judge(problem, Answer(rows, scales, impulse, rows.velocity(impulse))), default=ZERO)
+            )
+
+
+class Answer(NamedTuple):
+    """An answer with what it is judged by: data, what is at work at each constraint, impulses, velocities."""
+
+    rows: Rows
+    scales: list[Scale]
+    impulse: list[Decimal]
+    velocity: list[Decimal]
+
+
+def _scales_of(problem: LCP | BoxedLCP | ContactProblem, rows: Rows) -> list[Scale]:
+    if isinstance(problem, ContactProblem):
+        start = [int(i) for i in problem.sets.start]
+        groups = [list(range(first, last)) for first, last in pairwise(start)]
+        demand = [
+            _demand(Decimal(member.lo), Decimal(member.hi)) if isinstance(member, Box) else ZERO
+            for member in problem.sets
+        ]
+        return _scales(rows, groups, demand, ())
+    lo, hi, index = _bounds(problem)
+    demand = [ZERO if j >= 0 else _demand(a, b) for a, b, j in zip(lo, hi, index, strict=True)]
+    return _scales(
+        rows, [[i] for i in range(len(lo))], demand, [(i, j) for i, j in enumerate(index) if j >= 0]
+    )
+
+
+def _bounds(problem: LCP | BoxedLCP) -> tuple[list[Decimal], list[Decimal], list[int]]:
+    lo, hi = ([Decimal(float(x)) for x in bound] for bound in (problem.lo, problem.hi))
+    index = getattr(problem, "friction_index", None)
+    return lo, hi, [-1] * len(lo) if index is None else [int(j) for j in index]
+
+
+def _cancelled(problem: LCP | BoxedLCP | ContactProblem, z: np.ndarray) -> int:
+    """Digits that cancel at most when the terms of a huge answer sum up to its velocities."""
+    q = np.abs(problem.q[problem.q != 0])
+    push = float(problem.column_scale.max(initial=0.0)) or 1.0
+    largest = float(np.abs(z).max(initial=0.0))
+    if largest == 0.0 or q.size == 0 or not np.isfinite(push):
+        return 0
+    return max(0, int(np.log10(largest) + np.log10(push) - np.log10(q.min())))
 
 
 def _demand(lo: Decimal, hi: Decimal) -> Decimal:
@@ -73,24 +133,18 @@ def _scales(
     return [Scale(size or least, (size or least) / m) for size, m in zip(largest, mobility, strict=True)]
 
 
-def _boxed(problem: LCP | BoxedLCP, rows: Rows, z: list[Decimal]) -> Iterable[Decimal]:
-    n = len(z)
-    lo, hi = ([Decimal(float(x)) for x in bound] for bound in (problem.lo, problem.hi))
-    index = getattr(problem, "friction_index", None)
-    index = [-1] * n if index is None else [int(j) for j in index]
-    demand = [ZERO if index[i] >= 0 else _demand(lo[i], hi[i]) for i in range(n)]
-    coupled = [(i, j) for i, j in enumerate(index) if j >= 0]
-    scales = _scales(rows, [[i] for i in range(n)], demand, coupled)
-    for i in range(n):
+def _boxed(problem: LCP | BoxedLCP, answer: Answer) -> Iterable[Decimal]:
+    (lo, hi, index), z, w, scales = _bounds(problem), answer.impulse, answer.velocity, answer.scales
+    for i in range(len(z)):
         if index[i] < 0:
-            yield _bounded(z[i], rows.velocity[i], lo[i], hi[i], _within(scales[i], lo[i], hi[i]))
+            yield _bounded(z[i], w[i], lo[i], hi[i], _within(scales[i], lo[i], hi[i]))
             continue
         j = index[i]
         normal, limit = scales[j], max(z[j], ZERO)
-        follows = _bounded(z[i], rows.velocity[i], lo[i] * limit, hi[i] * limit, scales[i])
+        follows = _bounded(z[i], w[i], lo[i] * limit, hi[i] * limit, scales[i])
         if lo[j] == 0 and hi[j] == ENDLESS:
             # what is open rubs on nothing
-            closed = max(abs(rows.velocity[j]) / normal.velocity, follows)
+            closed = max(abs(w[j]) / normal.velocity, follows)
             follows = min(closed, max(abs(z[j]) / normal.impulse, abs(z[i]) / scales[i].impulse))
         yield follows
 
@@ -109,25 +163,19 @@ def _bounded(z: Decimal, w: Decimal, lo: Decimal, hi: Decimal, scale: Scale) -> 
     return max(below, above, pushed_up, pushed_down, ZERO)
 
 
-def _contact(problem: ContactProblem, rows: Rows, impulse: list[Decimal]) -> Iterable[Decimal]:
-    start = [int(i) for i in problem.sets.start]
-    members = list(problem.sets)
-    groups = [list(range(start[c], start[c + 1])) for c in range(len(members))]
-    demand = [
-        _demand(Decimal(member.lo), Decimal(member.hi)) if isinstance(member, Box) else ZERO
-        for member in members
-    ]
-    scales = _scales(rows, groups, demand, ())
-    for c, (member, group, scale) in enumerate(zip(members, groups, scales, strict=True)):
+def _contact(problem: ContactProblem, answer: Answer) -> Iterable[Decimal]:
+    start, (rows, scales, impulse, velocity) = [int(i) for i in problem.sets.start], answer
+    for c, (member, scale) in enumerate(zip(problem.sets, scales, strict=True)):
+        group = range(start[c], start[c + 1])
         push = [impulse[i] / rows.unit[i] / scale.impulse for i in group]
-        speed = [rows.velocity[i] * rows.unit[i] / scale.velocity for i in group]
+        speed = [velocity[i] * rows.unit[i] / scale.velocity for i in group]
         if isinstance(member, Free):
             yield abs(speed[0])
         elif isinstance(member, Nonnegative):
             yield _bounded(push[0], speed[0], ZERO, ENDLESS, Scale(ONE, ONE))
         elif isinstance(member, Box):
             lo, hi = Decimal(member.lo), Decimal(member.hi)
-            yield _bounded(impulse[group[0]], rows.velocity[group[0]], lo, hi, _within(scale, lo, hi))
+            yield _bounded(impulse[group[0]], velocity[group[0]], lo, hi, _within(scale, lo, hi))
         else:
             # a cohesive contact is open at the apex of its cone
             push[0] += Decimal(float(problem.sets.cohesion[c])) / scale.impulse
@@ -204,7 +252,26 @@ def _slip(push: Decimal, disc: Disc) -> Decimal:
         along = -sum((n * v for n, v in zip(normal, disc.speed, strict=True)), ZERO) / size
         across = _length(v + max(along, ZERO) * n / size for n, v in zip(normal, disc.speed, strict=True))
         best = min(best, max(across, _shortfall(axes, disc.push)))
-    return max(excess, best)
+    return max(excess, min([best, *_both_a_little(axes, disc)]))
+
+
+def _both_a_little(axes: list[Decimal], disc: Disc) -> Iterable[Decimal]:
+    """How far points are at which the law holds: friction changed along thin axes, slip along the others.
+
+    The slip is −κ x_i / a_i². Along thin axes x_i follows from the slip there is, along the others the slip
+    from the friction there is; κ is what puts the friction onto the ellipse.
+    """
+    order = sorted(range(len(axes)), key=lambda i: axes[i])
+    for count in range(1, len(order)):
+        thin, others = order[:count], order[count:]
+        left = 1 - sum(((disc.push[i] / axes[i]) ** 2 for i in others), ZERO)
+        strength = _length(axes[i] * disc.speed[i] for i in thin)
+        if left <= 0 or strength == 0:
+            continue
+        kappa = strength / left.sqrt()
+        friction = _length(disc.push[i] + axes[i] ** 2 * disc.speed[i] / kappa for i in thin)
+        slip = _length(disc.speed[i] + kappa * disc.push[i] / axes[i] ** 2 for i in others)
+        yield max(friction, slip)
 
 
 def _excess(axes: list[Decimal], x: list[Decimal]) -> Decimal:
@@ -277,6 +344,16 @@ def _outside_dual(normal: Decimal, discs: list[Disc]) -> Decimal:
 
 
 def _on_surface(push: Decimal, speed: Decimal, discs: list[Disc]) -> Decimal:
+    """On the surface of the cone, for the normal impulse there is or one for which a disc is at its limit."""
+    ways = [_surface(push, speed, discs)]
+    for disc in discs:
+        if all(m > 0 or p == 0 for m, p in zip(disc.mu, disc.push, strict=True)):
+            limit = _length(p / m for m, p in zip(disc.mu, disc.push, strict=True) if p != 0)
+            ways.append(max(abs(limit - push), _surface(limit, speed, discs)))
+    return min(ways)
+
+
+def _surface(push: Decimal, speed: Decimal, discs: list[Disc]) -> Decimal:
     """u = Σ ‖μ u_T‖ on the normal row, with each slipping disc at its limit and against its slip."""
     worst, steep, needed = max(-push, ZERO), ONE, ZERO
     for disc in discs:

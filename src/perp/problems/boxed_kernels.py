@@ -6,6 +6,11 @@ import math
 
 from numba import njit
 
+# Bounds so near to each other that no mobility makes a velocity of their distance: see `beyond`.
+STRICT = 1e290
+# What is left of the round-off of velocities that are summed with twice the digits, relative to their terms.
+ROUND_OFF_LEFT = 2.0**-106
+
 
 @njit(cache=True, nogil=True, fastmath=False)
 def dense_slack(M, q, z, w):
@@ -44,6 +49,17 @@ def clip(x, lo, hi):
     if x > hi:
         return hi
     return x
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def beyond(d, x):
+    """The distance x of an impulse from a bound as a velocity.
+
+    Between bounds that are a denormal number apart, an impulse is at one of them or it is not.
+    """
+    if d < STRICT:
+        return d * x
+    return math.copysign(math.inf, x) if x != 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -93,16 +109,19 @@ def _following(lo, hi, follows, i, d, z, w):
 @njit(cache=True, nogil=True, fastmath=False)
 def boxed_verdict(lo, hi, limiting_row, d, size, z, w):
     """The residual: the worst row relative to what is at work there; infinite where not finite."""
-    largest = 0.0
+    largest = push = 0.0
     for i in range(z.size):
         if not (math.isfinite(z[i]) and math.isfinite(w[i])):
             return math.inf
+        push = max(push, d[i] * abs(z[i]))
+    # a huge z hides any w that its terms leave
+    push *= ROUND_OFF_LEFT * z.size * z.size
     for i in range(z.size):
         if limiting_row[i] == -1:
-            value = abs(clip(w[i], d[i] * (z[i] - hi[i]), d[i] * (z[i] - lo[i])))
+            value = abs(clip(w[i], beyond(d[i], z[i] - hi[i]), beyond(d[i], z[i] - lo[i])))
         else:
             value = _following(lo, hi, limiting_row[i], i, d, z, w)
-        value /= size[i]
+        value = (value + push) / size[i]
         if not value <= largest:
             largest = value
     return largest if math.isfinite(largest) else math.inf
