@@ -23,6 +23,8 @@ from perp.problems.lcp import LCP
 from perp.problems.sets import Box, Coulomb, Elliptic, Free, Nonnegative
 
 DIGITS = 60
+# Until a point is on an ellipse to this part of its axes; what is left is scaled away.
+NEAREST, NEAREST_STEPS = Decimal("1e-30"), 200
 ZERO, ONE, ENDLESS = Decimal(0), Decimal(1), Decimal("Infinity")
 
 
@@ -275,14 +277,23 @@ def _both_a_little(axes: list[Decimal], disc: Disc) -> Iterable[Decimal]:
 
 
 def _excess(axes: list[Decimal], x: list[Decimal]) -> Decimal:
-    """How far x is outside of an ellipse, at most: along its own direction, or along one axis."""
+    """How far x is outside of an ellipse: its distance from a point of it that is as near as can be."""
     flat = _length(v for v, axis in zip(x, axes, strict=True) if axis == 0)
-    pairs = [(axis, abs(v)) for v, axis in zip(x, axes, strict=True) if axis > 0]
-    outside = ZERO
-    if _length(v / axis for axis, v in pairs) > 1:
-        ways = [_length(v for _, v in pairs) * (1 - 1 / _length(v / axis for axis, v in pairs))]
-        ways += [abs(v - end) for v, end in _along_axes(pairs)]
-        outside = min(ways)
+    pairs = [(axis, abs(v)) for v, axis in zip(x, axes, strict=True) if 0 < axis < ENDLESS]
+    if _length(v / axis for axis, v in pairs) <= 1:
+        return flat
+    nu = ZERO
+    # the nearest point is a² x / (a² + ν) with the ν that puts it onto the ellipse; 1/‖·‖ is concave in ν
+    for _ in range(NEAREST_STEPS):
+        parts = [axis * v / (axis * axis + nu) for axis, v in pairs]
+        used = _length(parts)
+        slope = sum((t * t / (axis * axis + nu) for t, (axis, _) in zip(parts, pairs, strict=True)), ZERO)
+        if used <= 1 + NEAREST:
+            break
+        nu += (used - 1) * used * used / slope
+    point = [axis * axis * v / (axis * axis + nu) for axis, v in pairs]
+    used = max(_length(v / axis for v, (axis, _) in zip(point, pairs, strict=True)), ONE)
+    outside = _length(v - near / used for near, (_, v) in zip(point, pairs, strict=True))
     return _length((flat, outside))
 
 
