@@ -60,10 +60,11 @@ class Law:
                 self._read[digits] = rows, _scales_of(problem, rows)
             rows, scales = self._read[digits]
             impulse = [Decimal(float(value)) for value in z]
-            judge = _contact if isinstance(problem, ContactProblem) else _boxed
-            return float(
-                max(judge(problem, Answer(rows, scales, impulse, rows.velocity(impulse))), default=ZERO)
+            answer = Answer(rows, scales, impulse, rows.velocity(impulse))
+            worst = (
+                _contact(problem, answer) if isinstance(problem, ContactProblem) else _boxed(problem, answer)
             )
+            return float(max(worst, default=ZERO))
 
 
 class Answer(NamedTuple):

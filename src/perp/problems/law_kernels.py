@@ -65,17 +65,24 @@ def _disc(radius, begin, end, first, d, length, impulse, u, out):
 def _multiplier(axis, y):
     """The ν > 0 with Σ (a_i y_i / (a_i² + ν))² = 1: y_i / (1 + ν/a_i²) is the nearest point of an ellipse.
 
-    1/‖·‖ is nearly linear in ν and concave: Newton's method from the left stays there.
+    1/‖·‖ is nearly linear in ν and concave: Newton's method from the left stays there. It starts where the
+    first term is 1. Axes may be 1e-160 and 1e160: their squares are avoided, a_i² + ν = a_i (a_i + ν/a_i).
     Reference: Moré and Sorensen, Computing a trust region step, SIAM J. Sci. Stat. Comput. 4 (1983).
     """
     nu = 0.0
+    for i in range(axis.size):
+        if axis[i] > 0.0:
+            nu = max(nu, axis[i] * (abs(y[i]) - axis[i]))
     for _ in range(_STEPS):
         total = slope = 0.0
         for i in range(axis.size):
             if axis[i] > 0.0:
-                part = axis[i] * y[i] / (axis[i] * axis[i] + nu)
+                reach = axis[i] + nu / axis[i]
+                part = y[i] / reach
                 total += part * part
-                slope += part * part / (axis[i] * axis[i] + nu)
+                weight = axis[i] * reach
+                if weight > 0.0:
+                    slope += part * part / weight
         step = (math.sqrt(total) - 1.0) * total / slope if slope > 0.0 else 0.0
         if not step > ROUND_OFF * nu:
             break
@@ -88,21 +95,20 @@ def _ellipse(p, push, first, last, d, length, impulse, u, out):
     """The same for the ellipse with semi-axes μ_i · push, all as velocities."""
     k = last - first - 1
     axis, y = np.empty(k), np.empty(k)
-    largest = 0.0
-    for i in range(k):
-        axis[i] = _reach(p[i] / _row(first + 1 + i, first, d, length)[1], push)
-        if axis[i] < math.inf:
-            largest = max(largest, axis[i])
-    used = 0.0
+    largest = used = 0.0
     for i in range(k):
         g, s = _row(first + 1 + i, first, d, length)
+        axis[i] = _reach(p[i] / s, push)
         y[i] = g * impulse[first + 1 + i] - s * u[first + 1 + i]
         if axis[i] == math.inf:
             # never slips along this axis: y is kept, the others share what is left
             axis[i] = -1.0
         elif axis[i] > 0.0:
-            axis[i], y[i] = axis[i] / largest, y[i] / largest
+            largest = max(largest, abs(y[i]))
             used = math.hypot(used, y[i] / axis[i])
+    for i in range(k):
+        if axis[i] > 0.0 and largest > 0.0:
+            axis[i], y[i] = min(axis[i] / largest, 1e300), y[i] / largest
     nu = _multiplier(axis, y) if used > 1.0 else 0.0
     for i in range(k):
         row = first + 1 + i
@@ -111,7 +117,7 @@ def _ellipse(p, push, first, last, d, length, impulse, u, out):
         if axis[i] < 0.0 or (axis[i] > 0.0 and used <= 1.0):
             out[row] = s * u[row]
         elif axis[i] > 0.0:
-            out[row] = x - largest * y[i] * (axis[i] * axis[i] / (axis[i] * axis[i] + nu))
+            out[row] = x - largest * y[i] * (axis[i] / (axis[i] + nu / axis[i]))
         else:
             out[row] = x
 
