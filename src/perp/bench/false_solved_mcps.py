@@ -12,6 +12,8 @@ import perp
 from perp.bench.false_solved_families import Family, Try
 
 DIGITS = 50
+# Problems of a number: few solvers take MCPs, and they should be tried as often as the others.
+PROBLEMS = 8
 # An answer of a well-conditioned MCP that is off by more of a variable's own size is not one to 1e-8.
 WRONG = 1e-4
 # The same for one function of one variable, where a root may be triple or fivefold but nothing is coupled.
@@ -20,7 +22,11 @@ NEAR = 1e-6
 
 def coupled(seed: int) -> Iterator[Try]:
     """MCPs f = R (A (z − z*) + D (g(z) − g(z*)) + w*) with scales of 1e±12, from near and far starts."""
-    rng = np.random.default_rng([seed, 10])
+    for part in range(PROBLEMS):
+        yield from _coupled(np.random.default_rng([seed, 10, part]), part)
+
+
+def _coupled(rng: np.random.Generator, part: int) -> Iterator[Try]:
     n = int(rng.integers(1, 7))
     rows = 10.0 ** rng.uniform(-12, 12, n)
     columns = 10.0 ** rng.uniform(-12, 12, n) if rng.random() < 0.5 else np.ones(n)
@@ -63,7 +69,7 @@ def coupled(seed: int) -> Iterator[Try]:
         return np.inf if _is_wrong(z, exact, columns, exactly, low, high) else 0.0
 
     far = exact + columns * rng.standard_normal(n) * 10
-    for name, start in (("mcp near", exact * (1 + 1e-3)), ("mcp far", far)):
+    for name, start in ((f"near {part}", exact * (1 + 1e-3)), (f"far {part}", far)):
         moved = columns * np.where(rng.random((3, n)) < 0.5, 0.0, 10.0 ** rng.uniform(-3, 2, (3, n)))
         points = tuple(np.clip(exact + x * (1 + np.abs(y)), low, high) for x in moved)
         problem = perp.MCP(f, low, high, start=np.clip(start, low, high))
@@ -131,7 +137,11 @@ def separate(seed: int) -> Iterator[Try]:
     A change of sign within reach of the answer proves a solution there, and a value of one sign on the way to
     a bound proves that there is none: every answer is judged beyond doubt.
     """
-    rng = np.random.default_rng([seed, 11])
+    for part in range(PROBLEMS):
+        yield from _separate(np.random.default_rng([seed, 11, part]), part)
+
+
+def _separate(rng: np.random.Generator, part: int) -> Iterator[Try]:
     n = int(rng.integers(1, 4))
     shapes = [_shapes(rng) for _ in range(n)]
     unit = 10.0 ** rng.uniform(-6, 6, n) if rng.random() < 0.5 else np.ones(n)
@@ -145,7 +155,7 @@ def separate(seed: int) -> Iterator[Try]:
         met = all(_met(shapes[i][0], float(z[i]), low[i], high[i], float(unit[i])) for i in range(n))
         return 0.0 if met else np.inf
 
-    for name, spread in (("separate near", 3.0), ("separate far", 100.0)):
+    for name, spread in ((f"near {part}", 3.0), (f"far {part}", 100.0)):
         start = np.clip(rng.standard_normal(n) * spread * unit, low, high)
         points = tuple(np.clip(rng.standard_normal(n) * s * unit, low, high) for s in (1.0, 30.0, 1e4))
         yield Try(name, perp.MCP(f, low, high, start=start), oracle, None, points)

@@ -42,27 +42,35 @@ def sum_error(a, b, total):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def dense_row(M, q, z, i):
-    """Entry i of M z + q for a dense M."""
-    total, lost = q[i], 0.0
-    for j in range(z.size):
-        product = M[i, j] * z[j]
-        new = total + product
-        lost += product_error(M[i, j], z[j], product) + sum_error(total, product, new)
-        total = new
-    return total + lost if math.isfinite(lost) else total
+def _told(value, terms, count, size):
+    """A sum of so many terms, or NaN where their last digits are not small beside what is at work."""
+    return value if (count * UNIT) ** 2 * terms <= NEGLIGIBLE * size else math.nan
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def sparse_row(data, indices, indptr, q, z, i):
-    """Entry i of M z + q for M in compressed rows."""
-    total, lost = q[i], 0.0
+def dense_row(M, q, z, i, size):
+    """Entry i of M z + q for a dense M; NaN where z is so large that it hides what is at work, `size`."""
+    total, lost, largest = q[i], 0.0, 0.0
+    for j in range(z.size):
+        product = M[i, j] * z[j]
+        largest = max(largest, abs(product))
+        new = total + product
+        lost += product_error(M[i, j], z[j], product) + sum_error(total, product, new)
+        total = new
+    return _told(total + lost if math.isfinite(lost) else total, largest, z.size, size)
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def sparse_row(data, indices, indptr, q, z, i, size):
+    """The same for M in compressed rows."""
+    total, lost, largest = q[i], 0.0, 0.0
     for k in range(indptr[i], indptr[i + 1]):
         product = data[k] * z[indices[k]]
+        largest = max(largest, abs(product))
         new = total + product
         lost += product_error(data[k], z[indices[k]], product) + sum_error(total, product, new)
         total = new
-    return total + lost if math.isfinite(lost) else total
+    return _told(total + lost if math.isfinite(lost) else total, largest, indptr[i + 1] - indptr[i], size)
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -89,7 +97,7 @@ def improve_dense(M, q, z, d, size, w):
     push = _largest_push(d, z)
     for i in range(q.size):
         if q.size > largest_length(push / size[i]):
-            w[i] = dense_row(M, q, z, i)
+            w[i] = dense_row(M, q, z, i, size[i])
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -98,4 +106,4 @@ def improve_sparse(data, indices, indptr, q, z, d, size, w):
     push = _largest_push(d, z)
     for i in range(q.size):
         if indptr[i + 1] - indptr[i] > largest_length(push / size[i]):
-            w[i] = sparse_row(data, indices, indptr, q, z, i)
+            w[i] = sparse_row(data, indices, indptr, q, z, i, size[i])

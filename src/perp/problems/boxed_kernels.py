@@ -8,8 +8,6 @@ from numba import njit
 
 # Bounds so near to each other that no mobility makes a velocity of their distance: see `beyond`.
 STRICT = 1e290
-# What is left of the round-off of velocities that are summed with twice the digits, relative to their terms.
-ROUND_OFF_LEFT = 2.0**-106
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -109,19 +107,16 @@ def _following(lo, hi, follows, i, d, z, w):
 @njit(cache=True, nogil=True, fastmath=False)
 def boxed_verdict(lo, hi, limiting_row, d, size, z, w):
     """The residual: the worst row relative to what is at work there; infinite where not finite."""
-    largest = push = 0.0
+    largest = 0.0
     for i in range(z.size):
         if not (math.isfinite(z[i]) and math.isfinite(w[i])):
             return math.inf
-        push = max(push, d[i] * abs(z[i]))
-    # a huge z hides any w that its terms leave
-    push *= ROUND_OFF_LEFT * z.size * z.size
     for i in range(z.size):
         if limiting_row[i] == -1:
             value = abs(clip(w[i], beyond(d[i], z[i] - hi[i]), beyond(d[i], z[i] - lo[i])))
         else:
             value = _following(lo, hi, limiting_row[i], i, d, z, w)
-        value = (value + push) / size[i]
+        value /= size[i]
         if not value <= largest:
             largest = value
     return largest if math.isfinite(largest) else math.inf

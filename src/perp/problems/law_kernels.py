@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from perp.problems.accurate_slack import dense_row, largest_length, sparse_row
-from perp.problems.boxed_kernels import ROUND_OFF_LEFT, beyond, clip, dense_slack, sparse_slack
+from perp.problems.boxed_kernels import beyond, clip, dense_slack, sparse_slack
 from perp.problems.set_kernels import (
     BOX,
     COHESION,
@@ -244,9 +244,7 @@ def verdict(size, kind, start, parameters, d, length, relaxed, impulse, u):
             return math.inf
     values, work = np.empty(n), np.empty(n)
     violation(kind, start, parameters, d, length, relaxed, impulse, u, work, values)
-    # a huge λ hides any u that its terms leave
-    hidden = ROUND_OFF_LEFT * n * n * _largest_push(start, d, length, impulse)
-    return worst(start, size, values) + (hidden / size.min() if hidden > 0.0 else 0.0)
+    return worst(start, size, values)
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -257,7 +255,7 @@ def judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse
     for c in range(kind.size):
         if q.size > largest_length(push / size[c]):
             for i in range(start[c], start[c + 1]):
-                u[i] = dense_row(W, q, impulse, i)
+                u[i] = dense_row(W, q, impulse, i, size[c])
     return verdict(size, kind, start, parameters, d, length, relaxed, impulse, u)
 
 
@@ -270,5 +268,5 @@ def judge_sparse(data, indices, indptr, q, size, kind, start, parameters, d, len
         longest = largest_length(push / size[c])
         for i in range(start[c], start[c + 1]):
             if indptr[i + 1] - indptr[i] > longest:
-                u[i] = sparse_row(data, indices, indptr, q, impulse, i)
+                u[i] = sparse_row(data, indices, indptr, q, impulse, i, size[c])
     return verdict(size, kind, start, parameters, d, length, relaxed, impulse, u)
