@@ -145,6 +145,8 @@ def _separate(rng: np.random.Generator, part: int) -> Iterator[Try]:
     n = int(rng.integers(1, 4))
     shapes = [_shapes(rng) for _ in range(n)]
     unit = 10.0 ** rng.uniform(-6, 6, n) if rng.random() < 0.5 else np.ones(n)
+    # where a function hardly depends on its variable nothing tells the variable's unit: it is 1
+    unit = np.where([shape[1] == 0.0 and np.isinf(shape[2]) for shape in shapes], 1.0, unit)
     rows = 10.0 ** rng.uniform(-12, 12, n)
     low, high = (np.array([shape[k] for shape in shapes]) * unit for k in (1, 2))
 
