@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Context, Decimal, localcontext
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -329,10 +329,7 @@ def _relaxed(push: list[Decimal], speed: list[Decimal], discs: list[Disc]) -> De
     # what friction at its limit makes of the normal velocity: u_N = Σ ‖μ u_T‖, u_T against λ_T
     resting = _length(speed)
     apex = max(_length(push), _outside_dual(speed[0], discs))
-    sliding = ENDLESS
-    if all(m < ENDLESS for disc in discs for m in disc.mu):
-        sliding = _on_surface(push[0], speed[0], discs)
-    return max(outside, min(resting, apex, sliding))
+    return max(outside, min(resting, apex, _on_surface(push[0], speed[0], discs)))
 
 
 def _lacking(disc: Disc, room: Decimal) -> Decimal:
@@ -344,15 +341,20 @@ def _lacking(disc: Disc, room: Decimal) -> Decimal:
 
 
 def _outside_dual(normal: Decimal, discs: list[Disc]) -> Decimal:
-    """How far a velocity is from u_N ≥ Σ ‖μ u_T‖: by u_N that is missing, or by u_T that is too much."""
-    needed = sum((_length(_times(m, v) for m, v in zip(d.mu, d.speed, strict=True)) for d in discs), ZERO)
-    if needed <= normal:
-        return ZERO
-    lacking = needed - normal
-    steepest = max(max(d.mu) for d in discs)
-    if steepest == ENDLESS:
-        return max(-normal, _length(v for d in discs for v in d.speed))
-    return max(-normal, lacking / (1 + steepest * len(discs)))
+    """How far a velocity is from u_N ≥ Σ ‖μ u_T‖.
+
+    By u_N that is missing, by u_T that is too much, or by all of it along the axes with the most friction.
+    """
+    ways = [max(-normal, _length(v for d in discs for v in d.speed))]
+    for steepest in {m for d in discs for m in d.mu if m < ENDLESS}:
+        stopped = _length(v for d in discs for m, v in zip(d.mu, d.speed, strict=True) if m > steepest)
+        needed = sum(
+            (_length(m * v for m, v in zip(d.mu, d.speed, strict=True) if m <= steepest) for d in discs),
+            ZERO,
+        )
+        lacking = max(needed - normal, ZERO) / (1 + steepest * len(discs))
+        ways.append(max(-normal, stopped, lacking))
+    return min(ways)
 
 
 def _on_surface(push: Decimal, speed: Decimal, discs: list[Disc]) -> Decimal:
@@ -367,10 +369,36 @@ def _on_surface(push: Decimal, speed: Decimal, discs: list[Disc]) -> Decimal:
 
 def _surface(push: Decimal, speed: Decimal, discs: list[Disc]) -> Decimal:
     """u = Σ ‖μ u_T‖ on the normal row, with each slipping disc at its limit and against its slip."""
-    worst, steep, needed = max(-push, ZERO), ONE, ZERO
-    for disc in discs:
-        part = _length(_times(m, v) for m, v in zip(disc.mu, disc.speed, strict=True))
-        needed += part
-        steep += max(disc.mu)
-        worst = max(worst, _slip(max(push, ZERO), disc))
-    return max(worst, abs(speed - needed) / steep)
+    best = ENDLESS
+    for ways in product(*(list(_ways_to_slip(max(push, ZERO), disc)) for disc in discs)):
+        off = abs(speed - sum((needed for _, needed, _ in ways), ZERO))
+        off /= 1 + sum((steep for _, _, steep in ways), ZERO)
+        best = min(best, max(off, -push, *(missed for missed, _, _ in ways)))
+    return max(best, ZERO)
+
+
+def _ways_to_slip(push: Decimal, disc: Disc) -> Iterable[tuple[Decimal, Decimal, Decimal]]:
+    """Friction and slip of a disc at which its law holds: how far they are, ‖μ u‖ there, and its change."""
+    axes = [_times(mu, push) for mu in disc.mu]
+    yield max(_excess(axes, disc.push), _length(disc.speed)), ZERO, ZERO
+    if all(mu < ENDLESS for mu in disc.mu):
+        yield (
+            _slip(push, disc),
+            _length(m * v for m, v in zip(disc.mu, disc.speed, strict=True)),
+            max(disc.mu),
+        )
+    order = sorted((i for i in range(len(axes)) if 0 < axes[i] < ENDLESS), key=lambda i: axes[i])
+    none = _length(p for p, axis in zip(disc.push, axes, strict=True) if axis == 0)
+    held = _length(v for v, axis in zip(disc.speed, axes, strict=True) if axis == ENDLESS)
+    for count in range(1, len(order) + 1):
+        thin, others = order[:count], order[count:]
+        left = 1 - sum(((disc.push[i] / axes[i]) ** 2 for i in others), ZERO)
+        strength = _length(axes[i] * disc.speed[i] for i in thin)
+        if left <= 0 or strength == 0:
+            continue
+        kappa = strength / left.sqrt()
+        friction = _length([none, *(disc.push[i] + axes[i] ** 2 * disc.speed[i] / kappa for i in thin)])
+        follows = {i: -kappa * disc.push[i] / axes[i] ** 2 for i in others}
+        slip = _length([held, *(disc.speed[i] - follows[i] for i in others)])
+        needed = _length(disc.mu[i] * (follows[i] if i in follows else disc.speed[i]) for i in order)
+        yield max(friction, slip), needed, max(disc.mu[i] for i in thin)
