@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
-from perp.problems.accurate_slack import dense_row, largest_length, sparse_row
+from perp.problems.accurate_slack import dense_row, hidden, largest_length, sparse_row
 from perp.problems.boxed_kernels import beyond, clip, dense_slack, sparse_slack
 from perp.problems.set_kernels import (
     BOX,
@@ -251,22 +251,25 @@ def verdict(size, kind, start, parameters, d, length, relaxed, impulse, u):
 def judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
     """Residual of a problem with a dense W in one call, and its velocities into `u`."""
     dense_slack(W, q, impulse, u)
-    push = _largest_push(start, d, length, impulse)
+    push, unknown = _largest_push(start, d, length, impulse), 0.0
     for c in range(kind.size):
         if q.size > largest_length(push / size[c]):
             for i in range(start[c], start[c + 1]):
-                u[i] = dense_row(W, q, impulse, i, size[c])
-    return verdict(size, kind, start, parameters, d, length, relaxed, impulse, u)
+                u[i], terms = dense_row(W, q, impulse, i)
+                unknown = max(unknown, hidden(terms, q.size, size[c]))
+    return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
 
 
 @njit(cache=True, nogil=True, fastmath=False)
 def judge_sparse(data, indices, indptr, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
     """Residual of a problem with W in compressed rows in one call, and its velocities into `u`."""
     sparse_slack(data, indices, indptr, q, impulse, u)
-    push = _largest_push(start, d, length, impulse)
+    push, unknown = _largest_push(start, d, length, impulse), 0.0
     for c in range(kind.size):
         longest = largest_length(push / size[c])
         for i in range(start[c], start[c + 1]):
-            if indptr[i + 1] - indptr[i] > longest:
-                u[i] = sparse_row(data, indices, indptr, q, impulse, i, size[c])
-    return verdict(size, kind, start, parameters, d, length, relaxed, impulse, u)
+            entries = indptr[i + 1] - indptr[i]
+            if entries > longest:
+                u[i], terms = sparse_row(data, indices, indptr, q, impulse, i)
+                unknown = max(unknown, hidden(terms, entries, size[c]))
+    return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
