@@ -364,7 +364,33 @@ def _on_surface(push: Decimal, speed: Decimal, discs: list[Disc]) -> Decimal:
         if all(m > 0 or p == 0 for m, p in zip(disc.mu, disc.push, strict=True)):
             limit = _length(p / m for m, p in zip(disc.mu, disc.push, strict=True) if p != 0)
             ways.append(max(abs(limit - push), _surface(limit, speed, discs)))
-    return min(ways)
+    return min([*ways, *(_along_normals(push, speed, discs[0]) if len(discs) == 1 else ())])
+
+
+def _along_normals(push: Decimal, speed: Decimal, disc: Disc) -> Iterable[Decimal]:
+    """Distances of points of the surface where u is along the normal, as one axis k tells: u = −κ λ / μ².
+
+    Friction follows from the slip where there is less of it than along axis k, slip from friction where more.
+    """
+    for k, steep in enumerate(disc.mu):
+        if not 0 < steep < ENDLESS or disc.push[k] * disc.speed[k] >= 0:
+            continue
+        kappa = -(steep**2) * disc.speed[k] / disc.push[k]
+        friction = [
+            -m * m * v / kappa if m < steep else p
+            for m, p, v in zip(disc.mu, disc.push, disc.speed, strict=True)
+        ]
+        slip = [
+            v if m <= steep else -kappa * p / (m * m)
+            for m, p, v in zip(disc.mu, disc.push, disc.speed, strict=True)
+        ]
+        limit = _length(p / m for m, p in zip(disc.mu, friction, strict=True) if m > 0)
+        yield max(
+            abs(limit - push),
+            abs(speed - kappa * limit) / (1 + steep),
+            _length(a - b for a, b in zip(friction, disc.push, strict=True)),
+            _length(a - b for a, b in zip(slip, disc.speed, strict=True)),
+        )
 
 
 def _surface(push: Decimal, speed: Decimal, discs: list[Disc]) -> Decimal:
