@@ -54,6 +54,7 @@ check-wheel: $(READY) ## build a wheel with what the README needs, install it el
 
 docs: $(READY) ## build the documentation into site/, a folder of pages that need no network
 	$(BIN)/python docs/scripts/capabilities.py
+	$(BIN)/python docs/scripts/sentences.py
 	$(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html in a browser."
 

@@ -22,9 +22,9 @@ from time import perf_counter
 import numpy as np
 
 import perp
-from perp.bench.sets.mcp.expressions import gams
 from perp.bench.sets.mcp.literature import models
 from perp.bench.sets.mcp.model import Model
+from perp.formulations.expressions import gams
 from perp.solvers.external.gams import _system
 
 JUDGED = 1e-6

@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from perp.certify import Certificate, certify
     from perp.derivatives import derivative
     from perp.files import load, load_guess
+    from perp.formulations.equilibria import from_game, from_nlp, from_qp, from_variational_inequality
+    from perp.formulations.from_gams import from_gams
+    from perp.formulations.from_pyomo import from_pyomo
+    from perp.formulations.function_libraries import from_casadi, from_jax, from_torch
     from perp.recording import Recording
     from perp.simulation import Simulation
     from perp.solvers import SolverInfo, register, solve, solve_many, solvers
@@ -61,6 +65,15 @@ _LAZY = {
     "certify": "perp.certify",
     "Certificate": "perp.certify",
     "derivative": "perp.derivatives",
+    "from_casadi": "perp.formulations.function_libraries",
+    "from_game": "perp.formulations.equilibria",
+    "from_gams": "perp.formulations.from_gams",
+    "from_jax": "perp.formulations.function_libraries",
+    "from_nlp": "perp.formulations.equilibria",
+    "from_pyomo": "perp.formulations.from_pyomo",
+    "from_qp": "perp.formulations.equilibria",
+    "from_torch": "perp.formulations.function_libraries",
+    "from_variational_inequality": "perp.formulations.equilibria",
     "load": "perp.files",
     "load_guess": "perp.files",
     "register": "perp.solvers",
@@ -107,6 +120,15 @@ __all__ = [
     "certify",
     "complementary_matrix",
     "derivative",
+    "from_casadi",
+    "from_game",
+    "from_gams",
+    "from_jax",
+    "from_nlp",
+    "from_pyomo",
+    "from_qp",
+    "from_torch",
+    "from_variational_inequality",
     "load",
     "load_guess",
     "register",

@@ -69,7 +69,9 @@ class Recording:
         linear_momentum, angular_momentum: Shape (n, 3) [kg m/s, kg m²/s].
         penetration: Largest overlap, shape (n,) [m]. joint_error: Largest, shape (n,) [m or rad].
         joint_residual, contact_residual: Shape (n,) [m]. friction_residual: [m/s].
-        residual: The worst of those, each over its scale; a step is met up to `tolerance`.
+        residual: The worst of those, each over its scale; a step is met up to `tolerance`. Steps by a
+            relaxation (box, pyramid, dual) are held to that.
+        coulomb_distance: The same of Coulomb's law, whatever made the step.
         iterations, solves: Newton steps, and how often the problem was solved, shape (n,).
         late_contacts, left_out: Contacts found at the end of a step only, and those that no freedom can open.
         met: Whether the tolerance was met, and no overlap was left that the step should have prevented.
@@ -114,6 +116,7 @@ class Recording:
     contact_residual: np.ndarray
     friction_residual: np.ndarray
     residual: np.ndarray
+    coulomb_distance: np.ndarray
     iterations: np.ndarray
     solves: np.ndarray
     late_contacts: np.ndarray
@@ -145,6 +148,8 @@ class Recording:
         contacts: Mapping[str, np.ndarray],
     ) -> Recording:
         """From what a file holds."""
+        # files of runs by Coulomb's law from before there was a second figure
+        steps = {"coulomb_distance": steps["residual"], **steps}
         columns: dict[str, Any] = {name: steps[name] for name in STEP_COLUMNS if name != "contact_count"}
         touching: dict[str, Any] = {f"contact_{name}": contacts[name] for name in CONTACT_COLUMNS}
         return cls(

@@ -29,6 +29,7 @@ STEP_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
     "contact_residual": ((), _NUMBER),
     "friction_residual": ((), _NUMBER),
     "residual": ((), _NUMBER),
+    "coulomb_distance": ((), _NUMBER),
     "iterations": ((), _WHOLE),
     "solves": ((), _WHOLE),
     "late_contacts": ((), _WHOLE),

@@ -25,6 +25,7 @@ from perp.simulation_arguments import Coordinates, number, positive, step_count,
 from perp.simulation_start import go_to_keyframe, load_for
 from perp.snapshots import restore_snapshot, take_snapshot
 from perp.stepping import Level, StepFailed, StepInaccurate, Stepper, StepRecord, StepSettings
+from perp.stepping.solving import check_pair
 
 if TYPE_CHECKING:
     from perp.files.reading import PathName
@@ -40,7 +41,9 @@ class Simulation:
         level: "position" (no drift) or "velocity", or a mapping with "joints" and "contacts".
         coordinates: "maximal" (bodies, with joints as constraints) or "reduced" (joint coordinates; the
             better choice for robots). By default maximal, unless only reduced ones carry all of the scene.
-        solver: Contact solver, a name from `perp.solvers()`.
+        solver: Contact solver, a name from `perp.solvers()`; None is the stepper's own Newton kernel.
+        formulation: What the solver is given in place of Coulomb's law, as in `perp.solve`: "box", "dual", ….
+            Steps of a relaxation are judged as what they are; `record.coulomb_distance` tells the rest.
         strict: Raise `SceneError` where the scene asks for something that is not simulated.
         keyframe: Name or number of the keyframe to start from.
         restitution: For all shapes, or by geom name; scenes have no such attribute.
@@ -65,6 +68,7 @@ class Simulation:
         level: str | Level | Mapping[str, str] | None = None,
         coordinates: str | Coordinates | None = None,
         solver: str | None = None,
+        formulation: str | None = None,
         strict: bool = False,
         keyframe: str | int | None = None,
         restitution: float | Mapping[str, float] = 0.0,
@@ -75,7 +79,7 @@ class Simulation:
         settings: StepSettings | None = None,
         **options: Any,
     ) -> None:
-        chosen = step_settings(settings, level, solver, options)
+        chosen = step_settings(settings, level, solver, formulation, options)
         staging, lines = Staging(free_base, ground, hold, pose), []
         if staging:
             scene, lines = stage(scene, staging, keyframe)
@@ -93,6 +97,7 @@ class Simulation:
         self._wrench = np.zeros((self.model.body_count, 6))
         self._control = self.stepper.initial_control()
         self.moved_at_start = ""
+        check_pair(self.stepper, self.state, self.step_size)
         if keyframe is not None:
             self.reset(keyframe=keyframe)
         else:

@@ -84,7 +84,9 @@ def unit_quaternion(name: str, x: Any) -> np.ndarray:
     return array / length
 
 
-def step_settings(settings: Any, level: Any, solver: Any, options: dict[str, Any]) -> StepSettings:
+def step_settings(
+    settings: Any, level: Any, solver: Any, formulation: Any, options: dict[str, Any]
+) -> StepSettings:
     """The stepper's settings from the arguments of `Simulation`.
 
     Raises:
@@ -105,6 +107,8 @@ def step_settings(settings: Any, level: Any, solver: Any, options: dict[str, Any
         given["level"] = level
     if solver is not None:
         given["solver"] = solver
+    if formulation is not None:
+        given["formulation"] = formulation
     out = dataclasses.replace(base, **given)
     if isinstance(out.level, Mapping):
         for name in out.level:
@@ -118,6 +122,9 @@ def step_settings(settings: Any, level: Any, solver: Any, options: dict[str, Any
         info = find(out.solver)
         require_available(info)
         read_options(info, out.solver_options)
+    elif out.formulation is not None or out.solver_options is not None:
+        name = "formulation" if out.formulation is not None else "solver_options"
+        raise ProblemError(f"{name} needs a solver: the stepper's own Newton kernel has none")
     positive("tolerance", out.tolerance, "units of the data")
     if out.sleep:
         positive("sleep", out.sleep, "seconds")

@@ -21,7 +21,8 @@ class Summary:
         penetration: Largest overlap [m].
         joint_error: Largest [m or rad].
         creep: Fastest slip of a contact whose friction is below its limit [m/s].
-        residual: Worst, over its scale.
+        residual: Worst, over its scale; of its own problem where a relaxation made the steps.
+        coulomb_distance: The same of Coulomb's law.
         missed: Steps that missed their tolerance.
         solves: Solves per step, on average.
         contacts: Most contacts of a step.
@@ -39,6 +40,7 @@ class Summary:
     joint_error: float
     creep: float
     residual: float
+    coulomb_distance: float
     missed: int
     solves: float
     contacts: int
@@ -65,6 +67,7 @@ def summarise(recording: Recording) -> Summary:
         joint_error=_largest(recording.joint_error),
         creep=_largest(recording.creep()),
         residual=_largest(recording.residual),
+        coulomb_distance=_largest(recording.coulomb_distance),
         missed=int((~recording.met).sum()),
         solves=float(recording.solves.mean()) if len(recording) else 0.0,
         contacts=int(recording.contact_count.max(initial=0)),

@@ -232,3 +232,25 @@ def test_a_terminal_sees_progress(cart: Path) -> None:
     assert process.wait() == 0
     for word in (b"t = ", b"of 20 s", "× real time".encode(), b"0 contacts", b"residual"):
         assert word in seen
+
+
+def test_any_solver_formulation_level_and_option(run, tmp_path: Path) -> None:
+    text = library.box_on_plane(friction=0.5)
+    key = '<keyframe><key name="push" qpos="0 0 0.05 1 0 0 0" qvel="1 0.5 0 0 0 0"/></keyframe></mujoco>'
+    scene = write(tmp_path / "push.xml", text.replace("</mujoco>", key))
+    start = ("simulate", scene, "--keyframe", "push", "--time", 0.05)
+    outcome = run(*start, "--solver", "dantzig", "--formulation", "box", "--html", tmp_path / "page.html")
+    assert outcome.code == 0, outcome.err
+    assert "from Coulomb" in outcome.out
+    assert "dantzig with box" in outcome.out
+    assert '"coulomb"' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    levels = ("--level", "joints=position,contacts=velocity", "--options", "correction=0.1")
+    exact = run(*start, *levels, "--options", "newton_steps=50", "--json")
+    assert exact.code == 0, exact.err
+    assert exact.json()["coulomb_distance"] == exact.json()["residual"]
+    nonsense = ("--solver", "dantzig", "--formulation", "box", "--options", "colour=3")
+    run(*start, *nonsense).assert_refused("colour")
+    run(*start, "--formulation", "box").assert_refused("needs a solver")
+    run(*start, "--solver", "lemke", "--formulation", "box").assert_refused("lemke takes LCP")
+    run(*start, "--options", "correction").assert_refused("NAME=VALUE")
+    run(*start, "--level", "sideways").assert_refused("sideways")

@@ -7,7 +7,6 @@ import pytest
 
 import perp
 from perp.formulations.equilibria import from_game, from_nlp, from_qp, from_variational_inequality
-from perp.formulations.function_libraries import from_casadi
 
 
 def test_a_nonlinear_program_has_its_published_solution():
@@ -66,30 +65,6 @@ def test_a_variational_inequality_over_a_polyhedron():
     assert perp.solve(problem).z[:2] == pytest.approx([1, 0])
     box = from_variational_inequality(lambda x: x - np.array([2.0, 0.0]), [0.2, 0.2], lower=0, upper=0.5)
     assert perp.solve(box).z == pytest.approx([0.5, 0])
-
-
-def test_casadi_expressions_and_functions():
-    casadi = pytest.importorskip("casadi")
-    x = casadi.SX.sym("x", 3)
-    f = casadi.vertcat(x[0] ** 2 + x[1] - 3, x[0] - x[1] ** 3 + 1, casadi.exp(x[2]) - 2)
-    for problem in (
-        from_casadi(f, x, 0, np.inf, start=np.ones(3)),
-        from_casadi(casadi.Function("f", [x], [f]), None, 0, np.inf, start=np.ones(3)),
-    ):
-        problem.check_jacobian()
-        assert problem.derivative(np.ones(3)).nnz == 5
-        assert perp.solve(problem).z[2] == pytest.approx(np.log(2))
-
-
-@pytest.mark.parametrize("name", ["jax", "torch"])
-def test_jax_and_torch_functions(name):
-    library = pytest.importorskip(name)
-    from perp.formulations import function_libraries
-
-    problem = getattr(function_libraries, f"from_{name}")(
-        lambda z: library.exp(z) - 2, 0, np.inf, start=np.ones(2)
-    )
-    assert perp.solve(problem).z == pytest.approx([np.log(2)] * 2)
 
 
 def test_bad_arguments_are_named():

@@ -109,3 +109,10 @@ def test_parts_tell_what_is_wrong():
     assert wrong_sign.literature == pytest.approx(0.5)
     loose = perp.residuals(mcp(lambda z: z + 1, [0.0], [INF]), [0.5])
     assert loose.complementarity > 0.1
+
+
+def test_a_point_outside_of_a_small_bound_is_seen_without_a_jacobian():
+    """Differences stay in the box: at a point outside they saw no function depend on the variable."""
+    problem = perp.MCP(lambda z: 1 / z, [8.3e-7], [np.inf])
+    assert perp.residual(problem, [8.26e-7]) > 1e-3
+    assert perp.residual(problem, [8.3e-7]) == 0

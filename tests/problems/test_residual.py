@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import generators
 import perp
 import twins
+from perp.bench.second_opinion import law_violation
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -201,3 +202,17 @@ def test_no_kernel_of_the_verdict_inherits_fast_mathematics(module):
     kernels = [kernel for kernel in found if hasattr(kernel, "targetoptions")]
     assert kernels
     assert all(kernel.targetoptions.get("fastmath") is False for kernel in kernels)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_friction_outside_of_an_ellipse_counts_by_its_distance_whatever_the_axes(seed):
+    """Axes from 0 to 1e160 and ∞ beside each other: squares of their ratios overflow and vanish."""
+    rng = np.random.default_rng([seed, 17])
+    k = int(rng.integers(1, 6))
+    mu = 10.0 ** rng.uniform(-9, 9, k)
+    mu[rng.integers(k)] = rng.choice([0.0, 1e-160, 1e160, np.inf, 1.0])
+    impulse = np.concatenate([[1.0], rng.normal(size=k) * 10.0 ** rng.uniform(-9, 9)])
+    # with W = 1 and q = −λ nothing moves: the residual is the distance of λ_T from its ellipse
+    problem = perp.ContactProblem(np.eye(k + 1), -impulse, [perp.Elliptic(*mu)])
+    outside = law_violation(problem, impulse)
+    assert perp.residual(problem, impulse) == pytest.approx(outside, rel=1e-6, abs=1e-9)

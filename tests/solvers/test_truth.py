@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
+from scipy.sparse import csr_array
 
 import perp
 from perp.bench.second_opinion import law_violation
@@ -124,3 +125,23 @@ def test_infinite_friction_goes_through_files_and_listing(make, tmp_path):
     np.testing.assert_allclose(solution.velocity, 0.0, atol=1e-8)
     with pytest.raises(perp.ProblemError, match="nan"):
         make(np.nan)
+
+
+def test_a_huge_answer_does_not_hide_its_velocities():
+    """1e40 / 3 leaves 1e24 in the first digits of a sum and 1e8 in the next: a q of 1 is nowhere in it."""
+    third, z = 1.0 / 3.0, np.array([3e40, 3e40])
+    M = np.array([[third, -third], [-third, third]])
+    joints = perp.ContactProblem(M, [-1.0, -1.0], [perp.Free(), perp.Free()])
+    for problem in (perp.LCP(M, [-1.0, -1.0]), perp.LCP(csr_array(M), [-1.0, -1.0]), joints):
+        assert perp.residual(problem, z) >= 1
+        assert law_violation(problem, z) == 1
+
+
+@pytest.mark.parametrize("bound", [5e-324, 1e-310])
+def test_between_denormal_bounds_an_answer_is_at_one_of_them(bound):
+    inside = perp.BoxedLCP([[1.0]], [-1.0], -2 * bound, 2 * bound)
+    motor = perp.ContactProblem([[1.0]], [-1.0], [perp.Box(-2 * bound, 2 * bound)])
+    for problem in (inside, motor):
+        assert perp.residual(problem, [bound]) >= 0.2
+        assert perp.residual(problem, [2 * bound]) == 0
+        assert perp.solve(problem).z == 2 * bound

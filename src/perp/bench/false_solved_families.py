@@ -1,18 +1,18 @@
-"""Families of small random problems for the search for a false SOLVED, each with its oracle.
+"""Families of small random contact problems, LCPs and boxed LCPs for `false_solved`.
 
-The oracle of all families here is `law_violation`. A family for problems with known answers returns tries
-with an oracle of its own.
+The oracle of all families here is `Law.violation`: the sentences of the law in 60 digits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import perp
-from perp.bench.second_opinion import law_violation
+from perp.bench.second_opinion import Law
 from perp.bench.sets.random_contacts import random_problem
 
 LARGEST = 8
@@ -20,16 +20,31 @@ STEEP = (0.0, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 1.0, 30.0, 1e3, 1e4, 1e6, 1e9, 1e12, 1
 
 
 class Try(NamedTuple):
-    """One problem of the search: its form in words, where to start, and by how much an answer is wrong."""
+    """One problem of the search.
+
+    Attributes:
+        form: Type and form of the problem, in words.
+        problem: The problem.
+        oracle: By how much an answer is wrong, to be compared with the tolerance.
+        start: Where to start, None for nowhere.
+        points: Answers that no solver made; the residual may only accept what the oracle does.
+        claims: Makes further claims of perp about the problem: by whom, what it says, by how much that is
+            wrong.
+    """
 
     form: str
     problem: Any
     oracle: Callable[[Any], float]
     start: Any = None
+    points: tuple[Any, ...] = ()
+    claims: Callable[[], Iterable[tuple[str, str, float]]] | None = None
+
+
+Family = Callable[[int], Iterator[Try]]
 
 
 def _try(form: str, problem: Any, start: Any = None) -> Try:
-    return Try(form, problem, lambda z: law_violation(problem, z), start)
+    return Try(form, problem, Law(problem).violation, start)
 
 
 def _coefficient(rng: np.random.Generator) -> float:
@@ -45,13 +60,15 @@ def _set(rng: np.random.Generator) -> Any:
     if kind == 2:
         lo, hi = np.sort(rng.normal(size=2) * 10.0 ** rng.uniform(-6, 6))
         return perp.Box(-np.inf if rng.random() < 0.2 else lo, np.inf if rng.random() < 0.2 else hi)
+    cohesion = 10.0 ** rng.uniform(-6, 3) if rng.random() < 0.2 else 0.0
     if kind == 3:
-        return perp.Coulomb(_coefficient(rng), dimension=2)
+        return perp.Coulomb(_coefficient(rng), dimension=2, cohesion=cohesion)
     if kind == 4:
-        return perp.Elliptic(_coefficient(rng), _coefficient(rng))
+        coefficients = [_coefficient(rng) for _ in range(rng.integers(1, 6))]
+        return perp.Elliptic(*coefficients, cohesion=cohesion)
     if kind == 5:
-        return perp.Rolling(_coefficient(rng), _coefficient(rng))
-    return perp.Coulomb(_coefficient(rng))
+        return perp.Rolling(_coefficient(rng), _coefficient(rng), cohesion=cohesion)
+    return perp.Coulomb(_coefficient(rng), cohesion=cohesion)
 
 
 def _delassus(rng: np.random.Generator, rows: int) -> np.ndarray:
@@ -76,15 +93,23 @@ def steep(seed: int) -> Iterator[Try]:
     yield _try("contact started", perp.ContactProblem(W, q, sets), start)
 
 
+def _scaled_set(member: Any, factor: float) -> Any:
+    """The set for impulses that are `factor` times as large."""
+    if isinstance(member, perp.Box):
+        return perp.Box(member.lo * factor, member.hi * factor)
+    cohesion = getattr(member, "cohesion", 0.0) * factor
+    if isinstance(member, perp.Elliptic):
+        return perp.Elliptic(*member.mu, cohesion=cohesion)
+    return replace(member, cohesion=cohesion) if cohesion else member
+
+
 def scaled(seed: int) -> Iterator[Try]:
     """The problems of `steep` with W and q scaled by 10⁻¹² to 10¹² each."""
     rng = np.random.default_rng([seed, 3])
     for attempt in steep(seed):
         problem = attempt.problem
         w, v = 10.0 ** rng.uniform(-12, 12, 2)
-        sets = [
-            perp.Box(m.lo * (v / w), m.hi * (v / w)) if isinstance(m, perp.Box) else m for m in problem.sets
-        ]
+        sets = [_scaled_set(member, v / w) for member in problem.sets]
         changed = perp.ContactProblem(problem.W * w, problem.q * v, sets, relaxed=problem.relaxed)
         start = None if attempt.start is None else attempt.start * v / w
         yield _try("scaled " + attempt.form, changed, start)
@@ -151,6 +176,11 @@ def rows(seed: int) -> Iterator[Try]:
     hi = np.where(rng.random(n) < 0.3, np.inf, np.maximum(bounds[1], lo))
     yield _try("boxed", perp.BoxedLCP(M, q, lo, hi))
     yield _try("boxed started", perp.BoxedLCP(M, q, lo, hi), start)
+    # what is pushed hardly moves within its bounds: a start inside them must not come back as the answer
+    near = np.sort(rng.normal(size=(2, n)) * unit * 10.0 ** rng.uniform(-14, -6), axis=0)
+    yield _try("boxed heavy", perp.BoxedLCP(M, q, *near), near[0] + rng.random(n) * (near[1] - near[0]))
+    least = 5e-324 * rng.integers(0, 1000, n)
+    yield _try("boxed denormal", perp.BoxedLCP(M, q, -least, least + 5e-324 * rng.integers(0, 2, n)))
     index = np.where(np.arange(n) % 3 == 0, -1, np.arange(n) // 3 * 3)
     limit = np.where(index < 0, np.inf, 10.0 ** rng.uniform(-6, 9, n))
     lowest = np.where(index < 0, 0.0, -limit)
@@ -177,7 +207,7 @@ def mixtures(seed: int) -> Iterator[Try]:
     yield _try("lcp", perp.LCP(W, q))
 
 
-FAMILIES: dict[str, Callable[[int], Iterator[Try]]] = {
+FAMILIES: dict[str, Family] = {
     "steep": steep,
     "scaled": scaled,
     "islands": islands,

@@ -17,29 +17,31 @@ SparseRow = dict[int, Decimal]
 
 
 class Rows(NamedTuple):
-    """A matrix by its nonzeros, free velocity, velocity of the answer, and lengths of rolling rows."""
+    """A matrix by its nonzeros, free velocity, and lengths of rolling rows."""
 
     matrix: list[SparseRow]
     q: list[Decimal]
-    velocity: list[Decimal]
     unit: list[Decimal]
 
+    def velocity(self, z: list[Decimal]) -> list[Decimal]:
+        """The velocity of the answer z."""
+        return [q + _product(row, z) for q, row in zip(self.q, self.matrix, strict=True)]
 
-def read(problem: LCP | BoxedLCP | ContactProblem, z: list[Decimal]) -> Rows:
-    """The problem at the answer z."""
+
+def read(problem: LCP | BoxedLCP | ContactProblem) -> Rows:
+    """The data of a problem."""
     if isinstance(problem, ContactProblem) and problem.dynamics is not None:
         matrix, q = _from_bodies(problem.dynamics)
     else:
         matrix = _rows(problem.W if isinstance(problem, ContactProblem) else problem.M)
         q = _vector(problem.q)
-    velocity = [q[i] + _product(row, z) for i, row in enumerate(matrix)]
     unit = [ONE] * len(q)
     if isinstance(problem, ContactProblem):
         for c, member in enumerate(problem.sets):
             first, last = int(problem.sets.start[c]), int(problem.sets.start[c + 1])
             if last - first > 3:
                 unit[first + 3 : last] = [_gyration(matrix, first, last, member)] * (last - first - 3)
-    return Rows(matrix, q, velocity, unit)
+    return Rows(matrix, q, unit)
 
 
 def islands(

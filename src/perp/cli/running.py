@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from perp.recording import Recording
     from perp.simulation import Simulation
     from perp.stepping import StepRecord
+    from perp.summary import Summary
     from perp.view.live import LivePage
 
 _BEFORE = "first step; the first run compiles for about a minute, once"
@@ -215,6 +216,15 @@ def finish(run: Run, *, html: Path | None, json: bool) -> None:
         run.page.viewer.wait()
 
 
+def _relaxation(recording: Recording, s: Summary) -> list[tuple[str, str]]:
+    """How far steps by a relaxation are from Coulomb's law; nothing for those that solve that itself."""
+    if (recording.coulomb_distance == recording.residual).all():
+        return []
+    settings = recording.about.get("settings", {})
+    name = f"{settings.get('solver')} with {settings.get('formulation')}"
+    return [("from Coulomb", f"{s.coulomb_distance:.2g} at worst: {name} is a relaxation of it")]
+
+
 def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]]:
     """The lines of a summary."""
     from perp.cli.describe import duration
@@ -231,6 +241,7 @@ def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]
         ("creep", f"{s.creep:.2g} m/s at most, of contacts below their friction limit"),
         ("joint error", f"{s.joint_error:.2g} at most"),
         ("residual", f"{s.residual:.2g} at worst, {recording.tolerance:g} wanted"),
+        *_relaxation(recording, s),
         ("contacts", f"{s.contacts} at most; {s.iterations:.2g} iterations a step"),
         ("time", f"{duration(s.wall_time)} ({s.real_time_factor:.3g}× real time)"),
         *(("note", note) for note in notes),

@@ -25,9 +25,11 @@ def simulate(
     *,
     time: float | None = None,
     step: float | None = None,
-    level: Literal["position", "velocity"] | None = None,
+    level: str | None = None,
     coordinates: Literal["maximal", "reduced"] | None = None,
     solver: str | None = None,
+    formulation: str | None = None,
+    options: Several = None,
     keyframe: str | None = None,
     free_base: Flag = False,
     ground: Flag = False,
@@ -48,9 +50,14 @@ def simulate(
         scene: An MJCF or URDF file; none with --resume.
         time: Simulated time at the end [s]; 5 when not given, or what the resumed run was to reach.
         step: Length of a step [s]; 0.01 when not given.
-        level: Where joints and gaps are enforced; position leaves no drift.
+        level: Where joints and gaps are enforced: position (no drift) or velocity; for each alone
+            joints=position,contacts=velocity.
         coordinates: maximal has joints as constraints, reduced has joint coordinates.
-        solver: Contact solver; `perp solvers` lists them.
+        solver: Contact solver; `perp solvers` lists them. Without one the stepper's own Newton kernel.
+        formulation: What the solver is given in place of Coulomb's law: box, stewart-trinkle, dual, …; the
+            run tells how far that is from Coulomb.
+        options: NAME=VALUE for a setting of the stepper (tolerance, newton_steps, rounds, correction,
+            recovery_speed, sleep, solver_iterations) or an option of the solver, as often as needed.
         keyframe: Start from this keyframe of the scene.
         free_base: Let the root of the robot move; a URDF's is fixed to the world without this.
         ground: Add a level plane, for robots whose file has none.
@@ -78,6 +85,7 @@ def simulate(
         check_writable(out, (".h5", ".hdf5"), "a recording")
     changed = {
         "SCENE": scene, "--step": step, "--level": level, "--coordinates": coordinates, "--solver": solver,
+        "--formulation": formulation, "--options": options,
         "--keyframe": keyframe, "--out": out, "--control": control, "--free-base": free_base or None,
         "--ground": ground or None, "--hold": hold, "--pose": pose,
     }  # fmt: skip
@@ -89,12 +97,13 @@ def simulate(
     elif scene is None:
         raise ProblemError("a scene file is needed, or --resume with a recording")
     else:
-        options = {
-            "level": level, "coordinates": coordinates, "solver": solver, "keyframe": keyframe, "hold": hold,
+        arguments = {
+            "level": read_level(level), "coordinates": coordinates, "solver": solver,
+            "formulation": formulation, **read_settings(options), "keyframe": keyframe, "hold": hold,
             "free_base": free_base, "ground": ground,
             "pose": dict(_value("--pose", text) for text in pose) if pose else None,
         }  # fmt: skip
-        simulation = _load(scene, DEFAULT_STEP if step is None else step, options, strict=strict)
+        simulation = _load(scene, DEFAULT_STEP if step is None else step, arguments, strict=strict)
         if control:
             simulation.set_control(dict(_value("--control", text) for text in control))
         run = Run.begin(simulation, DEFAULT_TIME if time is None else time, out, force=force)
@@ -115,6 +124,41 @@ def _load(scene: Path, step: float, options: dict[str, Any], *, strict: bool) ->
         lines = "; ".join(f"{element}: {why}" for element, why in simulation.report.ignored)
         raise SceneError(f"{scene}: not all of it is simulated (--strict): {lines}")
     return simulation
+
+
+def read_level(text: str | None) -> str | dict[str, str] | None:
+    """`position`, `velocity`, or one for each as in `joints=position,contacts=velocity`."""
+    if text is None or "=" not in text:
+        return text
+    return dict(part.split("=", 1) for part in text.split(",") if "=" in part)
+
+
+def read_settings(texts: list[str] | None) -> dict[str, Any]:
+    """NAME=VALUE pairs as fields of `StepSettings`; those that it does not have are options of the solver."""
+    from dataclasses import fields
+    from json import JSONDecodeError, loads
+
+    from perp.problems import ProblemError
+    from perp.stepping import StepSettings
+
+    settings: dict[str, Any] = {}
+    of_solver: dict[str, Any] = {}
+    own = {field.name for field in fields(StepSettings)} - {
+        "level",
+        "solver",
+        "formulation",
+        "solver_options",
+    }
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ProblemError(f"--options {text}: NAME=VALUE is needed")
+        try:
+            read = loads(value)
+        except JSONDecodeError:
+            read = value
+        (settings if name in own else of_solver)[name] = read
+    return settings | ({"solver_options": of_solver} if of_solver else {})
 
 
 def _value(option: str, text: str) -> tuple[str, float]:

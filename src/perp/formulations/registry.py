@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeVar
 
-from perp.problems import ContactProblem, Problem, SolverMismatch, Status
+from perp.problems import BoxedLCP, ContactProblem, Problem, SolverMismatch, Status
 from perp.problems.cone_program import ConeProgram
 from perp.problems.validation import Vector
 
@@ -26,6 +26,7 @@ class Reformulated:
         info: Maps the new problem's answer to extras for the user, or None.
         update: For outer iterations: the next problem, given this one's answer, or None when there is none.
             Successive problems have unknowns of the same shape: each solve starts from the last answer.
+        own: What answers are measured in where the original problem cannot be met; None for `problem`.
     """
 
     problem: Problem | ConeProgram
@@ -33,6 +34,7 @@ class Reformulated:
     start: Callable[[Vector], Vector] | None = None
     info: Callable[[Vector], dict[str, Any]] | None = None
     update: Callable[[Vector], Reformulated | None] | None = None
+    own: Problem | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,9 @@ class Formulation:
     def objection(self, problem: Problem) -> str | None:
         """Why this formulation does not take `problem`, or None when it does."""
         if not isinstance(problem, self.source):
-            return f"it starts from {self.source.__name__}, not {type(problem).__name__}"
+            words = f"it starts from {self.source.__name__}, not {type(problem).__name__}"
+            through = isinstance(problem, ContactProblem) and self.source is BoxedLCP
+            return f"{words}; 'box+{self.name}' goes there through friction boxes" if through else words
         if isinstance(problem, ContactProblem) and problem.sets.cohesion.any():
             return "it has cohesion: problem.without_cohesion() is the same problem without"
         return None if self.refuses is None else self.refuses(problem)
@@ -123,19 +127,29 @@ def composed(first: Reformulated, second: Reformulated) -> Reformulated:
     start = None
     if first_start is not None and second_start is not None:
         start = lambda z: second_start(first_start(z))  # noqa: E731
-    return Reformulated(second.problem, lambda z: first.back(second.back(z)), start, info)
+    second_update = second.update
+
+    def update(z: Vector) -> Reformulated | None:
+        following = None if second_update is None else second_update(z)
+        return None if following is None else composed(first, following)
+
+    return Reformulated(
+        second.problem, lambda z: first.back(second.back(z)), start, info,
+        None if second_update is None else update, second.own,
+    )  # fmt: skip
 
 
 def find_formulation(name: str) -> Formulation | None:
     """The formulation of this name, or a chain of them: "schur+split" eliminates free rows, then splits.
 
-    A number after a colon is handed to the formulation: "stewart-trinkle:16" has 16 facets.
+    A number after a colon is handed to the formulation: "stewart-trinkle:16" has 16 facets. Hyphens and
+    underscores are the same.
     """
     known = all_formulations()
     steps = []
     for part in name.split("+"):
         base, colon, number = part.partition(":")
-        step = known.get(base)
+        step = known.get(base) or known.get(base.replace("-", "_"))
         if step is None or (
             colon and not (number.isdecimal() and len(number) < 19 and _takes_number(step.build))
         ):

@@ -207,7 +207,7 @@ def solve_many_tangents(p, size, data, b, mu, x, i):
                 low = beta
             else:
                 high = beta
-            if radius > 0.0 and _shifted_solve(S, m, beta, friction, A, slope):
+            if length > 0.0 and radius > 0.0 and _shifted_solve(S, m, beta, friction, A, slope):
                 # derivative of λ_T with respect to β is −(S + β I)⁻¹ λ_T
                 change = 0.0
                 for r in range(m):

@@ -42,27 +42,36 @@ def sum_error(a, b, total):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
+def hidden(terms, count, size):
+    """What a sum of so many terms may be off, relative to what is at work; 0 where that is negligible."""
+    value = (count * UNIT) ** 2 * terms / size
+    return value if value > NEGLIGIBLE else 0.0
+
+
+@njit(cache=True, nogil=True, fastmath=False)
 def dense_row(M, q, z, i):
-    """Entry i of M z + q for a dense M."""
-    total, lost = q[i], 0.0
+    """Entry i of M z + q for a dense M, and the largest of its terms."""
+    total, lost, largest = q[i], 0.0, 0.0
     for j in range(z.size):
         product = M[i, j] * z[j]
+        largest = max(largest, abs(product))
         new = total + product
         lost += product_error(M[i, j], z[j], product) + sum_error(total, product, new)
         total = new
-    return total + lost if math.isfinite(lost) else total
+    return total + lost if math.isfinite(lost) else total, largest
 
 
 @njit(cache=True, nogil=True, fastmath=False)
 def sparse_row(data, indices, indptr, q, z, i):
-    """Entry i of M z + q for M in compressed rows."""
-    total, lost = q[i], 0.0
+    """The same for M in compressed rows."""
+    total, lost, largest = q[i], 0.0, 0.0
     for k in range(indptr[i], indptr[i + 1]):
         product = data[k] * z[indices[k]]
+        largest = max(largest, abs(product))
         new = total + product
         lost += product_error(data[k], z[indices[k]], product) + sum_error(total, product, new)
         total = new
-    return total + lost if math.isfinite(lost) else total
+    return total + lost if math.isfinite(lost) else total, largest
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -85,17 +94,25 @@ def _largest_push(d, z):
 
 @njit(cache=True, nogil=True, fastmath=False)
 def improve_dense(M, q, z, d, size, w):
-    """Rows of w that are not accurate beside their `size`, again; d is the largest entry of each column."""
-    push = _largest_push(d, z)
+    """Rows of w that are not accurate beside their `size`, again; d is the largest entry of each column.
+
+    Returns what a huge z hides of some row even then, relative to its size.
+    """
+    push, worst = _largest_push(d, z), 0.0
     for i in range(q.size):
         if q.size > largest_length(push / size[i]):
-            w[i] = dense_row(M, q, z, i)
+            w[i], terms = dense_row(M, q, z, i)
+            worst = max(worst, hidden(terms, q.size, size[i]))
+    return worst
 
 
 @njit(cache=True, nogil=True, fastmath=False)
 def improve_sparse(data, indices, indptr, q, z, d, size, w):
     """The same for M in compressed rows."""
-    push = _largest_push(d, z)
+    push, worst = _largest_push(d, z), 0.0
     for i in range(q.size):
-        if indptr[i + 1] - indptr[i] > largest_length(push / size[i]):
-            w[i] = sparse_row(data, indices, indptr, q, z, i)
+        length = indptr[i + 1] - indptr[i]
+        if length > largest_length(push / size[i]):
+            w[i], terms = sparse_row(data, indices, indptr, q, z, i)
+            worst = max(worst, hidden(terms, length, size[i]))
+    return worst

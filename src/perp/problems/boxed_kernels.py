@@ -6,6 +6,9 @@ import math
 
 from numba import njit
 
+# Bounds so near to each other that no mobility makes a velocity of their distance: see `beyond`.
+STRICT = 1e290
+
 
 @njit(cache=True, nogil=True, fastmath=False)
 def dense_slack(M, q, z, w):
@@ -44,6 +47,17 @@ def clip(x, lo, hi):
     if x > hi:
         return hi
     return x
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def beyond(d, x):
+    """The distance x of an impulse from a bound as a velocity.
+
+    Between bounds that are a denormal number apart, an impulse is at one of them or it is not.
+    """
+    if d < STRICT:
+        return d * x
+    return math.copysign(math.inf, x) if x != 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -99,7 +113,7 @@ def boxed_verdict(lo, hi, limiting_row, d, size, z, w):
             return math.inf
     for i in range(z.size):
         if limiting_row[i] == -1:
-            value = abs(clip(w[i], d[i] * (z[i] - hi[i]), d[i] * (z[i] - lo[i])))
+            value = abs(clip(w[i], beyond(d[i], z[i] - hi[i]), beyond(d[i], z[i] - lo[i])))
         else:
             value = _following(lo, hi, limiting_row[i], i, d, z, w)
         value /= size[i]

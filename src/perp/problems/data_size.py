@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from perp.problems.boxed_kernels import STRICT
 from perp.problems.set_kernels import BOX
 from perp.problems.validation import Matrix, Vector, freeze, is_sparse
 
@@ -104,8 +105,7 @@ def mobility_within(low, high, d, size):
     needed = demanded(low, high)
     if needed > 0.0:
         extent = min(extent, needed)
-    # a denormal extent leaves nothing to measure with
-    return max(d, min(size / extent, 1e290)) if extent > 0.0 else d
+    return max(d, min(size / extent, STRICT)) if extent > 0.0 else d
 
 
 def join_rows(M: Matrix, owner: np.ndarray, count: int) -> np.ndarray:

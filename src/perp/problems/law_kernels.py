@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
-from perp.problems.accurate_slack import dense_row, largest_length, sparse_row
-from perp.problems.boxed_kernels import clip, dense_slack, sparse_slack
+from perp.problems.accurate_slack import dense_row, hidden, largest_length, sparse_row
+from perp.problems.boxed_kernels import beyond, clip, dense_slack, sparse_slack
 from perp.problems.set_kernels import (
     BOX,
     COHESION,
@@ -65,17 +65,24 @@ def _disc(radius, begin, end, first, d, length, impulse, u, out):
 def _multiplier(axis, y):
     """The ν > 0 with Σ (a_i y_i / (a_i² + ν))² = 1: y_i / (1 + ν/a_i²) is the nearest point of an ellipse.
 
-    1/‖·‖ is nearly linear in ν and concave: Newton's method from the left stays there.
+    1/‖·‖ is nearly linear in ν and concave: Newton's method from the left stays there. It starts where the
+    first term is 1. Axes may be 1e-160 and 1e160: their squares are avoided, a_i² + ν = a_i (a_i + ν/a_i).
     Reference: Moré and Sorensen, Computing a trust region step, SIAM J. Sci. Stat. Comput. 4 (1983).
     """
     nu = 0.0
+    for i in range(axis.size):
+        if axis[i] > 0.0:
+            nu = max(nu, axis[i] * (abs(y[i]) - axis[i]))
     for _ in range(_STEPS):
         total = slope = 0.0
         for i in range(axis.size):
             if axis[i] > 0.0:
-                part = axis[i] * y[i] / (axis[i] * axis[i] + nu)
+                reach = axis[i] + nu / axis[i]
+                part = y[i] / reach
                 total += part * part
-                slope += part * part / (axis[i] * axis[i] + nu)
+                weight = axis[i] * reach
+                if weight > 0.0:
+                    slope += part * part / weight
         step = (math.sqrt(total) - 1.0) * total / slope if slope > 0.0 else 0.0
         if not step > ROUND_OFF * nu:
             break
@@ -88,21 +95,20 @@ def _ellipse(p, push, first, last, d, length, impulse, u, out):
     """The same for the ellipse with semi-axes μ_i · push, all as velocities."""
     k = last - first - 1
     axis, y = np.empty(k), np.empty(k)
-    largest = 0.0
-    for i in range(k):
-        axis[i] = _reach(p[i] / _row(first + 1 + i, first, d, length)[1], push)
-        if axis[i] < math.inf:
-            largest = max(largest, axis[i])
-    used = 0.0
+    largest = used = 0.0
     for i in range(k):
         g, s = _row(first + 1 + i, first, d, length)
+        axis[i] = _reach(p[i] / s, push)
         y[i] = g * impulse[first + 1 + i] - s * u[first + 1 + i]
         if axis[i] == math.inf:
             # never slips along this axis: y is kept, the others share what is left
             axis[i] = -1.0
         elif axis[i] > 0.0:
-            axis[i], y[i] = axis[i] / largest, y[i] / largest
+            largest = max(largest, abs(y[i]))
             used = math.hypot(used, y[i] / axis[i])
+    for i in range(k):
+        if axis[i] > 0.0 and largest > 0.0:
+            axis[i], y[i] = min(axis[i] / largest, 1e300), y[i] / largest
     nu = _multiplier(axis, y) if used > 1.0 else 0.0
     for i in range(k):
         row = first + 1 + i
@@ -111,7 +117,7 @@ def _ellipse(p, push, first, last, d, length, impulse, u, out):
         if axis[i] < 0.0 or (axis[i] > 0.0 and used <= 1.0):
             out[row] = s * u[row]
         elif axis[i] > 0.0:
-            out[row] = x - largest * y[i] * (axis[i] * axis[i] / (axis[i] * axis[i] + nu))
+            out[row] = x - largest * y[i] * (axis[i] / (axis[i] + nu / axis[i]))
         else:
             out[row] = x
 
@@ -195,8 +201,8 @@ def violation(kind, start, parameters, d, length, relaxed, impulse, u, x, out):
         elif k == BOX:
             out[first] = clip(
                 u[first],
-                d[c] * (impulse[first] - parameters[c, 1]),
-                d[c] * (impulse[first] - parameters[c, 0]),
+                beyond(d[c], impulse[first] - parameters[c, 1]),
+                beyond(d[c], impulse[first] - parameters[c, 0]),
             )
         elif relaxed:
             relaxed_violation(k, parameters[c], first, last, d[c], length[c], impulse, u, x, out)
@@ -220,6 +226,16 @@ def worst(start, size, values):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
+def _largest_push(start, d, length, impulse):
+    """The largest velocity that an impulse causes anywhere."""
+    largest = 0.0
+    for c in range(d.size):
+        for i in range(start[c], start[c + 1]):
+            largest = max(largest, _row(i, start[c], d[c], length[c])[0] * abs(impulse[i]))
+    return largest
+
+
+@njit(cache=True, nogil=True, fastmath=False)
 def verdict(size, kind, start, parameters, d, length, relaxed, impulse, u):
     """The residual: the worst violation relative to what is at work there; infinite where not finite."""
     n = u.size
@@ -232,35 +248,28 @@ def verdict(size, kind, start, parameters, d, length, relaxed, impulse, u):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def _largest_push(start, d, length, impulse):
-    """The largest velocity that an impulse causes anywhere."""
-    largest = 0.0
-    for c in range(d.size):
-        for i in range(start[c], start[c + 1]):
-            largest = max(largest, _row(i, start[c], d[c], length[c])[0] * abs(impulse[i]))
-    return largest
-
-
-@njit(cache=True, nogil=True, fastmath=False)
 def judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
     """Residual of a problem with a dense W in one call, and its velocities into `u`."""
     dense_slack(W, q, impulse, u)
-    push = _largest_push(start, d, length, impulse)
+    push, unknown = _largest_push(start, d, length, impulse), 0.0
     for c in range(kind.size):
         if q.size > largest_length(push / size[c]):
             for i in range(start[c], start[c + 1]):
-                u[i] = dense_row(W, q, impulse, i)
-    return verdict(size, kind, start, parameters, d, length, relaxed, impulse, u)
+                u[i], terms = dense_row(W, q, impulse, i)
+                unknown = max(unknown, hidden(terms, q.size, size[c]))
+    return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
 
 
 @njit(cache=True, nogil=True, fastmath=False)
 def judge_sparse(data, indices, indptr, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
     """Residual of a problem with W in compressed rows in one call, and its velocities into `u`."""
     sparse_slack(data, indices, indptr, q, impulse, u)
-    push = _largest_push(start, d, length, impulse)
+    push, unknown = _largest_push(start, d, length, impulse), 0.0
     for c in range(kind.size):
         longest = largest_length(push / size[c])
         for i in range(start[c], start[c + 1]):
-            if indptr[i + 1] - indptr[i] > longest:
-                u[i] = sparse_row(data, indices, indptr, q, impulse, i)
-    return verdict(size, kind, start, parameters, d, length, relaxed, impulse, u)
+            entries = indptr[i + 1] - indptr[i]
+            if entries > longest:
+                u[i], terms = sparse_row(data, indices, indptr, q, impulse, i)
+                unknown = max(unknown, hidden(terms, entries, size[c]))
+    return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)

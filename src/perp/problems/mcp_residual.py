@@ -89,7 +89,8 @@ def relative_parts(problem: MCP, z: Vector, f: Vector) -> tuple[Vector, Vector, 
     key = z.tobytes()  # solver, verdict and the move onto bounds ask for the same in turn
     if problem.judged is None or problem.judged[0] != key:
         with np.errstate(all="ignore"):
-            J = problem.derivative(z)
+            # outside of the box differences, which stay in it, would see nothing depend on a variable
+            J = problem.derivative(_within(z, problem))
             s = function_sizes(problem, z, f, J)
             parts = in_own_sizes(freeze(z), freeze(f), s, problem.lo, problem.hi, _influence(J, s))
         problem.judged = (key, parts)

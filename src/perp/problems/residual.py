@@ -85,12 +85,11 @@ def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
         return _judge_mcp(problem, z, w), w
     from perp.problems.boxed_kernels import boxed_verdict
 
-    if np.isfinite(w).all():
-        _improve(problem, z, w)
+    unknown = _improve(problem, z, w) if np.isfinite(w).all() else 0.0
     value = boxed_verdict(
         problem.lo, problem.hi, problem.limiting_row, problem.mobility, problem.data_size, freeze(z), w
     )
-    return value, w
+    return max(value, unknown), w
 
 
 def _judge_mcp(problem: MCP, z: Vector, w: Vector) -> float:
@@ -102,15 +101,16 @@ def _judge_mcp(problem: MCP, z: Vector, w: Vector) -> float:
     return value if np.isfinite(value) else np.inf
 
 
-def _improve(problem: LCP | BoxedLCP, z: Vector, w: Vector) -> None:
-    """Sum rows of w again whose round-off is not small beside what is at work."""
+def _improve(problem: LCP | BoxedLCP, z: Vector, w: Vector) -> float:
+    """Sum rows of w again whose round-off is not small beside what is at work; what stays unknown."""
     from perp.problems.accurate_slack import improve_dense, improve_sparse
 
     M, size = problem.M, problem.data_size
     if is_sparse(M):
-        improve_sparse(M.data, M.indices, M.indptr, problem.q, freeze(z), problem.column_scale, size, w)
-    else:
-        improve_dense(M, problem.q, freeze(z), problem.column_scale, size, w)
+        return improve_sparse(
+            M.data, M.indices, M.indptr, problem.q, freeze(z), problem.column_scale, size, w
+        )
+    return improve_dense(M, problem.q, freeze(z), problem.column_scale, size, w)
 
 
 def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vector]:

@@ -23,5 +23,5 @@ def judge_rows(M, q, lo, hi, limiting_row, mobility, size, z, w):
     for value in w:
         if not math.isfinite(value):
             return math.inf
-    improve_dense(M, q, z, mobility, size, w)
-    return boxed_verdict(lo, hi, limiting_row, mobility, size, z, w)
+    unknown = improve_dense(M, q, z, mobility, size, w)
+    return max(boxed_verdict(lo, hi, limiting_row, mobility, size, z, w), unknown)

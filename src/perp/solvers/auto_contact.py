@@ -169,7 +169,7 @@ class Run:
         parts = unsolved_islands(self.problem, self.point, self.control.tol)
         if parts is None:
             return False
-        began, before = perf_counter(), self.iterations
+        began, before, solver = perf_counter(), self.iterations, "auto"
         for rows, part in parts:
             if self.done():
                 break
@@ -179,10 +179,12 @@ class Run:
             self.point[rows] = attempt.z
             self.iterations += attempt.iterations
             self.reason = attempt.reason or self.reason
+            solver = attempt.info["solver"]
             self.stages += [stage for stage in alone.stages if stage["residual"] > self.control.tol]
         self.residual = self.control.measure(self.point)
         seconds, steps = perf_counter() - began, self.iterations - before
-        self.stages.append(record("islands", seconds, self.residual, steps) | {"islands": len(parts)})
+        done = record(solver, seconds, self.residual, steps, f"{len(parts)} islands, the last by {solver}")
+        self.stages.append(done | {"islands": len(parts)})
         return True
 
 

@@ -171,6 +171,8 @@ def _solve_once(
         attempt = info.run(limited, control, settings)
     else:
         attempt, turned = run_formulation(info, turned, control, settings)
+        if route is not None and not route.is_exact(problem):
+            attempt.info["own_residual"] = _own_residual(problem, turned, attempt.z)
     finished = perf_counter()
     if turned is not None:
         attempt = _bring_back(problem, attempt, turned)
@@ -197,10 +199,23 @@ def _measure(
     """
     if turned is None or route is None:
         return lambda z: judge(problem, z)[0]
-    inner, back = turned.problem, turned.back
+    inner, back = turned.own or turned.problem, turned.back
     if isinstance(inner, Problem) and not route.is_exact(problem):
         return lambda z: judge(inner, z)[0]
     return lambda z: judge(problem, back(z))[0]
+
+
+def _own_residual(problem: Problem, turned: Reformulated, z: Vector) -> float:
+    """How well an inexact formulation's own problem is solved: what is left is what the formulation costs.
+
+    Programs have no residual of their own here; their answers are those of the problem without Γ.
+    """
+    inner = turned.own or turned.problem
+    if isinstance(inner, Problem):
+        return judge(inner, z)[0]
+    if isinstance(problem, ContactProblem):
+        return judge(problem.as_relaxed(), turned.back(z))[0]
+    return judge(problem, turned.back(z))[0]
 
 
 def run_formulation(

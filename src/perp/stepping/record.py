@@ -38,6 +38,7 @@ class StepRecord:
         tolerance: What `residual` is held against.
         cause: What keeps the step from its tolerance, in words; empty where it is met.
         seconds: That it took.
+        own_residual: Of the problem that a relaxation (box, pyramid, dual) solved; None for Coulomb's law.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class StepRecord:
         self.time, self.step, self.tolerance, self.cause = time, length, tolerance, ""
         self._info, self._figure, self._packed, self.contact_count = info, figure, contacts, count
         self.seconds = 0.0
+        self.own_residual: float | None = None
 
     @property
     def met(self) -> bool:
@@ -74,7 +76,12 @@ class StepRecord:
 
     @property
     def residual(self) -> float:
-        """The worst violation of a law over its scale."""
+        """The worst violation of a law over its scale; a relaxation is held to its own."""
+        return self.coulomb_distance if self.own_residual is None else self.own_residual
+
+    @property
+    def coulomb_distance(self) -> float:
+        """The worst violation of Coulomb's law and the joints over its scale, whatever made the step."""
         return float(self._figure[end.RESIDUAL])
 
     @property

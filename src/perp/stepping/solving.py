@@ -6,11 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.problems import ContactProblem, ProblemError, Sets
+from perp.problems import (
+    Box,
+    ContactProblem,
+    Coulomb,
+    Elliptic,
+    Free,
+    Nonnegative,
+    ProblemError,
+    Sets,
+    SolverMismatch,
+    Status,
+)
 from perp.problems.sets import BOX, FREE, NONNEGATIVE
+from perp.stepping import verdict as end
 from perp.stepping.settings import StepSettings
 
 if TYPE_CHECKING:
+    from perp.dynamics.state import State
+    from perp.stepping.record import StepRecord
+    from perp.stepping.stepper import Stepper
     from perp.stepping.world import World
 
 # What a solver may leave of what the step is held to: its measure of that is another one.
@@ -42,19 +57,22 @@ def problem_of(w: World) -> ContactProblem:
     return ContactProblem.from_dynamics(mass, J, momentum, bias, sets, compliance=p.compliance[:rows])
 
 
-def solve_by(settings: StepSettings, w: World) -> bool:
-    """Solve the problem of a world by a solver of `perp.solve`; False where its numbers are no problem.
+def solve_by(settings: StepSettings, w: World) -> float | None:
+    """Solve the problem of a world by a solver of `perp.solve`; impulses, velocities, verdict go into it.
 
-    Impulses, velocities and the verdict go into the world.
+    Returns:
+        How well a relaxation (box, pyramid, dual) solved its own problem, which is then what the step is held
+        to; None where the law itself was solved.
     """
     from perp.solvers import solve
 
     p = w.problem
     rows = int(p.count[1])
+    w.solve_info[1] = 1
     try:
         problem = problem_of(w)
-    except ProblemError:
-        return False
+    except ProblemError:  # its numbers are no problem
+        return None
     solution = solve(
         problem, settings.solver or "auto", formulation=settings.formulation, tol=_SHARE * settings.tolerance,
         start=p.impulse[:rows].copy(), throw=False, options=settings.solver_options,
@@ -67,5 +85,73 @@ def solve_by(settings: StepSettings, w: World) -> bool:
         dynamics.jacobian @ p.velocity + dynamics.bias + p.compliance[:rows] * p.impulse[:rows]
     )
     w.measure()
-    w.solve_info[1:] = int(not solution.solved), solution.iterations, solution.iterations
-    return True
+    own = None
+    if solution.status in (Status.RELAXED, Status.APPROXIMATE):
+        own = float(solution.info.get("own_residual", np.inf))
+    missed = not solution.solved if own is None else own > settings.tolerance
+    w.solve_info[1:] = int(missed), solution.iterations, solution.iterations
+    return own
+
+
+def judge_as_itself(stepper: Stepper, record: StepRecord, own_residual: float | None) -> None:
+    """Hold a step by a relaxation to that one, not to Coulomb's law.
+
+    Args:
+        stepper: After the step.
+        record: Of the step; gets its own residual.
+        own_residual: Of the problem that was solved; None where that was the law.
+    """
+    w, record.own_residual = stepper.world, own_residual
+    if own_residual is None or w.info[end.CAUSE] not in (1, 2) or w.info[end.UNSOLVED]:
+        return
+    size = float(stepper.model.size)
+    open_by = end.OVERLAP_ALLOWED if stepper.settings.at_end[0] else end.OPEN_ALLOWED
+    w.info[end.CAUSE] = 0
+    if w.figure[end.EXCESS] > end.OVERLAP_ALLOWED * size:
+        w.info[end.CAUSE] = 3
+    elif w.figure[end.JOINT_ERROR] > open_by * size:
+        w.info[end.CAUSE] = 4
+
+
+def check_pair(stepper: Stepper, state: State, h: float) -> None:
+    """Refuse a solver or formulation that cannot take what the steps of a scene will bring.
+
+    Looked at are the joints and motors of the first step and every kind of contact that the shapes allow.
+
+    Raises:
+        UnknownSolver: There is no formulation of this name.
+        SolverMismatch: The solver does not take such a problem, or not in this formulation.
+    """
+    from perp.solvers.registry import find, mismatch
+    from perp.solvers.solve import find_route
+
+    settings = stepper.settings
+    if settings.solver is None:
+        return
+    stepper.begin(state, h, np.zeros((stepper.model.body_count, 6)))
+    present = stepper.contact_problem().sets.kind
+    m = stepper.mujoco_model
+    colliding = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
+    dimensions = sorted({int(n) for n in m.geom_condim[colliding]} | {int(n) for n in m.pair_dim})
+    known = {FREE: Free(), NONNEGATIVE: Nonnegative(), BOX: Box(-1.0, 1.0)}
+    sets: list[Any] = [known[kind] for kind in known if (present == kind).any()]
+    sets += [
+        Nonnegative() if n == 1 else Coulomb(0.5) if n == 3 else Elliptic(*[0.5] * (n - 1))
+        for n in dimensions
+    ]
+    rows = sum(one.dimension for one in sets)
+    if not rows:
+        return
+    info = find(settings.solver)
+    probe = ContactProblem(np.eye(rows), -np.ones(rows), sets)
+    route = find_route(probe, info, settings.formulation)
+    if route is not None:
+        turned = route.build(probe)
+        objection = info.objection(turned.problem)
+        if objection is not None:
+            raise mismatch(info, probe, objection)
+    if settings.at_end[1] and (settings.formulation or "").startswith("anitescu-potra"):
+        raise SolverMismatch(
+            "anitescu-potra leaves gaps out, which position level is about: take level='velocity', or "
+            "{'contacts': 'velocity'}"
+        )

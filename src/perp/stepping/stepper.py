@@ -28,7 +28,7 @@ from perp.stepping.packing import pack_state
 from perp.stepping.record import StepFailed, StepRecord
 from perp.stepping.settings import StepSettings
 from perp.stepping.sleeping import trees_of, wake
-from perp.stepping.solving import problem_of, solve_by
+from perp.stepping.solving import judge_as_itself, problem_of, solve_by
 from perp.stepping.start import contradiction
 from perp.stepping.world import CONTACTS, World
 
@@ -219,12 +219,13 @@ class Stepper:
         full, (first, second) = self._full, self._overflows
         before = first[full] + second[full]
         self._set_step(h, wrench)
+        own: float | None = None  # residual of a relaxation that makes the step
         code, packed, contacts = course.take_step(core, state.packed)
         while code != course.DONE:
             if code == course.NEEDS_ROOM:
                 w.grow(*(int(x) for x in w.info[:3]))
-            elif not solve_by(self.settings, w):
-                w.solve_info[1] = 1
+            else:
+                own = solve_by(self.settings, w)
             code, packed, contacts = course.go_on(core)
         if first[full] + second[full] > before:
             self.forget()
@@ -237,6 +238,7 @@ class Stepper:
             after.time, h, self.settings.tolerance, w.info.copy(), w.figure.copy(), contacts,
             int(w.count[CONTACTS]),
         )  # fmt: skip
+        judge_as_itself(self, record, own)
         if not w.figure[end.TRAVEL] < np.inf:
             self.forget()
             raise StepFailed(runaway(self.model, state, after), record)

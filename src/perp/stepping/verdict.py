@@ -205,7 +205,7 @@ def finish(w):
         # rows that were left out as dependent count here like all others
         w.info[CAUSE] = 4
     remember(w)
-    if w.info[CAUSE] == 1 or w.info[CAUSE] == 2:
+    if not w.foreign and (w.info[CAUSE] == 1 or w.info[CAUSE] == 2):
         # impulses that satisfy nothing are no start for the next step
         w.old_count[0] = 0
         w.old_joint[:] = 0.0

@@ -105,6 +105,7 @@ def packed(recording: Recording) -> tuple[dict[str, Any], bytes]:
         "unmet": int((~recording.met).sum()),
         "late": int(recording.late_contacts.sum()),
         "penetration": float(np.max(recording.penetration)),
+        "coulomb": float(np.max(recording.coulomb_distance)),
         "bodies": list(recording.body_names),
         "groups": groups,
         "centre": centre.tolist(),
@@ -184,6 +185,8 @@ def _plots(recording: Recording) -> dict[str, np.ndarray]:
             for k, name in enumerate(STATE_NAMES)
         },
     }
+    if (recording.coulomb_distance != recording.residual).any():  # a relaxation made the steps
+        curves["coulomb"] = np.maximum.reduceat(recording.coulomb_distance, first) / recording.tolerance
     return {name: np.asarray(curve).astype("<f4") for name, curve in curves.items()}
 
 

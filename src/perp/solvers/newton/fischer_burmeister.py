@@ -3,7 +3,8 @@
 φ(a, b) = a + b − √(a² + b²) vanishes exactly where a ≥ 0, b ≥ 0, ab = 0, and its square is smooth, so that a
 gradient step is always at hand when a Newton step fails. A box nests it: φ(z − lo, −φ(hi − z, −w)). The
 penalised variant λφ + (1 − λ) a⁺b⁺ has bounded level sets where the plain one is flat. A step costs one
-factorisation of D_a + D_b M, regularised where M is rank-deficient.
+factorisation of D_a + D_b M, regularised where M is rank-deficient. Contact problems with friction go to
+`friction_compliance`.
 
 References: De Luca, Facchinei and Kanzow, A semismooth equation approach to the solution of nonlinear
 complementarity problems, Math. Program. 75 (1996); Chen, Chen and Kanzow, A penalized Fischer–Burmeister
@@ -13,16 +14,17 @@ NCP-function, Math. Program. 88 (2000); Billups, Dirkse and Ferris (1997) for th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from perp.problems import Status
+from perp.problems import ContactProblem, Status
 from perp.problems.validation import Vector, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.boxed_rows import RowProblem, Rows, refuses_following, register_rows, rows_of_problem
 from perp.solvers.line_search import backtrack
 from perp.solvers.linear import diagonal_scale, factorise, solve_regularised
+from perp.solvers.newton.friction_compliance import solve_by_compliance
 
 STEPS = 500
 # A direction counts as one of descent when its slope is at least this fraction of −‖direction‖^2.1.
@@ -36,11 +38,16 @@ class FischerBurmeisterOptions:
     Attributes:
         penalty: λ in (0, 1]: 1 is the plain function, less adds (1 − λ) a⁺ b⁺; 0.95 is the literature's
             choice.
+        linear_solver: Of contact problems with friction: sparse or dense factors, or the preconditioned
+            conjugate residual method, which needs products with W only.
     """
 
     penalty: float = 1.0
+    linear_solver: Literal["factors", "conjugate-residual"] = "factors"
 
     def __post_init__(self) -> None:
+        if self.linear_solver not in ("factors", "conjugate-residual"):
+            raise ValueError(f"linear_solver = {self.linear_solver!r}: factors or conjugate-residual")
         if not 0.0 < self.penalty <= 1.0:
             raise ValueError(f"penalty = {self.penalty}: a number in (0, 1] is needed")
 
@@ -113,14 +120,24 @@ def _directions(J: Any, value: Vector) -> Any:
     yield -gradient * (float(gradient @ gradient) / (float(image @ image) or 1.0))
 
 
+def _refuses(problem: RowProblem) -> str | None:
+    """Bounds that follow another row are refused; friction of contacts is not, except relaxed."""
+    if not isinstance(problem, ContactProblem):
+        return refuses_following(problem)
+    cones = bool((problem.sets.dimension > 1).any())
+    return "it is a relaxation, and friction here is Coulomb's" if cones and problem.relaxed else None
+
+
 @register_rows(
     "fischer-burmeister",
-    refuses=refuses_following,
+    refuses=_refuses,
     options=FischerBurmeisterOptions,
-    summary="semismooth Newton on the Fischer–Burmeister function; positive semidefinite and P matrices",
+    summary="semismooth Newton on the Fischer–Burmeister function; friction by a compliance that follows",
 )
 def fischer_burmeister(problem: RowProblem, control: Control, options: FischerBurmeisterOptions) -> Attempt:
     """Solve a boxed problem by a damped Newton method on the Fischer–Burmeister function."""
+    if isinstance(problem, ContactProblem) and (problem.sets.dimension > 1).any():
+        return solve_by_compliance(problem, control, options.linear_solver)
     rows = rows_of_problem(problem)
     function = _BoxFunction(rows, options.penalty)
     z = rows.clip(control.begin(rows.size))

@@ -54,9 +54,11 @@ class Player {
     const energy = [total, data.kinetic, data.potential].map((values, i) => ({ values, color: ENERGY[i][1], width: i ? 1.4 : 2 }));
     this.energy = energy;
     const states = HEADER.states.map((name, i) => ({ values: data[`${name}_count`], color: HEADER.colors[i] }));
+    const residuals = [{ values: data.residual, color: "#2f6fd0" }];
+    if (data.coulomb) residuals.push({ values: data.coulomb, color: "#d98a2b" });
     this.plots = [
       new Plot(element("energy"), times, energy, {}, seek),
-      new Plot(element("residual"), times, [{ values: data.residual, color: "#2f6fd0" }], { log: 1e-12 }, seek),
+      new Plot(element("residual"), times, residuals, { log: 1e-12 }, seek),
       new Plot(element("contacts"), times, [states[2], states[1], states[0]], { stacked: true }, seek),
     ];
     this.plotTimes = times;
@@ -70,6 +72,7 @@ class Player {
     const worst = this.data.residual.reduce((a, b) => Math.max(a, b), 0);
     const figure = (value, text, bad) => `<div${bad ? ' class="bad"' : ""}><b>${value}</b><span>${text}</span></div>`;
     element("figures").innerHTML = figure(worst.toExponential(1), "residual", worst > 1)
+      + (this.data.coulomb ? figure(HEADER.coulomb.toExponential(1), "from Coulomb", true) : "")
       + figure(length(HEADER.penetration), "overlap") + figure(HEADER.unmet, "inaccurate", HEADER.unmet > 0);
     HEADER.bodies.forEach((name, i) => element("follow").append(new Option(name, i)));
     Object.assign(element("scrub"), { min: this.frames.begin, max: this.frames.end });

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.bench.sets.mcp.expressions import Symbol, exp, log, variables
 from perp.bench.sets.mcp.model import Model, linear, ncp
+from perp.formulations.expressions import Symbol, exp, log, variables
 
 INF = float("inf")
 

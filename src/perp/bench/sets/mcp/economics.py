@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from perp.bench.sets.mcp.expressions import Symbol, variables
 from perp.bench.sets.mcp.model import Model, linear, ncp
+from perp.formulations.expressions import Symbol, variables
 
 INF = float("inf")
 
 
-def _nash(beta: list[float], cost: list[float], capital: float, gamma: float) -> list[Symbol]:
-    """Murphy, Sherali and Soyster: marginal cost minus marginal revenue of each firm."""
+def _nash(beta: list[float], cost: list[float], slope: float, gamma: float) -> list[Symbol]:
+    """Marginal cost less marginal revenue of each firm; costs of five rise with q/5, of ten with 10 q."""
     q = variables(len(cost))
     total = sum(q[1:], q[0])
     price = 5000 ** (1 / gamma) * total ** (-1 / gamma)
     return [
-        c + (capital * q[i]) ** (1 / b) - price + q[i] * price / (gamma * total)
+        c + (slope * q[i]) ** (1 / b) - price + q[i] * price / (gamma * total)
         for i, (b, c) in enumerate(zip(beta, cost, strict=True))
     ]
 
@@ -276,7 +276,7 @@ def _sum(terms: list[Symbol]) -> Symbol:
 
 def economics() -> list[Model]:
     """The problems."""
-    five = _nash([1.2, 1.1, 1.0, 0.9, 0.8], [10, 8, 6, 4, 2], 5.0, 1.1)
+    five = _nash([1.2, 1.1, 1.0, 0.9, 0.8], [10, 8, 6, 4, 2], 1 / 5, 1.1)
     ten = _nash([1.2, 1, 0.9, 0.6, 1.5, 1, 0.7, 1.1, 0.95, 0.75], [5, 3, 8, 5, 1, 3, 7, 4, 6, 3], 10.0, 1.2)
     murphy = "Murphy, Sherali and Soyster, Math. Program. 24 (1982); Harker (1984)"
     seattle = np.array([[2.5, 1.7, 1.8], [2.5, 1.8, 1.4]]) * 0.09

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perp.bench.sets.mcp.expressions import Symbol, compiled, gradient, variables
+from perp.formulations.expressions import Symbol, compiled, gradient, variables
 from perp.problems import MCP
 
 Vector = Sequence[float]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perp.bench.sets.mcp.expressions import Symbol, exp, log
 from perp.bench.sets.mcp.model import Model, kkt
+from perp.formulations.expressions import Symbol, exp, log
 
 INF = float("inf")
 SOURCE = "Hock and Schittkowski, Test examples for nonlinear programming codes (1981)"
@@ -243,8 +243,8 @@ def programs() -> list[Model]:
             lower=[0.0] * 4,
         ),
         kkt(
-            "hs110",
-            SOURCE,
+            "hs110-separable",
+            f"{SOURCE}: 110 without its product, in four variables",
             4,
             lambda x: _sum([log(x[i] - 2) ** 2 + log(10 - x[i]) ** 2 for i in range(4)]),
             _none,

@@ -1,7 +1,8 @@
 """Formulas that are written once: as a Python function with its exact sparse Jacobian, and as text for GAMS.
 
 What is computed with `variables` is kept as operations, differentiated forward and written as straight-line
-code. Comparing two solvers is then a matter of one formula, never of two.
+code. Comparing two solvers is then a matter of one formula, never of two; models of GAMS come the other way
+(`from_gams`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,15 @@ from typing import Any
 import numpy as np
 
 INFINITY = float("inf")
+# Functions of one argument beside exp and log, as Python has them.
+UNARY: dict[str, Callable[[float], float]] = {
+    "sin": lambda x: math.sin(x) if math.isfinite(x) else math.nan,
+    "cos": lambda x: math.cos(x) if math.isfinite(x) else math.nan,
+    "arctan": math.atan,
+    "tanh": math.tanh,
+    "abs": abs,
+    "sign": lambda x: math.copysign(1.0, x) if x else 0.0,
+}
 
 
 class Symbol:
@@ -60,7 +70,9 @@ class Symbol:
     def __neg__(self) -> Symbol:
         return symbol(-1.0) * self
 
-    def __pow__(self, power: float) -> Symbol:
+    def __pow__(self, power: Any) -> Symbol:
+        if isinstance(power, Symbol):
+            return exp(power * log(self)) if power.kind != "number" else self**power.value
         return self if power == 1 else Symbol("^", (self,), float(power))
 
 
@@ -81,6 +93,11 @@ def exp(x: Any) -> Symbol:
 def log(x: Any) -> Symbol:
     """The natural logarithm."""
     return Symbol("log", (symbol(x),))
+
+
+def unary(name: str, x: Any) -> Symbol:
+    """A function of one argument of `UNARY`, exp or log."""
+    return Symbol(name, (symbol(x),))
 
 
 def variables(n: int) -> list[Symbol]:
@@ -122,6 +139,12 @@ def _forward(node: Symbol, inner: list[dict[int, Symbol]]) -> dict[int, Symbol]:
             {
                 "exp": lambda: node,
                 "log": lambda: 1.0 / a,
+                "sin": lambda: unary("cos", a),
+                "cos": lambda: -unary("sin", a),
+                "arctan": lambda: 1.0 / (1.0 + a**2),
+                "tanh": lambda: 1.0 - node**2,
+                "abs": lambda: unary("sign", a),
+                "sign": lambda: 0.0,
                 "^": lambda: p * a ** (p - 1) if p != 2 else 2.0 * a,
             }[node.kind]()
         ]
@@ -188,8 +211,7 @@ def _function(results: list[Symbol]) -> Callable[[list[float]], list[float]]:
             names[id(node)] = f"({node.value!r})"
         else:
             text = {
-                "exp": "exp({0})",
-                "log": "log({0})",
+                **{name: f"{name}({{0}})" for name in ("exp", "log", *UNARY)},
                 "^": f"power({{0}}, {node.value!r})",
                 "/": "divide({0}, {1})",
             }.get(node.kind, f"{{0}} {node.kind} {{1}}")
@@ -198,6 +220,7 @@ def _function(results: list[Symbol]) -> Callable[[list[float]], list[float]]:
     body = "\n".join(lines)
     code = f"def formula(z):\n{body}\n    return [{', '.join(names[id(x)] for x in results)}]\n"
     scope: dict[str, Any] = {"exp": _exp, "log": _log, "power": _power, "divide": _divide, "inf": INFINITY}
+    scope |= UNARY
     exec(compile(code, "<formula>", "exec"), scope)  # noqa: S102  our own text
     return scope["formula"]
 
@@ -234,7 +257,7 @@ def gams(node: Symbol) -> str:
     if node.kind == "variable":
         return f"z{int(node.value)}"
     parts = [gams(x) for x in node.arguments]
-    if node.kind in ("exp", "log"):
+    if node.kind in ("exp", "log", *UNARY):
         return f"{node.kind}({parts[0]})"
     if node.kind == "^":
         whole = node.value == int(node.value)

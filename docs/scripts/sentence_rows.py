@@ -1,0 +1,312 @@
+"""The rows of docs/sentences.md: a sentence of a document, and code whose last line is what comes out."""
+
+# ruff: noqa: E501 (a row reads best as one line)
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sentence.
+
+    Attributes:
+        says: What the document says, in our words.
+        code: Python; the last line is an expression.
+    """
+
+    says: str
+    code: str
+
+
+SLIDER = "p = perp.BoxedLCP([[1.0]], [{q}], -1.0, 1.0)\n"
+FRICTION = "p = perp.BoxedLCP(np.eye(2), [-9.81, {push}], [0, -0.5], [np.inf, 0.5], friction_index=[-1, 0])\n"
+BOX = "m = box_on_slope(angle={angle})\n"
+FORCE = (
+    "s = perp.solve(m.problem, '{solver}', formulation='{form}', tol=1e-7, throw=False, options={options})\n"
+)
+TOTAL = "f'{s.z[::3].sum() / m.step:.4f} N, {s.status.name}'"
+
+
+PENDULUM = (
+    'x = \'<mujoco><worldbody><body><joint axis="0 1 0"/><geom type="box" size="0.1 0.02 0.02" pos="1 0 0" mass="1"/></body></worldbody></mujoco>\'\n'
+    "s = perp.Simulation(x, step=0.01, coordinates='maximal')\n"
+)
+PENDULUM_V = PENDULUM.replace("step=0.01", "step=0.002, level='velocity', correction={correction}")
+RESTING = (
+    "s = perp.Simulation(library.box_on_plane(), step=0.001, level='{level}', solver='fischer-burmeister')\n"
+)
+WEIGHT = "f'{s.step().contact_forces().sum(axis=0)[2]:.4f} N'"
+
+
+def gams(solver: str, form: str, angle: int, model: str = "") -> str:
+    """One cell of the published table."""
+    options = f"{{'model': '{model}'}}" if model else "None"
+    return BOX.format(angle=angle) + FORCE.format(solver=solver, form=form, options=options) + TOTAL
+
+
+DOCUMENTS = {
+    "000: boxed constraints for pivoting solvers": [
+        Row(
+            "Iterative solvers clamp λ after each iteration (PGS).",
+            SLIDER.format(q=-3.0) + "perp.solve(p, 'pgs').z[0]",
+        ),
+        Row(
+            "Lemke takes the box through λ⁺, λ⁻, β⁺, β⁻.",
+            SLIDER.format(q=-3.0) + "perp.solve(p, 'lemke', formulation='split').z[0]",
+        ),
+        Row(
+            "(1)–(8): at its limit λ⁺ = λₕ, and β⁺ is what is missing from the equation.",
+            SLIDER.format(q=-3.0)
+            + "[float(x[0]) for x in perp.solve(p, 'lemke', formulation='split').info['split']]",
+        ),
+        Row(
+            "Case 1: no force where none is needed.",
+            SLIDER.format(q=0.0) + "perp.solve(p, 'lemke', formulation='split').cases[0].words",
+        ),
+        Row(
+            "Case 2.1⁺: slides with the largest force.",
+            SLIDER.format(q=-3.0) + "tuple(perp.solve(p, 'principal').cases[0])",
+        ),
+        Row(
+            "Case 2.2⁺: holds with a force within its range.",
+            SLIDER.format(q=-0.5) + "tuple(perp.solve(p, 'dantzig').cases[0])",
+        ),
+        Row(
+            "Case 2.1⁻: slides the other way.",
+            SLIDER.format(q=3.0) + "tuple(perp.solve(p, 'baraff').cases[0])",
+        ),
+        Row("Case 2.2⁻: holds the other way.", SLIDER.format(q=0.5) + "tuple(perp.solve(p).cases[0])"),
+        Row(
+            "The final LCP of 4 n rows; its M + Mᵀ is semidefinite.",
+            "from perp.formulations.boxed_as_lcp import boxed_as_split_lcp\n"
+            + SLIDER.format(q=-3.0)
+            + "l = boxed_as_split_lcp(p).problem\n(l.size, bool(np.linalg.eigvalsh(l.M + l.M.T).min() >= -1e-12))",
+        ),
+        Row(
+            "λₗ < 0 < λₕ is needed: not here, any lo ≤ hi is taken.",
+            "p = perp.BoxedLCP([[1.0]], [-3.0], 0.25, np.inf)\nperp.solve(p, 'lemke', formulation='split').z[0]",
+        ),
+        Row(
+            "Contact friction: 9.81 N of weight, μ = 0.5, pushed with 6 N.",
+            FRICTION.format(push=6.0) + "perp.solve(p, 'lemke', formulation='split').z.round(9).tolist()",
+        ),
+        Row(
+            "Hinge motor with a limit of 2 N·m that is overloaded: it stalls.",
+            "p = perp.BoxedLCP([[0.5]], [-3.0], -2.0, 2.0)\n"
+            "s = perp.solve(p, 'lemke', formulation='shifted')\n(float(s.z[0]), s.cases[0].words)",
+        ),
+    ],
+    "001: pivoting methods": [
+        Row(
+            "Active and free sets of an answer.",
+            "s = perp.solve(perp.LCP([[2, 1], [1, 2]], [-5, 1]), 'lemke')\ns.info['active_set'].tolist()",
+        ),
+        Row(
+            "The complementarity matrix of an active set; C s = q.",
+            "p = perp.LCP([[2, 1], [1, 2]], [-5, 1])\nnp.linalg.solve(perp.complementary_matrix(p, [0]), p.q).tolist()",
+        ),
+        Row(
+            "A semidefinite LCP can be written as a quadratic program.",
+            "p = perp.LCP([[2, 1], [1, 2]], [-5, 1])\nperp.solve(p, 'clarabel', formulation='lcp-as-qp').z.round(6).tolist()",
+        ),
+        Row(
+            "Direct: tests all 2ⁿ cones; all solutions.",
+            "p = perp.LCP([[1, 2], [2, 1]], [-1, -1])\n"
+            "len(perp.solve(p, 'direct', options={'all_solutions': True}).info['solutions'])",
+        ),
+        Row(
+            'Direct: "no solution" once every cone was tested.',
+            "perp.solve(perp.LCP([[0, 1], [0, 1]], [-1, 1]), 'direct', throw=False).status.name",
+        ),
+        Row(
+            "Direct: more rows are delegated, with a note.",
+            "perp.solve(perp.LCP(np.eye(17), -np.ones(17)), 'direct').message",
+        ),
+        Row(
+            "Direct as sub-solver of block Gauss–Seidel.",
+            "M = np.eye(6) + 0.1\nperp.solve(perp.LCP(M, -np.ones(6)), 'block-gauss-seidel', options={'rows': 3}).status.name",
+        ),
+        Row("Dantzig: bounds lo ≤ x ≤ hi.", SLIDER.format(q=-0.5) + "perp.solve(p, 'dantzig').z[0]"),
+        Row(
+            "Dantzig: unbounded variables.",
+            "p = perp.BoxedLCP([[2, 1], [1, 2]], [-1, -1], [-np.inf, 0], np.inf)\nperp.solve(p, 'dantzig').z.round(9).tolist()",
+        ),
+        Row("Dantzig: findex.", FRICTION.format(push=6.0) + "perp.solve(p, 'dantzig').z.round(9).tolist()"),
+        Row(
+            "hi is the magnitude of hi · x[findex], also where that x is negative.",
+            "p = perp.BoxedLCP.from_ax_b(np.eye(2), [-4.0, 5.0], [-np.inf, -0.5], [np.inf, 0.5],"
+            " friction_index=[-1, 0], negative_limit='magnitude')\nperp.solve(p, 'dantzig').z.round(9).tolist()",
+        ),
+        Row(
+            "Dantzig: no requirement on the matrix: not symmetric.",
+            "p = perp.LCP([[1, 2], [-2, 1]], [-1, -1])\nperp.solve(p, 'dantzig').status.name",
+        ),
+        Row(
+            "… indefinite, as far as the method goes.",
+            "p = perp.LCP([[1, 2], [2, 1]], [-1, -1])\nperp.solve(p, 'dantzig').status.name",
+        ),
+        Row(
+            "… and an honest stop where it breaks down.",
+            "p = perp.LCP([[-1, 1], [1, -1]], [-1, -1])\nperp.solve(p, 'dantzig', throw=False).status.name",
+        ),
+        Row(
+            "Early termination.",
+            SLIDER.format(q=-0.5) + "perp.solve(p, 'dantzig', options={'check_every': 1}).solved",
+        ),
+        Row("Lemke: any matrix.", "perp.solve(perp.LCP([[0, 1], [-1, 0]], [-1, 1]), 'lemke').z.tolist()"),
+        Row(
+            "Lemke: a ray where there is no solution, checked apart.",
+            "perp.solve(perp.LCP([[0.0]], [-1.0]), 'lemke', throw=False).status.name",
+        ),
+        Row(
+            "Lemke–Howson for bimatrix games.",
+            "A = np.array([[2.0, 1.0], [1.0, 2.0]])\nM = np.block([[np.zeros((2, 2)), A], [3 - A, np.zeros((2, 2))]])\n"
+            "perp.solve(perp.LCP(M, -np.ones(4)), 'lemke-howson').z.round(9).tolist()",
+        ),
+        Row(
+            "Baraff: semidefinite, redundant contacts.",
+            "perp.solve(perp.LCP(np.ones((3, 3)), -np.ones(3)), 'baraff').status.name",
+        ),
+        Row(
+            "Pivoting handles poor conditioning and large mass ratios.",
+            "M = np.diag([1.0, 1e12]) + 1e-3\nperp.solve(perp.LCP(M, [-1, -1]), 'principal', tol=1e-12).status.name",
+        ),
+        Row(
+            "Future: sparse matrices (3000 rows here; 10⁵ in the benchmark).",
+            "from scipy.sparse import diags_array\n"
+            "M = diags_array([-np.ones(2999), 2 * np.ones(3000), -np.ones(2999)], offsets=[-1, 0, 1])\n"
+            "perp.solve(perp.LCP(M, np.sin(np.arange(3000.0))), 'principal').status.name",
+        ),
+    ],
+    "002: the nonlinear system": [
+        Row(
+            "φ(a, b) = a + b − √(a² + b²) has the roots of 0 ≤ a ⊥ b ≥ 0.",
+            "from perp.solvers.newton.fischer_burmeister import fischer_burmeister_function as phi\n"
+            "phi(np.array([0.0, 2.0, 1.0, -1.0]), np.array([3.0, 0.0, 1.0, 0.0]))[0].round(6).tolist()",
+        ),
+        Row(
+            "Contacts and friction by this function: Newton on the whole system.",
+            "p = perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0.42, 0.56], 0.5)\n"
+            "(perp.solve(p, 'fischer-burmeister', tol=1e-12).velocity.round(9) + 0.0).tolist()",
+        ),
+        Row(
+            "The kinematic map G(q) is a 7 × 6 matrix, q̇ = G u.",
+            "from perp.dynamics.kinematic_map import kinematic_map\n"
+            "(kinematic_map(np.array([1.0, 0, 0, 0])) @ [1, 2, 3, 0.2, 0.4, 0.6]).round(6).tolist()",
+        ),
+        Row(
+            "q⁺ = q⁻ + h G(q⁺) u⁺: its residual for the exponential map, which steps take, is of order h².",
+            "from perp.dynamics.kinematic_map import kinematic_residual\n"
+            "c, s = np.cos(0.005), np.sin(0.005)\n"
+            "r = kinematic_residual(np.array([0, 0, 0, 1.0, 0, 0, 0]), np.array([0, 0, 0, c, 0, 0, s]), np.array([0, 0, 0, 0, 0, 1.0]), 0.01)\n"
+            "f'{np.linalg.norm(r):.2e}'",
+        ),
+    ],
+    "004: joints, contacts and friction in the nonlinear system": [
+        Row(
+            "Joints at position level: c(q⁺) = 0, no drift (a pendulum of 1 m, 100 steps).",
+            PENDULUM
+            + "'open by less than 1e-9: ' + str(max(s.step().joint_error for _ in range(100)) < 1e-9)",
+        ),
+        Row(
+            "Joints at velocity level with Υ: the error stays, and stays bounded.",
+            PENDULUM_V.format(correction=0.2) + "e = [s.step().joint_error for _ in range(200)]\n"
+            "(bool(max(e) > 1e-6), bool(max(e) < 1e-2))",
+        ),
+        Row(
+            "Without Υ velocity level drifts further.",
+            PENDULUM_V.format(correction=0.0) + "e = [s.step().joint_error for _ in range(200)]\n"
+            "t = perp.Simulation(x, step=0.002, level='velocity', coordinates='maximal', correction=0.2)\n"
+            "bool(e[-1] > 3 * [t.step().joint_error for _ in range(200)][-1])",
+        ),
+        Row(
+            "Joints and contacts each at a level of their own.",
+            "s = perp.Simulation(library.box_on_plane(), level={'joints': 'position', 'contacts': 'velocity'})\n"
+            "s.step().met",
+        ),
+        Row(
+            "Contacts at position level by Fischer–Burmeister: 0 ≤ λ_n ⊥ gap(q⁺) ≥ 0, weight 9.81 N.",
+            RESTING.format(level="position") + WEIGHT,
+        ),
+        Row(
+            "… and at velocity level.",
+            RESTING.format(level="velocity") + WEIGHT,
+        ),
+        Row(
+            "Restitution: a ball that lands with e = 0.5 leaves with half its speed.",
+            "s = perp.Simulation(library.sphere_on_plane(), step=0.001, restitution=0.5)\n"
+            "s.body('sphere').set_pose([0, 0, 0.5])\n"
+            "v = [float(s.step() and s.body('sphere').velocity[2]) for _ in range(400)]\n"
+            "round(max(v) / -min(v), 2)",
+        ),
+        Row(
+            "Friction is at velocity level: ‖λ_f‖ = μ λ_n against the motion where it slides.",
+            "p = perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0.6, 0.8], 0.5)\n"
+            "(perp.solve(p, 'fischer-burmeister', tol=1e-12).impulse.round(9) + 0.0).tolist()",
+        ),
+        Row(
+            "… and what is needed where it sticks.",
+            "p = perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0.18, 0.24], 0.5)\n"
+            "(perp.solve(p, 'fischer-burmeister', tol=1e-12).impulse.round(9) + 0.0).tolist()",
+        ),
+        Row(
+            "A symmetric system: the preconditioned conjugate residual method on the Schur complement.",
+            "p = perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0.6, 0.8], 0.5)\n"
+            "perp.solve(p, 'fischer-burmeister', options={'linear_solver': 'conjugate-residual'}).status.name",
+        ),
+        Row(
+            "The cone is isotropic, without approximation: a box pushed along (0.6, 0.8) slides along it.",
+            "s = perp.Simulation(library.box_on_plane(friction=0.3), step=0.01, solver='fischer-burmeister')\n"
+            "s.body('box').set_velocity([0.6, 0.8, 0], [0, 0, 0])\n"
+            "s.step()\n"
+            "v = s.body('box').velocity\n"
+            "round(float(v[1] / v[0]), 6)",
+        ),
+    ],
+    "003: frictional contact in GAMS": [
+        Row(
+            "Equations of motion, 25°: 8.8909 N.",
+            BOX.format(angle=25)
+            + "s = perp.solve(m.problem, 'mcp-newton', formulation='equations_of_motion')\n"
+            + TOTAL,
+        ),
+        Row(
+            "Force–acceleration form: forces in newtons, accelerations in m/s².",
+            "f = 9.81 * np.array([np.sin(0.4), 0, -np.cos(0.4)])\nJ = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])\n"
+            "p = perp.ContactProblem.from_dynamics(np.eye(3), J, f, np.zeros(3), [perp.Coulomb(0.3)])\n"
+            "s = perp.solve(p)\n((s.impulse.round(4) + 0.0).tolist(), (s.velocity.round(4) + 0.0).tolist())",
+        ),
+        Row("… as EMP.", gams("gams-reshop", "equations_of_motion", 25)),
+        Row("EOM with PATH.", gams("gams-path", "equations_of_motion", 25)),
+        Row("EOM with MILES.", gams("gams-miles", "equations_of_motion", 25)),
+        Row("Dual as QCP, CONOPT.", gams("gams-conopt", "dual", 25, "qcp")),
+        Row("Dual as NLP, CONOPT.", gams("gams-conopt", "dual", 25, "nlp")),
+        Row("Dual as QCP, CPLEX.", gams("gams-cplex", "dual", 25)),
+        Row("Dual as QCP, Gurobi (its own 1e-8 relative).", gams("gams-gurobi", "dual", 25)),
+        Row("Dual as NLP, Ipopt.", gams("gams-ipopt", "dual", 25, "nlp")),
+        Row("Dual as NLP, MINOS.", gams("gams-minos", "dual", 25, "nlp")),
+        Row("Dual as NLP, KNITRO.", gams("gams-knitro", "dual", 25, "nlp")),
+        Row("Dual as NLP, PATHNLP.", gams("gams-pathnlp", "dual", 25, "nlp")),
+        Row("Dual as NLP, PATH (YES in the list, no number in the table).", gams("gams-path", "dual", 25)),
+        Row("Dual as NLP, MILES (the same).", gams("gams-miles", "dual", 25)),
+        Row("Primal with ten iterations of its relaxation.", gams("gams-conopt", "primal", 25, "qcp")),
+        Row("Primal as QCP at 0°, CPLEX: 9.81 N.", gams("gams-cplex", "primal", 0)),
+        Row("Primal as NLP, Ipopt.", gams("gams-ipopt", "primal", 25, "nlp")),
+        Row(
+            "Lindo: the row and why it cannot be run.",
+            "[info.reason for info in perp.solvers() if info.name == 'gams-lindo'][0]",
+        ),
+        Row(
+            "The relaxation is not Coulomb once the block slides (μ = 0.3).",
+            "m = box_on_slope(angle=25, mu=0.3)\ns = perp.solve(m.problem, 'clarabel', formulation='dual', throw=False)\n"
+            + TOTAL,
+        ),
+        Row(
+            "… the primal's fixed point is.",
+            "m = box_on_slope(angle=25, mu=0.3)\ns = perp.solve(m.problem, 'clarabel', formulation='primal')\n"
+            + TOTAL,
+        ),
+    ],
+}
