@@ -364,7 +364,24 @@ def _on_surface(push: Decimal, speed: Decimal, discs: list[Disc]) -> Decimal:
         if all(m > 0 or p == 0 for m, p in zip(disc.mu, disc.push, strict=True)):
             limit = _length(p / m for m, p in zip(disc.mu, disc.push, strict=True) if p != 0)
             ways.append(max(abs(limit - push), _surface(limit, speed, discs)))
-    return min([*ways, *(_along_normals(push, speed, discs[0]) if len(discs) == 1 else ())])
+    if len(discs) == 1:
+        ways += [*_along_normals(push, speed, discs[0]), *_carried_by_steep_axes(push, speed, discs[0])]
+    return min(ways)
+
+
+def _carried_by_steep_axes(push: Decimal, speed: Decimal, disc: Disc) -> Iterable[Decimal]:
+    """Distances of points where next to no λ_N lets steep axes carry friction without slip, and u_N > 0."""
+    rows = list(zip(disc.mu, disc.push, disc.speed, strict=True))
+    for edge in {ZERO, *(m for m in disc.mu if m < ENDLESS)}:
+        gliding = _length(m * v for m, _, v in rows if m <= edge)
+        if speed <= gliding:
+            continue
+        limit = _length(p / m for m, p, _ in rows if edge < m < ENDLESS)
+        kappa = (speed * speed - gliding * gliding).sqrt() / limit if limit > 0 else ENDLESS
+        slip = [v + (kappa * p / (m * m) if m < ENDLESS and p != 0 else ZERO) for m, p, v in rows if m > edge]
+        friction = [p + (m * m * v / kappa if limit > 0 else ZERO) for m, p, v in rows if m <= edge]
+        needed = speed / kappa if limit > 0 else ZERO
+        yield max(abs(needed - push), _length(slip), _length(friction))
 
 
 def _along_normals(push: Decimal, speed: Decimal, disc: Disc) -> Iterable[Decimal]:
