@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 import generators
 import perp
+from perp.solvers.linear import diagonal_scale
 
 
 def test_a_singular_sparse_matrix_is_no_exception_of_admm():
@@ -46,3 +47,9 @@ def test_more_facets_than_memory_are_refused_before_they_are_built(formulation):
     for number in ("²", "9" * 40, "-4", "1e3"):
         with pytest.raises(perp.SolverError):
             perp.solve(problem, "lemke", formulation=f"{formulation}:{number}")
+
+
+def test_a_matrix_without_rows_has_a_diagonal_scale() -> None:
+    """A principal block of no rows raised numpy's ValueError (search for false claims, infeasible 300007)."""
+    assert diagonal_scale(np.zeros((0, 0))).size == 0
+    assert diagonal_scale(csr_array((0, 0))).size == 0

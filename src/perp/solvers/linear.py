@@ -25,6 +25,8 @@ Solve = Callable[[Any], Any]
 def diagonal_scale(A: Any) -> Vector:
     """The size of each diagonal entry, that of the whole diagonal (or of A) where it is zero, shape (n,)."""
     diagonal = np.abs(A.diagonal())
+    if not diagonal.size:
+        return diagonal
     largest = float(diagonal.max(initial=0.0)) or float(abs(A).max()) or 1.0
     return np.where(diagonal > 0.0, diagonal, largest)
 
