@@ -42,7 +42,7 @@ def test_a_run_is_recorded_summed_up_and_drawn(run, box: Path, tmp_path: Path) -
     assert outcome.code == 0, outcome.err
     assert outcome.err == ""
     assert "20 steps to t = 0.2 s" in outcome.out
-    for word in ("energy", "penetration", "creep", "residual", "assembly", "0 missed", str(out)):
+    for word in ("energy", "penetration", "creep", "residual", "real time", "0 missed", str(out)):
         assert word in outcome.out
     recording = perp.Recording.open(out)
     assert len(recording) == 20

@@ -64,12 +64,11 @@ def test_an_edit_of_something_else_compiles_nothing(package: Path) -> None:
     assert sorted(path.name for path in package.rglob("*.nb?")) == before
 
 
-def test_functions_of_others_keep_the_cache_of_numba(tmp_path: Path) -> None:
+def test_functions_of_others_keep_the_cache_of_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "users.py"
     path.write_text("def twice(x):\n    return 2 * x\n")
-    scope: dict[str, Any] = {}
-    exec(compile(path.read_text(), path, "exec"), scope)
-    dispatcher = njit(cache=True)(scope["twice"])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    dispatcher = njit(cache=True)(import_module("users").twice)
     assert type(vars(dispatcher)["_cache"]) is FunctionCache
     assert dispatcher(2) == 4
 

@@ -8,6 +8,9 @@ from pathlib import Path
 from perp.problems import Problem, Solution
 from perp.solvers import solve, solvers
 
+# Lines of a legend in one column.
+_LINES = 28
+
 
 def convergence_runs(
     problem: Problem, names: Iterable[str] | None = None, *, tol: float = 1e-8, time_limit: float = 5.0
@@ -43,7 +46,9 @@ def plot_convergence(runs: dict[str, Solution], path: str | Path, *, tol: float 
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    lines = sum(run.history is not None and run.history.times.size > 0 for run in runs.values())
+    columns = 1 + lines // _LINES
+    figure = Figure(figsize=(8 + 2.2 * columns, 6), layout="constrained")
     axes = figure.add_subplot(
         xscale="log", yscale="log", xlabel="time [ms]", ylabel="residual", title="Residual against time"
     )
@@ -61,5 +66,5 @@ def plot_convergence(runs: dict[str, Solution], path: str | Path, *, tol: float 
         )
     axes.axhline(tol, color="black", linewidth=0.8, linestyle="--")
     axes.grid(visible=True, alpha=0.3)
-    axes.legend(fontsize="small")
+    figure.legend(fontsize="small", loc="outside right upper", ncols=columns)
     figure.savefig(path)

@@ -29,9 +29,10 @@ def osqp(request: Request) -> Reply:
     upper = np.full(program.row_count, np.inf)
     upper[: program.zero] = -program.h[: program.zero]
     solver = package.OSQP()
+    # no polishing: it writes to the terminal whatever `verbose` says
     solver.setup(
         csc_matrix(triu(program.P)), program.c, csc_matrix(program.G), -program.h, upper, verbose=False,
-        eps_abs=request.tolerance, eps_rel=request.tolerance, polishing=True,
+        eps_abs=request.tolerance, eps_rel=request.tolerance,
         max_iter=request.max_iterations or ITERATIONS, time_limit=request.time_limit or 1e10,
     )  # fmt: skip
     solver.warm_start(x=begin(request).copy())
