@@ -109,7 +109,12 @@ def markdown(table: Table) -> str:
         contacts = max(row["rest_contacts"], row["move_contacts"])
         cells = [row["robot"].removeprefix("beside "), row["dof"], contacts, row["failed"], row["inaccurate"]]
         lines.append(f"| {' | '.join(map(str, cells))} | {' | '.join(map(short, numbers))} |")
-    told = [f"- {row['robot']}: {row['problem'][:200]}" for row in table if row["problem"]]
+    # a page names files, not where they lie on the machine that wrote it
+    told = [
+        f"- {row['robot']}: {re.sub(r'(/[^/ ]+)+/', '', row['problem'])[:200]}"
+        for row in table
+        if row["problem"]
+    ]
     return "\n".join([*lines, "", *summary(table), *(["", *told] if told else [])]) + "\n"
 
 
