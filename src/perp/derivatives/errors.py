@@ -1,0 +1,9 @@
+"""What goes wrong with derivatives."""
+
+from __future__ import annotations
+
+from perp.problems import PerpError
+
+
+class DerivativeError(PerpError):
+    """A derivative does not agree with differences: see `verify`."""

@@ -1,0 +1,198 @@
+"""Impulses in the relative interior of all answers with the same velocities.
+
+A solver may return a vertex: a box on four corners, carried by two of them. The other two have neither
+impulse nor velocity and look like contacts at a switch of modes. With δ from the null space of W that keeps
+what slips on its cone, the slacks τ of such constraints are made as large as they can be,
+
+    maximise Σ τ_c   with   W δ = 0,   x + δ in K and τ_c inside it,   τ_c ≤ a small share of what is at work
+
+and the constraints whose τ stays zero are at a switch indeed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from perp.derivatives.laws import CLOSED, HOLDS, SLIDE, SLIDE_AND_ROLL, STICK
+from perp.problems import ContactProblem
+from perp.problems.set_kernels import WIDEST
+from perp.problems.sets import BOX, COULOMB, ELLIPTIC, NONNEGATIVE, ROLLING
+from perp.problems.validation import Vector, is_sparse
+
+# Slacks beyond this share of what is at work tell nothing more.
+ENOUGH = 1e-3
+RANK = 1e-10
+LARGEST = 1500
+
+
+def inner_impulse(
+    problem: ContactProblem, x: Vector, u: Vector, code: np.ndarray, degenerate: np.ndarray
+) -> Vector | None:
+    """Such impulses, or None where there are no others than x or the problem is large.
+
+    Args:
+        problem: The problem.
+        x: Its impulses.
+        u: Its velocities.
+        code: Mode of each constraint, see `laws`.
+        degenerate: Which constraints look like being at a switch.
+    """
+    if problem.size > LARGEST:
+        return None
+    E = _allowed(problem, x, u, code, degenerate)
+    W: Any = problem.W
+    moved = (W.toarray() if is_sparse(W) else np.asarray(W)) @ E
+    if E.shape[1] == 0:
+        return None
+    _, s, vt = np.linalg.svd(moved)
+    rank = int((s > RANK * max(s.max(initial=0.0), 1e-300)).sum())
+    N = E @ vt[rank:].T
+    if N.shape[1] == 0 or not np.abs(N).max(initial=0.0) > 0:
+        return None
+    return _widened(problem, x, N, code, degenerate)
+
+
+def _allowed(
+    problem: ContactProblem, x: Vector, u: Vector, code: np.ndarray, degenerate: np.ndarray
+) -> np.ndarray:
+    """Columns that changes of the impulses are made of, mode by mode."""
+    sets, n = problem.sets, problem.size
+    near = 1e-6 * problem.data_size
+    columns: list[np.ndarray] = []
+
+    def unit(i: int) -> None:
+        column = np.zeros(n)
+        column[i] = 1.0
+        columns.append(column)
+
+    for c in range(sets.count):
+        a, b = int(sets.start[c]), int(sets.start[c + 1])
+        if sets.kind[c] <= BOX:
+            if code[c] in (HOLDS, CLOSED) or (degenerate[c] and abs(u[a]) <= near[c]):
+                unit(a)
+            continue
+        if abs(u[a]) > near[c] and not problem.relaxed:
+            continue
+        still = bool((np.abs(u[a + 1 : b] * problem.row_scale[a + 1 : b]) <= near[c]).all())
+        if still and (code[c] == STICK or degenerate[c]):
+            for i in range(a, b):
+                unit(i)
+        elif code[c] in (SLIDE, SLIDE_AND_ROLL) or degenerate[c]:
+            column = np.zeros(n)
+            column[a] = 1.0
+            if _slip(int(sets.kind[c]), sets.parameters[c], u[a:b], column[a:b]):
+                columns.append(column)
+    return np.array(columns).reshape(-1, n).T
+
+
+def _slip(kind: int, p: np.ndarray, u: Vector, out: np.ndarray) -> bool:
+    """The impulse of everything that slips, for a push of one; False where a disc does not slip."""
+    if kind == ELLIPTIC:
+        mu = p[: u.size - 1]
+        stretched = mu * u[1:]
+        speed = float(np.linalg.norm(stretched))
+        if speed == 0.0 or (mu > WIDEST).any():
+            return False
+        out[1:] = -mu * stretched / speed
+        return True
+    discs = [(0, slice(1, u.size))] if kind == COULOMB else [(0, slice(1, 3)), (1, slice(3, 5))]
+    for column, part in discs:
+        speed = float(np.linalg.norm(u[part]))
+        if speed == 0.0 or p[column] > WIDEST:
+            return False
+        out[part] = -p[column] * u[part] / speed
+    return True
+
+
+def _widened(
+    problem: ContactProblem, x: Vector, N: np.ndarray, code: np.ndarray, degenerate: np.ndarray
+) -> Vector | None:
+    """Maximise the slacks over x + N y by an interior point method."""
+    from scipy.sparse import csc_matrix
+
+    from perp.solvers.external.adapter import load
+
+    clarabel = load("clarabel")
+
+    sets, free = problem.sets, N.shape[1]
+    suspects = np.flatnonzero(degenerate)
+    unit = problem.data_size / np.where(problem.mobility > 0, problem.mobility, 1.0)
+    scale = float(unit.max(initial=0.0)) or 1.0
+    N = N / np.abs(N).max(axis=0)
+    place = {int(c): free + k for k, c in enumerate(suspects)}
+    width = free + suspects.size
+    lines: list[np.ndarray] = []
+    values: list[float] = []
+    cones: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def nonnegative(row: np.ndarray, value: float, c: int) -> None:
+        line = np.zeros(width)
+        line[:free] = row
+        if c in place:
+            line[place[c]] = -1.0
+        lines.append(line)
+        values.append(value / scale)
+
+    for c in range(sets.count):
+        a, b = int(sets.start[c]), int(sets.start[c + 1])
+        p, kind = sets.parameters[c], int(sets.kind[c])
+        if not np.abs(N[a:b]).any():
+            continue
+        if kind == NONNEGATIVE:
+            nonnegative(N[a], x[a], c)
+        elif kind == BOX:
+            for sign, bound in ((1.0, p[0]), (-1.0, p[1])):
+                if np.isfinite(bound):
+                    nonnegative(sign * N[a], sign * (x[a] - bound), c)
+        elif kind >= COULOMB:
+            nonnegative(N[a], x[a] + p[5], c)
+            if code[c] != STICK and not degenerate[c]:
+                continue  # moves on its cone
+            for weights, part in _discs(kind, p, b - a):
+                block = np.zeros((1 + weights.size, width))
+                block[0, :free] = N[a]
+                if c in place:
+                    block[0, place[c]] = -1.0
+                rows = a + np.arange(part.start, part.stop)
+                block[1:, :free] = weights[:, None] * N[rows]
+                offset = np.concatenate([[x[a] + p[5]], weights * x[rows]]) / scale
+                cones.append((block, offset))
+    for c in suspects:
+        line = np.zeros(width)
+        line[place[int(c)]] = -1.0
+        lines.append(line)
+        values.append(ENOUGH * unit[c] / scale)
+    # slack directions stay bounded: impulses as such are not
+    G = np.vstack([np.array(lines).reshape(-1, width), *(block for block, _ in cones)])
+    h = np.concatenate([values, *(offset for _, offset in cones)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    sizes = [clarabel.SecondOrderConeT(offset.size) for _, offset in cones]
+    cost = np.concatenate([np.zeros(free), -np.ones(suspects.size)])
+    # the shortest of many changes
+    P = csc_matrix((np.full(free, 1e-6), (np.arange(free), np.arange(free))), shape=(width, width))
+    answer = clarabel.DefaultSolver(
+        P, cost, csc_matrix(-G), h, [clarabel.NonnegativeConeT(len(lines)), *sizes], settings
+    ).solve()
+    y = np.array(answer.x)
+    if str(answer.status) not in ("Solved", "AlmostSolved") or not np.isfinite(y).all():
+        return None
+    return x + scale * (N @ y[:free])
+
+
+def _discs(kind: int, p: np.ndarray, size: int) -> list[tuple[np.ndarray, slice]]:
+    """Weights 1/μ of the tangents and their rows; directions without friction or without limit have none."""
+    if kind == COULOMB:
+        discs = [(np.full(size - 1, p[0]), slice(1, size))]
+    elif kind == ROLLING:
+        discs = [(np.full(2, p[0]), slice(1, 3)), (np.full(2, p[1]), slice(3, 5))]
+    else:
+        discs = [(p[: size - 1].copy(), slice(1, size))]
+    out = []
+    for mu, part in discs:
+        finite = (mu > 0) & (mu <= WIDEST)
+        if finite.any():
+            out.append((np.divide(1.0, mu, out=np.zeros_like(mu), where=finite), part))
+    return out

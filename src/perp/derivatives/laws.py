@@ -1,0 +1,228 @@
+"""The law of one constraint as an equation between small changes, compiled.
+
+At an answer with impulses x, velocities u and parameters p every constraint is in one mode, and there
+
+    B dx + C du + D dp = 0
+
+holds for all small changes that do not leave the mode. Letters as in `kernels.friction_laws`: c cohesion,
+x_N + c the push, d mobilities (velocity per impulse of the normal, tangential and angular rows). All
+equations are velocities. A disc that slips has x = μ (x_N + c) e with e = −u / ‖u‖; its equation is taken as
+
+    T dx − e d(μ (x_N + c)) + (r / ‖y‖) (I − e eᵀ) du = 0,   T = e eᵀ + κ (I − e eᵀ),   y = d x − u
+
+with r the radius and κ = 1 − d r / ‖y‖, which stays bounded where the sliding velocity vanishes. An ellipse
+is a disc of x_i / μ_i against μ_i u_i. In a relaxed problem the normal velocity of what slips is Γ(u).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, WIDEST
+
+# Modes: of scalar rows, then of sets with friction.
+HOLDS, REST, CLOSED, LOWER, UPPER, OPEN, STICK, SLIDE, ROLL, SLIDE_AND_ROLL = range(10)
+MODE_NAMES = (
+    "free", "open", "closed", "lower", "upper", "open", "stick", "slide", "roll", "slide and roll",
+)  # fmt: skip
+MOST = 6
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _group(r):
+    """Which of the mobilities row r has: normal, tangential, angular."""
+    if r == 0:
+        return 0
+    return 2 if r >= 3 else 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def law_scalar(kind, p, d, x, u, near, B, C, D):
+    """Mode of a scalar row and how near it is to another one [velocity]; its equation into B, C, D.
+
+    A row within `near` of a switch counts as one at its bound.
+    """
+    if kind == FREE:
+        C[0, 0] = 1.0
+        return HOLDS, np.inf
+    y = d * x - u
+    if kind == NONNEGATIVE:
+        if y > near:
+            C[0, 0] = 1.0
+            return CLOSED, abs(y)
+        B[0, 0] = d
+        return REST, abs(y)
+    low, high = d * p[0], d * p[1]
+    below = abs(y - low) if low > -np.inf else np.inf
+    above = abs(y - high) if high < np.inf else np.inf
+    margin = min(below, above)
+    if p[0] == p[1]:
+        B[0, 0], D[0, 0] = d, -d
+        return LOWER, np.inf
+    if y > low + near and y < high - near:
+        C[0, 0] = 1.0
+        return HOLDS, margin
+    B[0, 0] = d
+    if below <= above:
+        D[0, 0] = -d
+        return LOWER, margin
+    D[0, 1] = -d
+    return UPPER, margin
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _disc(t, mu, column, push, first, last, x, u, near, relaxed, B, C, D):
+    """Equations of a round disc of radius μ push; whether it slips, and how near it is to the other mode."""
+    length = speed = 0.0
+    for i in range(first, last):
+        length += (t * x[i] - u[i]) ** 2
+        speed += u[i] ** 2
+    length, speed = math.sqrt(length), math.sqrt(speed)
+    radius = mu * push if push > 0.0 else 0.0
+    sticks = mu > WIDEST or (mu > 0.0 and length <= t * radius + near)
+    margin = np.inf if mu > WIDEST else abs(length - t * radius)
+    if sticks:
+        for i in range(first, last):
+            C[i, i] = 1.0
+        return False, margin
+    ratio = t * radius / length if length > 0.0 else 0.0
+    for i in range(first, last):
+        e = (t * x[i] - u[i]) / length if length > 0.0 else 0.0
+        B[i, i] += t * (1.0 - ratio)
+        C[i, i] += ratio
+        B[i, 0] = -t * mu * e
+        D[i, column] = -t * push * e
+        D[i, 5] = -t * mu * e
+        for j in range(first, last):
+            other = (t * x[j] - u[j]) / length if length > 0.0 else 0.0
+            B[i, j] += t * ratio * e * other
+            C[i, j] -= ratio * e * other
+        if relaxed:
+            C[0, i] += mu * e
+    if relaxed:
+        D[0, column] -= speed
+    return True, margin
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _ellipse(d, p, push, size, x, u, near, relaxed, B, C, D):
+    """The same for all tangents of an elliptic set: a disc in x_i / μ_i and μ_i u_i."""
+    t = d[1]
+    length, some = 0.0, False
+    for i in range(1, size):
+        mu = p[i - 1]
+        if 0.0 < mu <= WIDEST:
+            some = True
+            length += (t * x[i] / mu - mu * u[i]) ** 2
+    length = math.sqrt(length)
+    radius = push if push > 0.0 else 0.0
+    sticks = some and length <= t * radius + near
+    margin = abs(length - t * radius) if some else np.inf
+    ratio = t * radius / length if length > 0.0 else 0.0
+    slips = False
+    for i in range(1, size):
+        mu = p[i - 1]
+        if mu > WIDEST or (sticks and mu > 0.0):
+            C[i, i] = 1.0
+            continue
+        slips = True
+        if mu == 0.0:
+            B[i, i] = d[_group(i)]
+            continue
+        e = (t * x[i] / mu - mu * u[i]) / length
+        B[i, 0], D[i, 5] = -t * e, -t * e
+        B[i, i] += t * (1.0 - ratio) / mu
+        C[i, i] += ratio * mu
+        D[i, i - 1] += -t * (1.0 - ratio) * x[i] / (mu * mu) + ratio * u[i]
+        for j in range(1, size):
+            nu = p[j - 1]
+            if not 0.0 < nu <= WIDEST:
+                continue
+            bend = ratio * e * (t * x[j] / nu - nu * u[j]) / length
+            B[i, j] += t * bend / nu
+            C[i, j] -= bend * nu
+            D[i, j - 1] -= t * bend * x[j] / (nu * nu) + bend * u[j]
+        if relaxed:
+            C[0, i] += mu * e
+            D[0, i - 1] += u[i] * e
+    return slips, margin
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _shift(kind, p, size, u):
+    """Γ(u)."""
+    total = 0.0
+    if kind == ELLIPTIC:
+        for i in range(1, size):
+            if u[i] != 0.0:
+                total = math.hypot(total, p[i - 1] * u[i])
+        return total
+    for k in range(1 if kind == COULOMB else 2):
+        first = 1 if k == 0 else 3
+        speed = 0.0
+        for i in range(first, size if kind == COULOMB else first + 2):
+            speed = math.hypot(speed, u[i])
+        if speed > 0.0:
+            total += p[k] * speed
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def law(kind, p, size, d, x, u, relaxed, near, B, C, D):
+    """Mode of a constraint and how near it is to another one [velocity]; its equation into B, C, D.
+
+    Args:
+        kind: Of the set.
+        p: Its parameters, shape (6,).
+        size: Rows.
+        d: Mobilities of normal, tangential and angular rows, shape (3,).
+        x: Impulses, shape (size,).
+        u: Velocities, shape (size,).
+        relaxed: Whether Γ is left out.
+        near: Within this velocity of a switch a contact counts as open, and as one that sticks.
+        B: Out, shape (6, 6), as the next two.
+        C: Out.
+        D: Out, by the columns of the parameters.
+    """
+    for i in range(size):
+        for j in range(MOST):
+            B[i, j] = C[i, j] = D[i, j] = 0.0
+    if kind <= BOX:
+        return law_scalar(kind, p, d[0], x[0], u[0], near, B, C, D)
+    push = x[0] + p[5]
+    speed = u[0] - _shift(kind, p, size, u) if relaxed else u[0]
+    y = d[0] * push - speed
+    if not y > near:
+        for i in range(size):
+            B[i, i] = d[_group(i)]
+        D[0, 5] = d[0]
+        return OPEN, abs(y)
+    C[0, 0] = 1.0
+    margin = abs(y)
+    if kind == COULOMB:
+        slides, other = _disc(d[1], p[0], 0, push, 1, size, x, u, near, relaxed, B, C, D)
+        return SLIDE if slides else STICK, min(margin, other)
+    if kind == ELLIPTIC:
+        slides, other = _ellipse(d, p, push, size, x, u, near, relaxed, B, C, D)
+        return SLIDE if slides else STICK, min(margin, other)
+    slides, other = _disc(d[1], p[0], 0, push, 1, 3, x, u, near, relaxed, B, C, D)
+    # rates of turning become velocities by this length
+    length = math.sqrt(d[1] / d[2])
+    rolls, turning = _disc(d[2], p[1], 1, push, 3, 5, x, u, near / length, relaxed, B, C, D)
+    margin = min(margin, min(other, length * turning))
+    if slides:
+        return SLIDE_AND_ROLL if rolls else SLIDE, margin
+    return ROLL if rolls else STICK, margin
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def laws(kind, start, parameters, d, x, u, relaxed, near, mode, margin, B, C, D):
+    """`law` of all constraints; d, B, C and D have a leading axis over them."""
+    for c in range(kind.size):
+        a, b = start[c], start[c + 1]
+        mode[c], margin[c] = law(
+            kind[c], parameters[c], b - a, d[c], x[a:b], u[a:b], relaxed, near[c], B[c], C[c], D[c]
+        )
