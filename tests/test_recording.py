@@ -123,7 +123,7 @@ def test_a_file_gives_back_every_bit(scene: str, tmp_path: Path) -> None:
     recording.save(tmp_path / "run.h5")
     again = perp.Recording.open(tmp_path / "run.h5")
     assert_same_bits(recording, again)
-    assert again.about == {"format": "perp recording 2", **recording.about}
+    assert again.about == {"format": "perp recording 3", **recording.about}
     assert (again.body_names, again.geom_names) == (recording.body_names, recording.geom_names)
     assert again.seconds.tolist() == recording.seconds.tolist()
     for one, other in zip(recording.geometry, again.geometry, strict=True):

@@ -9,7 +9,9 @@ import numpy as np
 
 from perp.collision import Contacts
 from perp.dynamics.state import State
-from perp.scenes import Model
+from perp.generalised import addresses, go_to, joint_names
+from perp.problems.validation import vector
+from perp.scenes import Model, SceneError
 from perp.scenes.frames import multiply, rotate
 from perp.simulation_arguments import triple, unit_quaternion
 from perp.stepping import StepRecord
@@ -80,11 +82,22 @@ class Body:
         )
 
     def set_pose(self, position: Any, quaternion: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
-        """Put the body frame there; the next step starts cold."""
+        """Put the body frame there; the next step starts cold.
+
+        Raises:
+            SceneError: Joints of the body would open: they are to be set instead; nothing was moved.
+        """
         sim = self._simulation
         there, turned = triple("position", position), unit_quaternion("quaternion", quaternion)
-        sim.stepper.set_body_pose(sim.state, self.index, there, turned)
-        sim.stepper.forget()
+        state = sim.stepper.unpacked(sim.time, sim.state.packed.copy())
+        sim.stepper.set_body_pose(state, self.index, there, turned)
+        joints = [j.name for j in sim.model.joints if self.index in (j.child, j.parent)]
+        if joints:
+            held = f"body {self.name!r} hangs on {', '.join(joints)}: putting it there"
+            go_to(sim, state, held)
+        else:
+            sim.state = state
+            sim.stepper.forget()
 
     def apply(self, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0)) -> None:
         """A force on the centre of mass [N] and a torque [N m] in the world frame, until changed."""
@@ -92,33 +105,64 @@ class Body:
             [triple("force", force), triple("torque", torque)]
         )
 
+    def apply_force(self, force: Any, point: Any = None) -> None:
+        """A force [N] at a point [m] of the world, until changed; at the centre of mass without one.
+
+        The torque that it has about the centre of mass now stays, too: call it again as the body moves.
+        """
+        there = self.centre_of_mass if point is None else triple("point", point)
+        push = triple("force", force)
+        self.apply(push, np.cross(there - self.centre_of_mass, push))
+
 
 class JointView:
     """A view of one joint of a simulation, by the name it has in the scene file."""
 
     def __init__(self, simulation: Simulation, name: str) -> None:
         self._simulation, self.name = simulation, name
-        self._law = simulation.stepper.joint_law(name)
+        m = simulation.stepper.mujoco_model
+        names = joint_names(m)
+        # a body that is cut from the world has no joint: what the file calls its free joint is its pose
+        free = name in names and int(m.jnt_type[names.index(name)]) == 0 and not simulation.stepper.reduced
+        self._law = None if free else simulation.stepper.joint_law(name)
 
     @property
     def position(self) -> Any:
         """Angle [rad] or displacement [m]; quaternion of a ball, position and quaternion of a free joint."""
+        if self._law is None:
+            return self._simulation.qpos[self._addresses[0]]
         return self._law.position(self._simulation.state)
 
     @property
     def velocity(self) -> Any:
         """Its rate: a number, or three or six of them, as mujoco orders them."""
+        if self._law is None:
+            return self._simulation.qvel[self._addresses[1]]
         return self._law.velocity(self._simulation.state)
 
     def set_position(self, value: Any) -> None:
-        """Put the joint there; in reduced coordinates only."""
-        sim = self._simulation
-        self._law.set_position(sim.state, value)
-        sim.stepper.forget()
+        """Put the joint there, with the bodies that hang on it.
+
+        Raises:
+            SceneError: It is beyond a limit, or other joints would open; nothing was moved.
+        """
+        qpos, at = self._simulation.qpos, self._addresses[0]
+        qpos[at] = vector(f"position of {self.name!r}", np.atleast_1d(value), at.stop - at.start)
+        self._simulation.qpos = qpos
 
     def set_velocity(self, value: Any) -> None:
-        """Give the joint this rate; in reduced coordinates only."""
-        self._law.set_velocity(self._simulation.state, value)
+        """Give the joint this rate, and the bodies that hang on it what follows."""
+        qvel, at = self._simulation.qvel, self._addresses[1]
+        qvel[at] = vector(f"velocity of {self.name!r}", np.atleast_1d(value), at.stop - at.start)
+        self._simulation.qvel = qvel
+
+    @property
+    def _addresses(self) -> tuple[slice, slice]:
+        m = self._simulation.stepper.mujoco_model
+        names = joint_names(m)
+        if self.name not in names:
+            raise SceneError(f"joint {self.name!r} is none of the file's: move the bodies that it connects")
+        return addresses(m, names.index(self.name))
 
 
 @dataclass(frozen=True)

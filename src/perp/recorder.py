@@ -39,10 +39,10 @@ Tables = dict[str, dict[str, np.ndarray]]
 
 
 class Recorder:
-    """Takes down a simulation's steps from where it is.
+    """Takes down a simulation's steps from where it is, as a context (`Simulation.record`) or by `add`.
 
     Args:
-        simulation: What is recorded; call `add` after each of its steps.
+        simulation: What is recorded.
         path: A file to write to; None keeps all of it in memory.
         force: Replace an existing file.
         goal: How long the run is to last, for whoever goes on with it [s].
@@ -61,7 +61,7 @@ class Recorder:
         self._states: list[State] = []
         self._controls: list[np.ndarray] = []
         self._since = monotonic()
-        self._goal = goal
+        self._goal, self._path = goal, path
         self._about = describe(simulation)
         self._start = _start_of(simulation)
         self._file = None
@@ -84,8 +84,16 @@ class Recorder:
         from perp.files.recordings import RecordingFile
 
         out = cls(simulation, goal=goal)
-        out._file = RecordingFile.resume(path)
+        out._file, out._path = RecordingFile.resume(path), path
         return out
+
+    def __enter__(self) -> Self:
+        self._simulation._recorders.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._simulation._recorders.remove(self)
+        self.close()
 
     def add(self, record: StepRecord) -> None:
         """Take down the step that the simulation has just made.
@@ -95,7 +103,7 @@ class Recorder:
         """
         self._records.append(record)
         self._states.append(self._simulation.state)
-        self._controls.append(self._simulation.control.copy())
+        self._controls.append(self._simulation.ctrl)
         if self._file and (len(self._records) >= CHUNK_STEPS or monotonic() - self._since > CHUNK_SECONDS):
             self.flush()
 
@@ -120,7 +128,10 @@ class Recorder:
             self._file = None
 
     def recording(self) -> Recording:
-        """What was kept in memory, as one recording."""
+        """All that was recorded, so far in memory or once the file is closed."""
+        if self._path is not None:
+            self.flush()
+            return Recording.open(self._path)
         tables = self._tables()
         shapes = read_geometry(self._simulation.model)
         out = Recording.of_tables(self._about, self._start, shapes, tables["steps"], tables["contacts"])

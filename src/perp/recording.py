@@ -7,8 +7,10 @@ recording.time, recording.position("box"), recording.contacts(10).force
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -210,6 +212,61 @@ class Recording:
             file.append({"steps": steps, "contacts": contacts}, self.snapshot, when="after the last step")
         finally:
             file.close()
+
+    def to_pandas(self, table: str = "steps") -> Any:
+        """A table of pandas.
+
+        Args:
+            table: "steps" has one row a step, by time, with columns such as `box.x` and `knee.position`;
+                "contacts" one row a contact of a step, with names, point, force, gap and state.
+        """
+        from perp.recording_tables import table as table_of
+
+        return table_of(self, table)
+
+    def to_xarray(self) -> Any:
+        """The steps as an `xarray.Dataset` over time, body, joint and motor."""
+        from perp.recording_tables import dataset
+
+        return dataset(self)
+
+    def to_html(self, path: PathName | None = None, *, title: str | None = None) -> str:
+        """The run as one page that plays offline, written to `path` if given.
+
+        Returns:
+            The text of the page.
+        """
+        from perp.files.writing import replacing
+        from perp.view.page import page_text
+
+        text = page_text(self, title or ("perp" if path is None else Path(os.fsdecode(path)).stem))
+        if path is not None:
+            with replacing(path) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+        return text
+
+    def plot(self, path: PathName | None = None, *, title: str = "") -> Any:
+        """Energy, errors, forces, joints, … as a figure of matplotlib, saved to `path` if given."""
+        from perp.view.run_plot import figure_of, plot_run
+
+        if path is not None:
+            plot_run(self, os.fsdecode(path), title=title)
+        return figure_of(self, title=title)
+
+    def to_video(self, path: PathName, **options: Any) -> Path:
+        """A film of the run, rendered off screen; `options` as in `perp.view.video.write_video`.
+
+        They are fps, size, speed, and of the camera azimuth, elevation, zoom, follow, forces, cones, theme.
+        """
+        from perp.view.video import write_video
+
+        return write_video(self, os.fsdecode(path), **options)
+
+    def to_frames(self, folder: PathName, **options: Any) -> list[Path]:
+        """Pictures of the run as PNG files; `options` as in `perp.view.video.write_frames`."""
+        from perp.view.video import write_frames
+
+        return write_frames(self, os.fsdecode(folder), **options)
 
     def __len__(self) -> int:
         return self.time.size

@@ -64,8 +64,18 @@ def empty_tables(bodies: int, joints: int, motors: int) -> dict[str, dict[str, n
 
 
 def pack_shapes(shapes: Sequence[Shape]) -> dict[str, np.ndarray]:
-    """Shapes as arrays, vertices and faces one after the other."""
+    """Shapes as arrays; each mesh once, vertices and faces one after the other, in single precision."""
     count = len(shapes)
+    meshes: dict[tuple[bytes, bytes], int] = {}
+    vertices, faces, number = [np.zeros((0, 3), np.float32)], [np.zeros((0, 3), np.int32)], []
+    for shape in shapes:
+        v, f = shape.vertices.astype(np.float32), shape.faces.astype(np.int32)
+        key = v.tobytes(), f.tobytes()
+        if key not in meshes:
+            meshes[key] = len(meshes)
+            vertices.append(v)
+            faces.append(f)
+        number.append(meshes[key])
     return {
         "kind": np.array([shape.kind for shape in shapes], dtype=_TEXT),
         "size": np.array([shape.size for shape in shapes], dtype=np.float64).reshape(count, 3),
@@ -75,10 +85,11 @@ def pack_shapes(shapes: Sequence[Shape]) -> dict[str, np.ndarray]:
         "rgba": np.array([shape.rgba for shape in shapes], dtype=np.float64).reshape(count, 4),
         "visual": np.array([shape.visual for shape in shapes], dtype=bool),
         "group": np.array([shape.group for shape in shapes], dtype=np.int64),
-        "vertex_count": np.array([len(shape.vertices) for shape in shapes], dtype=np.int64),
-        "face_count": np.array([len(shape.faces) for shape in shapes], dtype=np.int64),
-        "vertices": np.concatenate([np.zeros((0, 3)), *(shape.vertices for shape in shapes)]),
-        "faces": np.concatenate([np.zeros((0, 3), dtype=np.int64), *(shape.faces for shape in shapes)]),
+        "mesh": np.array(number, dtype=np.int64),
+        "vertex_count": np.array([len(v) for v in vertices[1:]], dtype=np.int64),
+        "face_count": np.array([len(f) for f in faces[1:]], dtype=np.int64),
+        "vertices": np.concatenate(vertices),
+        "faces": np.concatenate(faces),
     }
 
 
@@ -86,6 +97,7 @@ def unpack_shapes(names: Sequence[str], columns: Mapping[str, np.ndarray]) -> tu
     """The shapes that `pack_shapes` packed."""
     vertex = np.concatenate([[0], np.cumsum(columns["vertex_count"])])
     face = np.concatenate([[0], np.cumsum(columns["face_count"])])
+    mesh = columns["mesh"]
     return tuple(
         Shape(
             name=name,
@@ -95,8 +107,8 @@ def unpack_shapes(names: Sequence[str], columns: Mapping[str, np.ndarray]) -> tu
             position=columns["position"][i],
             quaternion=columns["quaternion"][i],
             rgba=columns["rgba"][i],
-            vertices=columns["vertices"][vertex[i] : vertex[i + 1]],
-            faces=columns["faces"][face[i] : face[i + 1]],
+            vertices=columns["vertices"][vertex[mesh[i]] : vertex[mesh[i] + 1]].astype(np.float64),
+            faces=columns["faces"][face[mesh[i]] : face[mesh[i] + 1]].astype(np.int64),
             visual=bool(columns["visual"][i]),
             group=int(columns["group"][i]),
         )

@@ -9,26 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 from warnings import warn
 
 import numpy as np
 
 from perp.dynamics.state import State
+from perp.generalised import coordinates, go_to, joint_names, read_positions, state_at
 from perp.handles import Body, Contact, JointView, contacts_of
+from perp.mechanics import bias_force, jacobian, mass_matrix, sensor_data, sensor_slice
+from perp.modifying import Changes, modified
 from perp.problems import ContactProblem, ProblemError
 from perp.problems.validation import check_finite, to_float, vector
 from perp.scenes import ImportReport, SceneError
+from perp.scenes.engine import engine
 from perp.scenes.model import find
+from perp.scenes.sensors import sensor_names
 from perp.scenes.staging import START, Staging, stage
-from perp.simulation_arguments import Coordinates, number, positive, step_count, step_settings
-from perp.simulation_start import go_to_keyframe, load_for
+from perp.simulation_arguments import Coordinates, number, positive, step_count, step_settings, triple
+from perp.simulation_start import go_to_keyframe, load_for, overlaps, words_about_start
 from perp.snapshots import restore_snapshot, take_snapshot
 from perp.stepping import Level, StepFailed, StepInaccurate, Stepper, StepRecord, StepSettings
+from perp.stepping.sleeping import wake
 from perp.stepping.solving import check_pair
 
 if TYPE_CHECKING:
     from perp.files.reading import PathName
+    from perp.recorder import Recorder
     from perp.recording import Recording
 
 
@@ -51,13 +59,15 @@ class Simulation:
             does: without this it is fixed.
         ground: Add a level plane, for robots whose file has none; a freed robot is put onto it.
         hold: "servos" drives joints without a motor to where they start, "locked" fixes them there.
+        motors: "force" or "velocity" gives joints without a motor (those of a URDF) one that is named after
+            the joint.
         pose: Where joints start, by name [rad or m].
         settings: All options of the stepper; the arguments above take precedence where given.
         options: Single fields of `StepSettings`, by name.
 
     Attributes:
-        moved_at_start: What had to be moved, and how far, so that the start contradicts nothing; empty for
-            nothing.
+        start_note: What the start contradicted (joints, limits, shapes that overlap), what was moved so that
+            it does not, and the keyframes there are; empty for nothing.
     """
 
     def __init__(
@@ -75,28 +85,32 @@ class Simulation:
         free_base: bool = False,
         ground: bool = False,
         hold: str | None = None,
+        motors: str | None = None,
         pose: Mapping[str, float] | None = None,
         settings: StepSettings | None = None,
         **options: Any,
     ) -> None:
         chosen = step_settings(settings, level, solver, formulation, options)
-        staging, lines = Staging(free_base, ground, hold, pose), []
+        staging, lines = Staging(free_base, ground, hold, pose, motors), []
         if staging:
             scene, lines = stage(scene, staging, keyframe)
             keyframe = START
         self.home = START if staging else None
         self.model, self.coordinates = load_for(scene, coordinates, restitution, lines)
         length = float(self.model.shapes.opt.timestep) if step is None else step
-        self.step_size = positive("step", length, "seconds")
+        self.step_size, self._own_step = positive("step", length, "seconds"), step is not None
         if strict and self.model.report.ignored:
             raise SceneError(f"strict: the scene asks for what is not simulated:\n{self.model.report}")
         self.strict, self._warned = strict, False
+        self._loaded, self._changes = self.model.shapes, Changes()
         self.stepper = Stepper(self.model, chosen, reduced=self.coordinates is Coordinates.REDUCED)
         self.state = self.stepper.initial_state()
         self._last: StepRecord | None = None
+        self._before: State | None = None
+        self._recorders: list[Recorder] = []
         self._wrench = np.zeros((self.model.body_count, 6))
         self._control = self.stepper.initial_control()
-        self.moved_at_start = ""
+        self.start_note = ""
         check_pair(self.stepper, self.state, self.step_size)
         if keyframe is not None:
             self.reset(keyframe=keyframe)
@@ -105,7 +119,9 @@ class Simulation:
 
     def _start(self, state: State) -> None:
         """Begin at a state whose positions are made to agree with joints, limits and shapes."""
-        self.state, self.moved_at_start = self.stepper.consistent(state, self.step_size)
+        moved, note = self.stepper.consistent(state, self.step_size)
+        words = words_about_start(self.stepper, state) if note else ""
+        self.state, self.start_note = moved, "; ".join(part for part in (note, words) if part)
 
     @property
     def time(self) -> float:
@@ -115,7 +131,11 @@ class Simulation:
     @property
     def report(self) -> ImportReport:
         """What the scene file asked for and is not simulated, with reasons."""
-        return self.model.report
+        report, of_file = self.model.report, float(self.model.shapes.opt.timestep)
+        if self._own_step and of_file not in (self.step_size, engine().MjOption().timestep):
+            line = ("option timestep", f"the simulation was given another step, {self.step_size:g} s")
+            return replace(report, ignored=(*report.ignored, line))
+        return report
 
     @property
     def last(self) -> StepRecord:
@@ -134,21 +154,24 @@ class Simulation:
             self.set_control(control)
         state, record = self.stepper.step(self.state, self.step_size, self._wrench)
         if record.cause:
-            self._doubt(record)
-        self.state, self._last = state, record
+            self._doubt(record, state)
+        self.state, self._last, self._before = state, record, self.state
+        for recorder in self._recorders:
+            recorder.add(record)
         return record
 
-    def _doubt(self, record: StepRecord) -> None:
+    def _doubt(self, record: StepRecord, after: State) -> None:
         """A step that misses its tolerance: an error if the simulation is strict, else one warning a run."""
+        if not self.strict and self._warned:
+            return
         message = f"the step to t = {record.time:g} s misses its tolerance: {record.cause}"
+        if record.penetration > 0:
+            message += "".join(f"; {pair} overlap" for pair, _ in overlaps(self.stepper, after)[:1])
         if self.strict:
             self.stepper.forget()
             raise StepFailed(message, record)
-        if not self._warned:
-            self._warned = True
-            warn(
-                f"{message}; records of further steps say so without a warning", StepInaccurate, stacklevel=3
-            )
+        self._warned = True
+        warn(f"{message}; records of further steps say so without a warning", StepInaccurate, stacklevel=3)
 
     def run(
         self, seconds: float, control: Any = None, *, out: PathName | None = None, force: bool = False
@@ -157,7 +180,8 @@ class Simulation:
 
         Args:
             seconds: How long [s].
-            control: For the motors, as `step` takes it.
+            control: For the motors, as `step` takes it; or a function that is given the simulation before
+                each step and returns that, or None to leave the motors as they are.
             out: An HDF5 file to write to while running, in place of memory.
             force: Replace an existing file.
 
@@ -165,24 +189,73 @@ class Simulation:
             StepFailed: A step could not be solved; the steps before it are in `out`.
             FileError: `out` exists or cannot be written.
         """
-        from perp.recorder import Recorder
-        from perp.recording import Recording
-
         count = step_count(seconds, self.step_size)
-        recorder = Recorder(self, out, force=force, goal=seconds)
-        try:
+        with self.record(out, force=force, goal=seconds) as recorder:
             for _ in range(count):
-                recorder.add(self.step(control))
-        finally:
-            recorder.close()
-        return recorder.recording() if out is None else Recording.open(out)
+                self.step(control(self) if callable(control) else control)
+        return recorder.recording()
+
+    def record(self, out: PathName | None = None, *, force: bool = False, goal: float = 0.0) -> Recorder:
+        """Record every step that is taken inside of a `with` block.
+
+            with sim.record() as recorder:
+                while sim.time < 2.0:
+                    sim.step(policy(sim))
+            recording = recorder.recording()
+
+        Args:
+            out: An HDF5 file to write to while running, in place of memory.
+            force: Replace an existing file.
+            goal: How long the run is to last, for `perp simulate --resume` [s].
+
+        Raises:
+            FileError: `out` exists or cannot be written.
+        """
+        from perp.recorder import Recorder
+
+        return Recorder(self, out, force=force, goal=goal)
+
+    def modify(self, *, friction: Any = None, mass: Any = None, size: Any = None, gain: Any = None) -> None:
+        """Change the scene where it is, without loading it again: the state and the controls stay.
+
+        What is not named keeps the value of an earlier call or of the file. Bodies that overlap after a
+        change of size are moved apart (`start_note`).
+
+        Args:
+            friction: Sliding coefficient of all shapes, or by name of a shape or of a body. Of two shapes
+                that touch the larger one counts, unless the file gives them priorities.
+            mass: By body [kg]; the inertia goes with it.
+            size: Factor of the lengths in the file by body, for all of its shapes, its centre of mass and
+                its inertia at the same mass.
+            gain: Factor of the force of a motor in the file, by motor.
+
+        Raises:
+            SceneError: There is no such body, shape or motor, or the body has meshes; nothing was changed.
+            ProblemError: A value makes no sense, or a recording is being made.
+        """
+        if self._recorders:
+            raise ProblemError("the scene is being recorded: modify it before")
+        changes = self._changes.and_also(friction, mass, size, gain)
+        model = modified(self.model, self._loaded, changes, reduced=self.stepper.reduced)
+        (qpos, qvel), turns, control = coordinates(self.stepper, self.state), self.state.coordinate, self.ctrl
+        self.model, self._changes = model, changes
+        self.stepper = Stepper(model, self.stepper.settings, reduced=self.stepper.reduced)
+        state = state_at(self, qpos, qvel)
+        state.coordinate[:] = self.stepper.table.evaluate(
+            state.position, state.quaternion, state.rotation, turns
+        )[0]
+        self.set_control(control)
+        if size is None:
+            self.state = state
+        else:
+            self._start(state)
+        self._last = self._before = None
 
     def contact_problem(self) -> ContactProblem:
         """The problem of the next step, in dynamics form: the very one that the step solves first.
 
         At position level the step takes its rows again at its end and solves what is then a slightly
-        different
-        problem; `save` writes it to a file, `perp.solve` solves it by any solver and formulation.
+        different problem; `save` writes it to a file, `perp.solve` solves it by any solver and formulation.
         """
         self.stepper.begin(self.state, self.step_size, self._wrench)
         return self.stepper.contact_problem()
@@ -201,9 +274,101 @@ class Simulation:
             self._control[motor] = value
 
     @property
-    def control(self) -> np.ndarray:
-        """What the motors were given last, shape (motors,)."""
+    def ctrl(self) -> np.ndarray:
+        """What the motors were given last, one value each in the order of `motor_names`, shape (motors,)."""
         return self._control.copy()
+
+    @ctrl.setter
+    def ctrl(self, value: Any) -> None:
+        self.set_control(value)
+
+    @property
+    def qpos(self) -> np.ndarray:
+        """Coordinates as mujoco has them, in either kind of coordinates, shape (nq,).
+
+        Setting them raises `SceneError` where joints are beyond their limits or would open.
+        """
+        return coordinates(self.stepper, self.state)[0]
+
+    @qpos.setter
+    def qpos(self, value: Any) -> None:
+        go_to(self, state_at(self, read_positions(self.stepper.mujoco_model, value), self.qvel), "this qpos")
+
+    @property
+    def qvel(self) -> np.ndarray:
+        """Velocities as mujoco has them, in either kind of coordinates, shape (nv,)."""
+        return coordinates(self.stepper, self.state)[1]
+
+    @qvel.setter
+    def qvel(self, value: Any) -> None:
+        given = vector("qvel", value, self.stepper.mujoco_model.nv)
+        self.state = state_at(self, self.qpos, np.array(given, dtype=np.float64))
+        wake(self.stepper.world.struct, -1)
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Of the bodies that can move."""
+        return self.model.body_names
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Of the joints of the file, in the order of `qpos`."""
+        return joint_names(self.stepper.mujoco_model)
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """One per value of `ctrl`."""
+        return self.stepper.motor_names
+
+    @property
+    def keyframe_names(self) -> tuple[str, ...]:
+        """For `reset(keyframe=…)`."""
+        m = self.stepper.mujoco_model
+        return tuple(m.key(k).name or str(k) for k in range(m.nkey))
+
+    @property
+    def sensor_names(self) -> tuple[str, ...]:
+        """Of the sensors of the file, in the order of `sensordata`."""
+        return sensor_names(self.stepper.mujoco_model)
+
+    @property
+    def sensordata(self) -> np.ndarray:
+        """Values of the file's sensors one after the other, shape (values,).
+
+        Forces and accelerations are means over the last step, NaN before the first. A sensor that is not
+        read (`report` tells which) is NaN.
+        """
+        return sensor_data(self)
+
+    def sensor(self, name: str) -> np.ndarray:
+        """The values of one sensor."""
+        i = find(name, self.sensor_names, "sensor")
+        return self.sensordata[sensor_slice(self.stepper.mujoco_model, i)]
+
+    def mass_matrix(self) -> np.ndarray:
+        """M(q) over `qvel`, with the inertia of rotors, shape (nv, nv)."""
+        return mass_matrix(self)
+
+    def bias_force(self) -> np.ndarray:
+        """Gravity, Coriolis and centrifugal forces over `qvel`, shape (nv,): what holds a robot still."""
+        return bias_force(self)
+
+    def jacobian(self, body: str, point: Any = None) -> np.ndarray:
+        """Velocity of a point that moves with a body, and angular velocity, over `qvel`, shape (6, nv).
+
+        Args:
+            body: Its name.
+            point: In the world [m]; the origin of the body's frame without one.
+        """
+        view = self.body(body)
+        return jacobian(self, view.index, view.position if point is None else triple("point", point))
+
+    def apply_force(self, body: str, force: Any, point: Any = None) -> None:
+        """A force [N] on a body at a point [m] of the world; at its centre of mass without one.
+
+        It lasts until it is changed: the next one replaces it, (0, 0, 0) ends it.
+        """
+        self.body(body).apply_force(force, point)
 
     @property
     def wrench(self) -> np.ndarray:
@@ -229,13 +394,13 @@ class Simulation:
             ProblemError: It belongs to another scene; nothing is changed.
         """
         restore_snapshot(self, snapshot)
-        self._last = None
+        self._last = self._before = None
 
     def copy(self) -> Self:
         """An independent simulation in the same state."""
         other = copy(self)
         other.stepper = Stepper(self.model, self.stepper.settings, reduced=self.stepper.reduced)
-        other._wrench, other._control = self.wrench, self.control
+        other._wrench, other._control, other._recorders = self.wrench, self.ctrl, []
         other.restore(self.snapshot())
         return other
 
@@ -266,7 +431,7 @@ class Simulation:
             self._start(state)
         self.stepper.forget()
         self._wrench[:] = 0.0
-        self._last = None
+        self._last = self._before = None
 
     def body(self, name: str) -> Body:
         """A body by name."""

@@ -9,15 +9,20 @@ import numpy as np
 
 from perp.dynamics.actuators import control_names
 from perp.dynamics.state import State
+from perp.generalised import coordinates, cut_state
 from perp.scenes import Model, SceneError, load_scene
 from perp.scenes.engine import engine
 from perp.scenes.mjcf import Lines
-from perp.scenes.staging import keyframe_index
+from perp.scenes.naming import body_name
+from perp.scenes.staging import START, keyframe_index
 from perp.simulation_arguments import Coordinates, choice
 from perp.stepping import Stepper
+from perp.stepping.explaining import length
 
 # Joints with motors and so many freedoms are an arm or legs.
 _ROBOT_FREEDOMS = 6
+# Pairs of bodies that a message names; overlaps below this [m] are touch.
+_NAMED, _TOUCHING = 3, 1e-6
 
 
 def load_for(
@@ -75,18 +80,30 @@ def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
     return state, np.array([given[name] for name in stepper.motor_names], dtype=np.float64)
 
 
-def cut_state(stepper: Stepper, data: Any) -> State:
-    """Poses and velocities of the bodies at mujoco's coordinates, as a state of cut bodies."""
+def words_about_start(stepper: Stepper, state: State) -> str:
+    """Which bodies overlap at a start, and the keyframes to start from instead."""
+    found = overlaps(stepper, state)
+    pairs = ", ".join(f"{pair} by {length(depth)}" for pair, depth in found[:_NAMED])
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    m = stepper.mujoco_model
+    keys = [m.key(k).name or str(k) for k in range(m.nkey)]
+    offered = [name for name in keys if name != START]
+    words = [f"starts overlapping: {pairs}{more}"] if found else []
+    return "; ".join([*words, *([f"keyframes: {', '.join(offered)}"] if offered else [])])
+
+
+def overlaps(stepper: Stepper, state: State) -> list[tuple[str, float]]:
+    """Pairs of bodies whose shapes overlap, in words, and how deep [m], the deepest first."""
     m, mujoco = stepper.mujoco_model, engine()
+    data = mujoco.MjData(m)
+    data.qpos[:] = coordinates(stepper, state)[0]
     mujoco.mj_kinematics(m, data)
     mujoco.mj_comPos(m, data)
-    mujoco.mj_comVel(m, data)
-    movable = np.flatnonzero(m.body_weldid > 0)
-    lines, velocity, quat = np.empty((movable.size, 7)), np.empty((movable.size, 6)), np.empty(4)
-    for i, b in enumerate(movable):
-        mujoco.mju_mulQuat(quat, data.xquat[b], m.body_iquat[b])
-        lines[i, :3], lines[i, 3:] = data.xipos[b], quat
-        angular, linear = data.cvel[b, :3], data.cvel[b, 3:]
-        velocity[i, :3] = linear + np.cross(angular, data.xipos[b] - data.subtree_com[m.body_rootid[b]])
-        velocity[i, 3:] = angular
-    return stepper.state_of(lines.ravel(), velocity.ravel(), np.zeros(0), float(data.time))
+    mujoco.mj_collision(m, data)
+    deepest: dict[str, float] = {}
+    for contact in data.contact:
+        if contact.dist < -_TOUCHING:
+            names = [body_name(m, int(m.geom_bodyid[g])) for g in contact.geom]
+            pair = " and ".join(names)
+            deepest[pair] = max(deepest.get(pair, 0.0), -float(contact.dist))
+    return sorted(deepest.items(), key=lambda item: -item[1])

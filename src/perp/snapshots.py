@@ -22,7 +22,7 @@ def take_snapshot(simulation: Simulation) -> dict[str, np.ndarray]:
         _STATE + "packed": simulation.state.packed.copy(),
     }
     memory = {_MEMORY + name: np.array(x) for name, x in simulation.stepper.memory().items()}
-    return {**state, **memory, "control": simulation.control, "wrench": simulation.wrench}
+    return {**state, **memory, "control": simulation.ctrl, "wrench": simulation.wrench}
 
 
 def restore_snapshot(simulation: Simulation, snapshot: Mapping[str, np.ndarray]) -> None:

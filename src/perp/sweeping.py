@@ -34,7 +34,7 @@ Measure = Callable[["Recording"], Mapping[str, Any]]
 Job = tuple[Any, ...]
 _SETTINGS = (
     "step", "level", "coordinates", "solver", "restitution", "keyframe", "free_base", "ground", "hold",
-    "pose",
+    "pose", "motors",
 )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ PLAIN = dict.fromkeys(
 PLAIN |= {"ball": 'size="0.1"', "joint": 'axis="0 1 0"', "motor": 'gainprm="2"'}
 CHANGES = [
     ("option", 'gravity="0 0 -5"'), ("option", 'integrator="RK4"'), ("option", 'cone="elliptic"'),
-    ("option", 'impratio="10"'), ("option", 'timestep="0.01"'), ("option", 'density="1000"'),
+    ("option", 'impratio="10"'), ("option", 'timestep="0.005"'), ("option", 'density="1000"'),
     ("ground", 'friction="2 0 0"'), ("ground", 'solref="0.01 1"'), ("ground", 'solimp="0.8 0.9 0.01"'),
     ("ground", 'margin="0.01"'), ("ground", 'condim="4"'), ("ground", 'contype="2" conaffinity="2"'),
     ("ground", 'priority="1" friction="0.05 0 0"'), ("ball", 'condim="6"'), ("ball", 'gap="0.01"'),
@@ -124,7 +124,7 @@ def test_keyframes_and_joints_by_name_in_both_coordinates() -> None:
         assert sim.joint("out").position == pytest.approx(0.1)
         assert sim.joint("turn").velocity == pytest.approx(2.0)
         assert sim.joint("out").velocity == pytest.approx(0.3)
-        assert sim.control == pytest.approx([0.7])
+        assert sim.ctrl == pytest.approx([0.7])
         assert sim.time == 3.0
         sim.step()
         sim.reset(keyframe=0)

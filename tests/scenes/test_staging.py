@@ -86,7 +86,7 @@ def test_without_options_the_root_of_a_urdf_is_fixed_and_joints_are_loose() -> N
 def test_held_joints_start_within_their_limits_and_servos_have_the_effort_of_the_joint() -> None:
     sim = perp.Simulation(quadruped(), step=0.01, hold="servos")
     assert sim.joint("hind_left_knee").position == pytest.approx(-0.2)
-    assert sim.control[sim.stepper.motor_names.index("hind_left_knee")] == pytest.approx(-0.2)
+    assert sim.ctrl[sim.stepper.motor_names.index("hind_left_knee")] == pytest.approx(-0.2)
     m = sim.model.shapes
     assert (m.jnt_actfrcrange == [-100, 100]).all()
 
@@ -131,7 +131,7 @@ def test_keyframes_of_a_scene_survive_new_joints_and_motors() -> None:
     assert sim.joint("j").position == pytest.approx(0.3, abs=1e-15)
     assert sim.joint("j").velocity == pytest.approx(1.0)
     # the second joint has no name and no motor: it gets both
-    assert sim.control == pytest.approx([7.0, 0.4])
+    assert sim.ctrl == pytest.approx([7.0, 0.4])
 
 
 def test_a_joint_that_follows_another_starts_where_that_puts_it() -> None:

@@ -60,7 +60,8 @@ class Run:
         from perp.simulation_arguments import step_count
 
         count = step_count(time, simulation.step_size)
-        notes = [f"ignored: {element}: {why}" for element, why in simulation.report.ignored]
+        notes = [simulation.start_note] if simulation.start_note else []
+        notes += [f"ignored: {element}: {why}" for element, why in simulation.report.ignored]
         recorder = Recorder(simulation, out, force=force, goal=time)
         return cls(simulation, recorder, count, time, out, notes=notes)
 
@@ -240,7 +241,7 @@ def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]
         ("penetration", f"{s.penetration:.2g} m at most"),
         ("creep", f"{s.creep:.2g} m/s at most, of contacts below their friction limit"),
         ("joint error", f"{s.joint_error:.2g} at most"),
-        ("residual", f"{s.residual:.2g} at worst, {recording.tolerance:g} wanted"),
+        ("residual", f"{s.residual:.2g} at worst, tolerance {recording.tolerance:g}"),
         *_relaxation(recording, s),
         ("contacts", f"{s.contacts} at most; {s.iterations:.2g} iterations a step"),
         ("time", f"{duration(s.wall_time)} ({s.real_time_factor:.3g}× real time)"),

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from perp.simulation import Simulation
 
 DEFAULT_TIME = 5.0
-DEFAULT_STEP = 0.01
 
 Flag = Annotated[bool, Parameter(negative=())]
 Several = Annotated[list[str] | None, Parameter(consume_multiple=False, negative=())]
@@ -34,6 +33,7 @@ def simulate(
     free_base: Flag = False,
     ground: Flag = False,
     hold: Literal["servos", "locked"] | None = None,
+    motors: Literal["force", "velocity"] | None = None,
     pose: Several = None,
     control: Several = None,
     out: Path | None = None,
@@ -49,7 +49,7 @@ def simulate(
     Args:
         scene: An MJCF or URDF file; none with --resume.
         time: Simulated time at the end [s]; 5 when not given, or what the resumed run was to reach.
-        step: Length of a step [s]; 0.01 when not given.
+        step: Length of a step [s]; that of the file when not given.
         level: Where joints and gaps are enforced: position (no drift) or velocity; for each alone
             joints=position,contacts=velocity.
         coordinates: maximal has joints as constraints, reduced has joint coordinates.
@@ -62,6 +62,7 @@ def simulate(
         free_base: Let the root of the robot move; a URDF's is fixed to the world without this.
         ground: Add a level plane, for robots whose file has none.
         hold: Drive joints without a motor to where they start, or lock them there.
+        motors: Give joints without a motor one, named after the joint.
         pose: NAME=VALUE for the start of a joint [rad or m], as often as needed.
         control: NAME=VALUE for a motor, as often as needed; it holds for the whole run.
         out: Record the run in this .h5 file, chunk by chunk.
@@ -87,7 +88,7 @@ def simulate(
         "SCENE": scene, "--step": step, "--level": level, "--coordinates": coordinates, "--solver": solver,
         "--formulation": formulation, "--options": options,
         "--keyframe": keyframe, "--out": out, "--control": control, "--free-base": free_base or None,
-        "--ground": ground or None, "--hold": hold, "--pose": pose,
+        "--ground": ground or None, "--hold": hold, "--motors": motors, "--pose": pose,
     }  # fmt: skip
     if resume is not None:
         given = [name for name, value in changed.items() if value is not None]
@@ -100,10 +101,10 @@ def simulate(
         arguments = {
             "level": read_level(level), "coordinates": coordinates, "solver": solver,
             "formulation": formulation, **read_settings(options), "keyframe": keyframe, "hold": hold,
-            "free_base": free_base, "ground": ground,
+            "free_base": free_base, "ground": ground, "motors": motors,
             "pose": dict(_value("--pose", text) for text in pose) if pose else None,
         }  # fmt: skip
-        simulation = _load(scene, DEFAULT_STEP if step is None else step, arguments, strict=strict)
+        simulation = _load(scene, step, arguments, strict=strict)
         if control:
             simulation.set_control(dict(_value("--control", text) for text in control))
         run = Run.begin(simulation, DEFAULT_TIME if time is None else time, out, force=force)
@@ -114,7 +115,7 @@ def simulate(
     return code
 
 
-def _load(scene: Path, step: float, options: dict[str, Any], *, strict: bool) -> Simulation:
+def _load(scene: Path, step: float | None, options: dict[str, Any], *, strict: bool) -> Simulation:
     from perp.scenes import SceneError
     from perp.simulation import Simulation
 

@@ -15,6 +15,8 @@ import numpy as np
 
 from perp.scenes.engine import engine
 from perp.scenes.model import ImportReport
+from perp.scenes.naming import dof_joint, element_name
+from perp.scenes.sensors import not_read, sensor_names
 
 _SOFT = "contacts, limits, friction and equalities are exact: they have no softness"
 _OWN = "it sets mujoco's solver: perp has its own"
@@ -180,7 +182,7 @@ OPTIONS: dict[str, Ignored | None] = {
     "viscosity": Ignored("drag of a fluid needs reduced coordinates", None),
     "wind": Ignored("drag of a fluid needs reduced coordinates", None),
     "magnetic": both("it is read by magnetometers only"),
-    "timestep": both("the step is an argument of the simulation"),
+    "timestep": None,
     "integrator": both("perp has its own time stepping"),
     "disableactuator": both("groups of actuators are not switched off"),
     **dict.fromkeys(_SOLVER_OPTIONS.split(), both(_OWN)),
@@ -224,15 +226,9 @@ def _asked(array: np.ndarray, default: Any) -> np.ndarray:
 
 def _names(m: Any, element: str, asked: np.ndarray) -> str:
     """The elements in words: up to a few names, then a count."""
-    mujoco = engine()
-    kinds = {"body": "BODY", "jnt": "JOINT", "dof": "DOF", "geom": "GEOM", "pair": "PAIR", "eq": "EQUALITY",
-             "tendon": "TENDON", "actuator": "ACTUATOR"}  # fmt: skip
     found: list[str] = []
     for i in np.flatnonzero(asked):
-        kind, index = kinds[element], int(i)
-        if element == "dof":
-            kind, index = "JOINT", int(m.dof_jntid[i])
-        name = mujoco.mj_id2name(m, int(getattr(mujoco.mjtObj, f"mjOBJ_{kind}")), index) or f"number {index}"
+        name = dof_joint(m, int(i)) if element == "dof" else element_name(m, element, int(i))
         if name not in found:
             found.append(name)
     if len(found) <= _NAMED:
@@ -245,8 +241,13 @@ def unused_elements(m: Any, *, reduced: bool) -> Lines:
     lines: Lines = []
     if m.nflex:
         lines.append((f"{m.nflex} flexes", "deformable bodies are not simulated"))
-    if m.nsensor:
-        lines.append((f"{m.nsensor} sensors", "bodies, joints and contacts are read from the simulation"))
+    unread = not_read(m)
+    if unread:
+        names = sensor_names(m)
+        listed = ", ".join(names[i] for i in unread[:_NAMED])
+        more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
+        why = "forces of limits, inside of loops and of plugins are not read"
+        lines.append((f"sensor {listed}{more}", why))
     if m.nplugin:
         lines.append((f"{m.nplugin} plugins", "plugins are not run"))
     if m.ntendon and not reduced:

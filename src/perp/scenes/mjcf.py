@@ -17,6 +17,7 @@ from perp.scenes.includes import check_includes
 from perp.scenes.mjcf_joints import read_equalities, read_joints
 from perp.scenes.mjcf_motors import read_motors
 from perp.scenes.model import WORLD, Model, SceneError, find
+from perp.scenes.naming import element_name, geom_names
 from perp.scenes.urdf import is_urdf, read_urdf
 
 # Bytes of mujoco's arena, enough for over a million contacts. It grows by itself: the system hands out a page
@@ -149,7 +150,8 @@ def load_scene(
     principal = np.array([from_matrix(R) for R in data.ximat[movable].reshape(-1, 3, 3)]).reshape(-1, 4)
     origin, frame = _file_frames(data, movable)
     ignored: list[tuple[str, str]] = []
-    geom_names = tuple(shapes.geom(g).name or f"geom{g}" for g in range(shapes.ngeom))
+    names_of_geoms = geom_names(shapes)
+    _check_friction(shapes)
     body = Model(
         body_names=names,
         mass=freeze(shapes.body_mass[movable].copy()),
@@ -162,9 +164,9 @@ def load_scene(
         gravity=freeze(_gravity(shapes)),
         joints=(),
         motors=(),
-        geom_names=geom_names,
+        geom_names=names_of_geoms,
         geom_body=freeze(index[shapes.geom_bodyid]),
-        geom_restitution=freeze(_restitution(restitution, geom_names)),
+        geom_restitution=freeze(_restitution(restitution, names_of_geoms)),
         friction_axis=freeze(np.zeros((shapes.ngeom, 3))),
         shapes=shapes,
     )
@@ -187,6 +189,17 @@ def _check_masses(shapes: Any, movable: np.ndarray, names: tuple[str, ...]) -> N
             f"body {name!r} moves but has no mass or inertia: give it a geom or an inertial, or use "
             'coordinates="reduced"'
         )
+
+
+def _check_friction(shapes: Any) -> None:
+    """Refuse coefficients that no material has: mujoco takes them for an absolute value or nonsense."""
+    for element in ("geom", "pair"):
+        wrong = np.flatnonzero((np.asarray(getattr(shapes, f"{element}_friction")) < 0).any(axis=1))
+        if wrong.size:
+            i = int(wrong[0])
+            value = getattr(shapes, f"{element}_friction")[i].tolist()
+            name = element_name(shapes, element, i)
+            raise SceneError(f"friction of {element} {name!r} is {value}: numbers from 0 on are needed")
 
 
 def _file_frames(data: Any, movable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -34,6 +34,7 @@ class Staging:
         ground: A level plane. A freed robot is put onto it, at z = 0; else it goes through the lowest point.
         hold: "servos" drives every hinge and slider without a motor to where it starts, with no more than
             its effort; "locked" fixes them there.
+        motors: "force" or "velocity" gives every hinge and slider without a motor one that is named after it.
         pose: Where joints start, by name [rad or m]. The others start where the keyframe or the file puts
             them, and within their limits if they are held.
     """
@@ -42,9 +43,11 @@ class Staging:
     ground: bool = False
     hold: str | None = None
     pose: Mapping[str, float] | None = None
+    motors: str | None = None
 
     def __bool__(self) -> bool:
-        return self.free_base or self.ground or self.hold is not None or bool(self.pose)
+        wanted = (self.hold, self.motors)
+        return self.free_base or self.ground or bool(self.pose) or any(x is not None for x in wanted)
 
 
 @dataclass
@@ -73,6 +76,12 @@ def stage(scene: Any, wanted: Staging, keyframe: str | int | None) -> tuple[Any,
     mujoco = engine()
     if wanted.hold not in (None, "servos", "locked"):
         raise ProblemError(f"hold = {wanted.hold!r}: one of 'servos', 'locked' is needed")
+    if wanted.motors not in (None, "force", "velocity"):
+        raise ProblemError(
+            f"motors = {wanted.motors!r}: one of 'force', 'velocity' is needed (hold='servos' for positions)"
+        )
+    if wanted.motors is not None and wanted.hold is not None:
+        raise ProblemError(f"motors and hold = {wanted.hold!r}: a joint is given one of them")
     if isinstance(scene, mujoco.MjModel):
         raise SceneError("a compiled MjModel cannot be edited: pass the file, the XML text or the MjSpec")
     spec, lines = (scene.copy(), []) if isinstance(scene, mujoco.MjSpec) else parse_scene(scene)
@@ -83,7 +92,8 @@ def stage(scene: Any, wanted: Staging, keyframe: str | int | None) -> tuple[Any,
     for key in list(spec.keys):
         spec.delete(key)
     freed = _free(spec) if wanted.free_base else []
-    held = _add_servos(spec, before) if wanted.hold == "servos" else []
+    held = _add_motors(spec, before, "position") if wanted.hold == "servos" else []
+    moved = _add_motors(spec, before, wanted.motors) if wanted.motors is not None else []
     if wanted.hold == "locked":
         _lock(spec, before, poses[0])
     after = compile_spec(spec.copy())
@@ -96,7 +106,7 @@ def stage(scene: Any, wanted: Staging, keyframe: str | int | None) -> tuple[Any,
             at = int(after.joint(name).dofadr[0])
             qvel[at : at + values.size] = values
         targets = [qpos[int(after.joint(name).qposadr[0])] for name in held]
-        ctrl = np.concatenate([pose.ctrl, targets])
+        ctrl = np.concatenate([pose.ctrl, targets, np.zeros(len(moved))])
         spec.add_key(name=pose.name, qpos=qpos, qvel=qvel, ctrl=ctrl, **pose.others)
     return spec, lines
 
@@ -189,19 +199,24 @@ def _loose(spec: Any, m: Any) -> list[Any]:
     return [joint for joint in spec.joints if joint.type in kinds and joint.name not in taken]
 
 
-def _add_servos(spec: Any, m: Any) -> list[str]:
-    """Position servos on the loose joints; their names."""
+def _add_motors(spec: Any, m: Any, kind: str) -> list[str]:
+    """Motors on the loose joints, driven by a position, a velocity or a force; the names of the joints."""
     mujoco = engine()
     weight = float(m.body_mass.sum()) * 9.81
     names = {actuator.name for actuator in spec.actuators}
     out = []
     for joint in _loose(spec, m):
         name = joint.name if joint.name not in names else f"servo {joint.name}"
-        servo = spec.add_actuator(name=name, target=joint.name)
-        servo.trntype = mujoco.mjtTrn.mjTRN_JOINT
+        motor = spec.add_actuator(name=name, target=joint.name)
+        motor.trntype = mujoco.mjtTrn.mjTRN_JOINT
         hinge = joint.type == mujoco.mjtJoint.mjJNT_HINGE
         stiffness = weight * (_HINGE_STIFFNESS if hinge else _SLIDE_STIFFNESS)
-        servo.set_to_position(kp=stiffness, kv=_TIME_CONSTANT * stiffness)
+        if kind == "force":
+            motor.set_to_motor()
+        elif kind == "velocity":
+            motor.set_to_velocity(kv=_TIME_CONSTANT * stiffness)
+        else:
+            motor.set_to_position(kp=stiffness, kv=_TIME_CONSTANT * stiffness)
         out.append(joint.name)
     return out
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +13,13 @@ from perp.scenes.engine import engine
 from perp.scenes.model import Model, SceneError
 
 _NAME = "stored.mjb"
+_MOST_BYTES = 1 << 32
 
 
 def store_scene(model: Model) -> dict[str, np.ndarray]:
-    """The compiled scene, in mujoco's own binary form, and what perp has added to it."""
+    """The compiled scene, in mujoco's own binary form and compressed, and what perp has added to it."""
     return {
-        "compiled": np.frombuffer(pack_compiled(model.shapes), np.uint8),
+        "compressed": np.frombuffer(zlib.compress(pack_compiled(_bare(model.shapes)), 6), np.uint8),
         "restitution": model.geom_restitution,
         "friction_axis": model.friction_axis,
         "counts": _counts(model),
@@ -27,9 +30,31 @@ def compiled_scene(arrays: Mapping[str, np.ndarray]) -> Any:
     """The mujoco model of a stored scene.
 
     Raises:
-        SceneError: mujoco cannot read it: another version wrote it.
+        SceneError: mujoco cannot read it: another version wrote it; or it is damaged.
     """
-    return unpack_compiled(arrays["compiled"].tobytes())
+    # a few bytes can be made to expand to any size: no more is unpacked than a scene can have
+    unpacker = zlib.decompressobj()
+    try:
+        content = unpacker.decompress(arrays["compressed"].tobytes(), _MOST_BYTES)
+    except zlib.error as error:
+        raise SceneError(f"the stored scene is damaged: {error}") from None
+    if not unpacker.eof:
+        raise SceneError(f"the stored scene is damaged: it is cut off, or has more than {_MOST_BYTES} bytes")
+    return unpack_compiled(content)
+
+
+def _bare(shapes: Any) -> Any:
+    """A copy without what no step reads: textures, normals, and the trees by which rays find triangles."""
+    mujoco = engine()
+    out = copy.copy(shapes)
+    for name in ("tex_data", "mesh_texcoord", "mesh_facetexcoord", "mesh_normal", "mesh_facenormal"):
+        getattr(out, name)[...] = 0
+    rays = int(mujoco.mjtSensor.mjSENS_RANGEFINDER) in out.sensor_type
+    if not rays and not out.nplugin:
+        for first, count in zip(out.mesh_bvhadr, out.mesh_bvhnum, strict=True):
+            for name in ("bvh_aabb", "bvh_child", "bvh_nodeid", "bvh_depth"):
+                getattr(out, name)[first : first + count] = 0
+    return out
 
 
 def pack_compiled(shapes: Any) -> bytes:

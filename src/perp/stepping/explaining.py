@@ -9,12 +9,11 @@ import numpy as np
 from perp.dynamics.state import State
 from perp.scenes import Model
 from perp.stepping import verdict as end
-from perp.stepping.step import contact_shapes
-from perp.stepping.world import JOINTS
+from perp.stepping.row_names import row_name
 
 if TYPE_CHECKING:
     from perp.stepping.record import StepRecord
-    from perp.stepping.world import World
+    from perp.stepping.stepper import Stepper
 
 
 def extent(model: Model) -> float:
@@ -33,32 +32,37 @@ def runaway(model: Model, before: State, after: State) -> str:
     )
 
 
-def cause(model: Model, w: World, record: StepRecord) -> str:
+def cause(stepper: Stepper, record: StepRecord) -> str:
     """What keeps a step from its tolerance."""
+    w = stepper.world
     if w.info[end.CAUSE] == 3:
-        return f"shapes overlap by {record.penetration:.2g} m at its end; try a smaller step"
+        return f"shapes overlap by {length(record.penetration)} at its end; try a smaller step"
     if w.info[end.CAUSE] == 4:
         return f"joints are open by {record.joint_error:.2g} at its end; try a smaller step"
-    row = _row(model, w, int(w.figure[end.WORST_ROW]))
+    row = row_name(stepper, int(w.figure[end.WORST_ROW]))
     what = "no impulses were found that satisfy" if w.info[end.CAUSE] == 1 else "at its end misses"
     return (
-        f"{what} {row}: residual {record.residual:.1e} where {record.tolerance:.0e} is asked for; try a "
-        "smaller step, or look at what this row asks for"
+        f"{what} {row}: residual {record.residual:.1e}, tolerance {record.tolerance:.0e}; try a smaller "
+        "step, or look at what this row asks for"
     )
 
 
 def put_right(model: Model, wrong: tuple[float, ...], allowed: float, far: np.ndarray) -> str:
     """What a start missed by more than is allowed, and how far bodies were moved for it, shape (bodies,)."""
-    names = ("joints by", "limits by", "gaps by")
-    what = [f"{name} {size:.2g}" for name, size in zip(names, wrong, strict=True) if size > allowed]
     body = model.body_names[int(np.argmax(far))]
-    return f"the start missed {', '.join(what)}: bodies were moved by up to {far.max():.2g} m ({body})"
+    return f"the start {missed(wrong, allowed)}: bodies were moved by up to {length(far.max())} ({body})"
 
 
-def _row(model: Model, w: World, constraint: int) -> str:
-    """A constraint of the world's problem in words."""
-    k = constraint - int(w.count[JOINTS])
-    if k < 0:
-        return f"joint row {constraint}"
-    geom = contact_shapes(w.struct, k)
-    return f"the contact of {model.geom_names[geom[0]]!r} and {model.geom_names[geom[1]]!r}"
+def missed(wrong: tuple[float, ...], allowed: float) -> str:
+    """Errors of joints, limits and gaps that are more than is allowed, in words."""
+    names = ("opens joints by", "passes limits by", "overlaps by")
+    what = [f"{name} {size:.2g}" for name, size in zip(names, wrong, strict=True) if size > allowed]
+    return ", ".join(what)
+
+
+def length(metres: float) -> str:
+    """A length with a unit that suits it."""
+    for unit, name in ((1.0, "m"), (1e-3, "mm"), (1e-6, "µm")):
+        if abs(metres) >= unit:
+            return f"{metres / unit:.3g} {name}"
+    return f"{metres:.2g} m"

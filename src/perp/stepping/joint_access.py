@@ -9,9 +9,7 @@ import numpy as np
 
 from perp.dynamics.rows import JointRows
 from perp.dynamics.state import State
-from perp.problems.validation import vector
 from perp.scenes import Coordinate, Joint, JointKind, Model, SceneError
-from perp.scenes.engine import engine
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.scenes.model import find
 
@@ -43,19 +41,6 @@ class ReducedJoint:
         """A number, or several."""
         found = state.qvel[self._v]
         return float(found[0]) if found.size == 1 else found.copy()
-
-    def set_position(self, state: Any, value: Any) -> None:
-        """Into the state, with the bodies that follow."""
-        n = self._q.stop - self._q.start
-        state.qpos[self._q] = vector(f"position of {self._name!r}", np.atleast_1d(value), n)
-        engine().mj_normalizeQuat(self._stepper.mujoco_model, state.qpos)
-        self._stepper.refresh(state)
-
-    def set_velocity(self, state: Any, value: Any) -> None:
-        """Into the state, with the bodies that follow."""
-        n = self._v.stop - self._v.start
-        state.qvel[self._v] = vector(f"velocity of {self._name!r}", np.atleast_1d(value), n)
-        self._stepper.refresh(state)
 
 
 class MaximalJoint:
@@ -99,12 +84,6 @@ class MaximalJoint:
             np.zeros(3) if b < 0 else state.velocity[b, 3:] for b in (self._ball.child, self._ball.parent)
         ]
         return rotate(conjugate(_frames(self._ball, state)[0]), spin[0] - spin[1])
-
-    def set_position(self, _: State, __: Any) -> None:
-        """Not possible: the bodies would have to follow."""
-        raise SceneError(f'joint {self._name!r} can be set with coordinates="reduced" only')
-
-    set_velocity = set_position
 
 
 Measured = tuple[int, Joint, Coordinate]

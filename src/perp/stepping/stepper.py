@@ -22,7 +22,7 @@ from perp.scenes.loops import closes_loops, loop_joints
 from perp.stepping import course, memory
 from perp.stepping import step as steps
 from perp.stepping import verdict as end
-from perp.stepping.explaining import cause, extent, put_right, runaway
+from perp.stepping.explaining import cause, extent, missed, put_right, runaway
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
 from perp.stepping.packing import pack_state
 from perp.stepping.record import StepFailed, StepRecord
@@ -55,12 +55,12 @@ class Stepper:
         load()
         self.model, self.settings, self.reduced = model, settings, reduced
         self.mujoco_model = m = prepared_model(model)
-        joints = loop_joints(model, reduced=reduced)
+        self.joints = joints = loop_joints(model, reduced=reduced)
         self.table = JointRows.of_joints(joints, () if reduced else model.motors)
         tables = scene_tables(
             model, m, self.table, cut=not reduced, loops=reduced or closes_loops(joints, model.body_count)
         )
-        tables |= trees_of(m, reduced, model.body_count)
+        self.tables = tables = tables | trees_of(m, reduced, model.body_count)
         self._places = [make_place(m, model.body_count, cut=not reduced) for _ in range(2)]
         tree_size = (
             np.bincount(m.dof_treeid, minlength=int(m.ntree)) if reduced else np.full(model.body_count, 6)
@@ -243,7 +243,7 @@ class Stepper:
             self.forget()
             raise StepFailed(runaway(self.model, state, after), record)
         if w.info[end.CAUSE]:
-            record.cause = cause(self.model, self.world, record)
+            record.cause = cause(self, record)
         record.seconds = perf_counter() - began
         return after, record
 
@@ -279,7 +279,7 @@ class Stepper:
         solved = not w.info[end.UNSOLVED] and w.figure[end.TRAVEL] < np.inf
         self.forget()
         if not solved or far.max(initial=0.0) > _FURTHEST * extent(self.model):
-            return state, ""
+            return state, f"the start {missed(wrong, allowed)}, and was not put right"
         self.refresh(moved)
         return moved, put_right(self.model, wrong, allowed, far)
 

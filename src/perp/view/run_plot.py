@@ -12,6 +12,7 @@ from perp.view.contact_rows import Pairs, pair_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, which stay apart for every kind of eyesight.
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
@@ -20,6 +21,12 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
 _FORCE_LINES = 6
 _RASTER_COLUMNS = 1200
 _TINY = 1e-18
+_STYLE: dict[Any, Any] = {
+    "font.size": 9, "axes.titlesize": 10, "axes.titlelocation": "left", "axes.titleweight": "bold",
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.7, "axes.axisbelow": True, "axes.edgecolor": "#666666", "legend.frameon": False,
+    "legend.fontsize": 8, "lines.linewidth": 1.3, "svg.fonttype": "none", "svg.hashsalt": "perp",
+}  # fmt: skip
 
 
 def plot_run(recording: Recording, path: str | Path, *, title: str = "") -> None:
@@ -31,16 +38,18 @@ def plot_run(recording: Recording, path: str | Path, *, title: str = "") -> None
         title: Above the picture.
     """
     from matplotlib import rc_context
+
+    with rc_context(_STYLE):
+        figure_of(recording, title=title).savefig(path, dpi=130, metadata=_undated(Path(path)))
+
+
+def figure_of(recording: Recording, *, title: str = "") -> Figure:
+    """The picture as a figure of matplotlib."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    style: dict[Any, Any] = {
-        "font.size": 9, "axes.titlesize": 10, "axes.titlelocation": "left", "axes.titleweight": "bold",
-        "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e4e4e4",
-        "grid.linewidth": 0.7, "axes.axisbelow": True, "axes.edgecolor": "#666666", "legend.frameon": False,
-        "legend.fontsize": 8, "lines.linewidth": 1.3, "svg.fonttype": "none", "svg.hashsalt": "perp",
-    }  # fmt: skip
     pairs = pair_rows(recording)
-    with rc_context(style):
+    with rc_context(_STYLE):
         driven = bool(recording.joint_names or recording.motor_names)
         rows = 5 if driven else 4
         figure = Figure(figsize=(12, 3.25 * rows), layout="constrained", facecolor="white")
@@ -63,7 +72,7 @@ def plot_run(recording: Recording, path: str | Path, *, title: str = "") -> None
         for axes in grid[-1]:
             axes.set_xlabel("time [s]")
         figure.suptitle(title or repr(recording).strip("<>"), fontsize=12, x=0.01, ha="left")
-        figure.savefig(path, dpi=130, metadata=_undated(Path(path)))
+    return figure
 
 
 def _undated(path: Path) -> dict[str, Any] | None:

@@ -1,0 +1,198 @@
+"""A recording as pictures and as a film, drawn by the page in a browser without a window.
+
+What is drawn is what the page shows, on machines without a display or a graphics card, too: Chromium draws
+by software there. `pip install perp[video]` brings what drives the browser and what encodes the film; the
+browser is the one of the system, or that of the environment variable CHROMIUM.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from perp.problems import FileError, PerpError, ProblemError
+from perp.view.page import page_text
+
+if TYPE_CHECKING:
+    from perp import Recording
+
+VIEW_OPTIONS = ("azimuth", "elevation", "zoom", "follow", "forces", "cones", "through", "theme")
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_FLAGS = (
+    "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+    "--ignore-gpu-blocklist",
+)  # fmt: skip
+_PATIENCE = 600_000  # milliseconds that a picture may take on a busy machine
+_DRAW = """([time, kind]) => {
+  const player = window.player;
+  player.seek(time);
+  player.draw();
+  return document.getElementById("view").toDataURL(kind, 0.93);
+}"""
+
+
+def write_video(
+    recording: Recording,
+    path: str | Path,
+    *,
+    fps: float = 30.0,
+    size: tuple[int, int] = (1280, 720),
+    speed: float = 1.0,
+    **view: Any,
+) -> Path:
+    """Write a recording as an .mp4, .webm or .gif film.
+
+    Args:
+        recording: What to show.
+        path: Where to write.
+        fps: Pictures a second.
+        size: Width and height [pixels].
+        speed: Simulated seconds a second of the film: 0.25 is slow motion.
+        view: Of the camera: azimuth, elevation [degrees], zoom, follow (a body's name); forces, cones,
+            through (0 or 1); theme ("light" or "dark").
+
+    Raises:
+        PerpError: The browser, playwright or ffmpeg is missing; the message says how to get it.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (".mp4", ".webm", ".gif"):
+        raise FileError(path, "a film is written to one of .mp4, .webm, .gif")
+    if not path.parent.is_dir():
+        raise FileError(path, f"there is no folder {path.parent}")
+    if not speed > 0:
+        raise ProblemError(f"speed = {speed!r}: a positive number is needed")
+    encoder, times = _ffmpeg(), frame_times(recording, fps / speed)
+    even = size[0] + size[0] % 2, size[1] + size[1] % 2  # encoders share colours between neighbours
+    with tempfile.TemporaryDirectory() as folder:
+        for k, picture in enumerate(pictures(recording, times, size=even, kind="image/jpeg", **view)):
+            (Path(folder) / f"{k:06d}.jpg").write_bytes(picture)
+        film = Path(folder) / f"film{path.suffix.lower()}"
+        colours = [] if path.suffix.lower() == ".gif" else ["-pix_fmt", "yuv420p"]
+        source = ["-framerate", f"{fps:g}", "-i", str(Path(folder) / "%06d.jpg")]
+        run = subprocess.run(
+            [encoder, "-y", "-loglevel", "error", *source, *colours, str(film)],
+            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        if run.returncode:
+            raise PerpError(f"{path}: ffmpeg could not write the film: {run.stderr.strip()}")
+        shutil.move(film, path)
+    return path
+
+
+def write_frames(
+    recording: Recording,
+    folder: str | Path,
+    *,
+    fps: float = 30.0,
+    size: tuple[int, int] = (1280, 720),
+    times: Sequence[float] | None = None,
+    **view: Any,
+) -> list[Path]:
+    """Write pictures frame0000.png, … into a folder, which is made if it does not exist.
+
+    Args:
+        recording: What to show.
+        folder: Where to write.
+        fps: Pictures a simulated second, where `times` does not say when.
+        size: Width and height [pixels].
+        times: When [s].
+        view: As for `write_video`.
+    """
+    folder = Path(folder)
+    when = frame_times(recording, fps) if times is None else np.asarray(times, dtype=np.float64)
+    out: list[Path] = []
+    for k, picture in enumerate(pictures(recording, when, size=size, kind="image/png", **view)):
+        folder.mkdir(parents=True, exist_ok=True)
+        out.append(folder / f"frame{k:04d}.png")
+        out[-1].write_bytes(picture)
+    return out
+
+
+def frame_times(recording: Recording, rate: float) -> np.ndarray:
+    """Times of the pictures [s], so many a simulated second."""
+    if not rate > 0:
+        raise ProblemError(f"fps or speed: {rate:g} pictures a simulated second; a positive number is needed")
+    span = float(recording.time[-1]) - recording.start_time if len(recording) else 0.0
+    return recording.start_time + np.arange(int(span * rate + 1e-9) + 1) / rate
+
+
+def pictures(
+    recording: Recording,
+    times: Sequence[float] | np.ndarray,
+    *,
+    size: tuple[int, int],
+    kind: str,
+    **view: Any,
+) -> Iterator[bytes]:
+    """Pictures of a recording at some times, as files of a kind."""
+    wrong = [name for name in view if name not in VIEW_OPTIONS]
+    if wrong:
+        raise ProblemError(
+            f"there is no option {wrong[0]!r} of the view; there are: {', '.join(VIEW_OPTIONS)}"
+        )
+    if view.get("follow", recording.body_names[:1]) not in (*recording.body_names, recording.body_names[:1]):
+        raise ProblemError(f"follow = {view['follow']!r}; there are: {', '.join(recording.body_names)}")
+    text = page_text(recording, "perp")
+    wishes = {name: int(x) if isinstance(x, bool) else x for name, x in view.items()}
+    with tempfile.TemporaryDirectory() as folder, _browser() as browser:
+        page_file = Path(folder) / "page.html"
+        page_file.write_text(text, encoding="utf-8")
+        page = browser.new_page(viewport={"width": size[0], "height": size[1]}, device_scale_factor=1)
+        page.set_default_timeout(_PATIENCE)
+        address = urlencode({"theme": "light", **wishes, "bare": 1, "play": 0, "t": recording.start_time})
+        page.goto(f"{page_file.as_uri()}#{address}")
+        page.wait_for_selector("#view")
+        trouble = page.evaluate("new Promise((done) => { const look = () => window.player ? done('') : "
+            "document.getElementById('message').hidden ? setTimeout(look, 20) : "
+            "done(document.getElementById('message').textContent); look(); })")  # fmt: skip
+        if trouble:
+            raise PerpError(f"the browser cannot draw: {trouble}")
+        for time in times:
+            yield base64.b64decode(page.evaluate(_DRAW, [float(time), kind]).split(",", 1)[1])
+
+
+@contextmanager
+def _browser() -> Iterator[Any]:
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        raise PerpError(
+            'pictures need playwright, which drives a browser: pip install "perp[video]"'
+        ) from None
+    path = os.environ.get("CHROMIUM") or next(
+        (found for name in _BROWSERS if (found := shutil.which(name))), None
+    )
+    with sync_playwright() as driver:
+        try:
+            browser = driver.chromium.launch(executable_path=path, args=list(_FLAGS))
+        except Error as error:
+            why = str(error).splitlines()[0]
+            raise PerpError(
+                f"no browser can be started ({why}): install chromium, run `playwright install chromium`, "
+                "or set CHROMIUM to one"
+            ) from None
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def _ffmpeg() -> str:
+    found = shutil.which("ffmpeg")
+    if found:
+        return found
+    try:
+        from imageio_ffmpeg import get_ffmpeg_exe
+    except ImportError:
+        raise PerpError('films need ffmpeg: install it, or pip install "perp[video]"') from None
+    return get_ffmpeg_exe()
