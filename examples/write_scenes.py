@@ -29,6 +29,8 @@ def scene_text(name: str) -> str:
     """A scene as the file has it: one element a line, numbers to nine digits."""
     root = ET.fromstring(BUILT[name])  # noqa: S314 - our own text
     root.set("model", name.replace("-", " "))
+    for option in root.iter("option"):
+        option.set("timestep", "0.01")
     for element in root.iter():
         for key, value in element.attrib.items():
             element.set(key, " ".join(_short(word) for word in value.split(" ")))

@@ -210,7 +210,7 @@ def test_a_signal_stops_cleanly_and_keeps_the_file(
     assert "stopped at t = " in printed
     assert f"--resume {out}" in printed
     steps = len(perp.Recording.open(out))
-    assert f"{steps} of 0.01 s" in printed
+    assert f"{steps} of 0.002 s" in printed
     assert [each.name for each in tmp_path.iterdir() if each.suffix == ".tmp"] == []
 
 
