@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,12 @@ _FLAGS = (
     "--ignore-gpu-blocklist",
 )  # fmt: skip
 _PATIENCE = 600_000  # milliseconds that a picture may take on a busy machine
+_READY = """new Promise((done) => {
+  const message = document.getElementById("message");
+  const wait = () => (message.hidden ? setTimeout(look, 20) : done(message.textContent));
+  const look = () => (window.player ? done("") : wait());
+  look();
+})"""
 _DRAW = """([time, kind]) => {
   const player = window.player;
   player.seek(time);
@@ -74,8 +81,13 @@ def write_video(
     encoder, times = _ffmpeg(), frame_times(recording, fps / speed)
     even = size[0] + size[0] % 2, size[1] + size[1] % 2  # encoders share colours between neighbours
     with tempfile.TemporaryDirectory() as folder:
-        for k, picture in enumerate(pictures(recording, times, size=even, kind="image/jpeg", **view)):
-            (Path(folder) / f"{k:06d}.jpg").write_bytes(picture)
+        draw(
+            recording,
+            times,
+            size=even,
+            names=[Path(folder) / f"{k:06d}.jpg" for k in range(len(times))],
+            **view,
+        )
         film = Path(folder) / f"film{path.suffix.lower()}"
         colours = [] if path.suffix.lower() == ".gif" else ["-pix_fmt", "yuv420p"]
         source = ["-framerate", f"{fps:g}", "-i", str(Path(folder) / "%06d.jpg")]
@@ -110,12 +122,9 @@ def write_frames(
     """
     folder = Path(folder)
     when = frame_times(recording, fps) if times is None else np.asarray(times, dtype=np.float64)
-    out: list[Path] = []
-    for k, picture in enumerate(pictures(recording, when, size=size, kind="image/png", **view)):
-        folder.mkdir(parents=True, exist_ok=True)
-        out.append(folder / f"frame{k:04d}.png")
-        out[-1].write_bytes(picture)
-    return out
+    names = [folder / f"frame{k:04d}.png" for k in range(len(when))]
+    draw(recording, when, size=size, names=names, **view)
+    return names
 
 
 def frame_times(recording: Recording, rate: float) -> np.ndarray:
@@ -126,39 +135,47 @@ def frame_times(recording: Recording, rate: float) -> np.ndarray:
     return recording.start_time + np.arange(int(span * rate + 1e-9) + 1) / rate
 
 
-def pictures(
+def draw(
     recording: Recording,
     times: Sequence[float] | np.ndarray,
     *,
     size: tuple[int, int],
-    kind: str,
+    names: list[Path],
     **view: Any,
-) -> Iterator[bytes]:
-    """Pictures of a recording at some times, as files of a kind."""
+) -> None:
+    """Pictures of a recording at some times, one file each; the suffix decides the kind."""
     wrong = [name for name in view if name not in VIEW_OPTIONS]
     if wrong:
         raise ProblemError(
             f"there is no option {wrong[0]!r} of the view; there are: {', '.join(VIEW_OPTIONS)}"
         )
-    if view.get("follow", recording.body_names[:1]) not in (*recording.body_names, recording.body_names[:1]):
+    if "follow" in view and view["follow"] not in recording.body_names:
         raise ProblemError(f"follow = {view['follow']!r}; there are: {', '.join(recording.body_names)}")
     text = page_text(recording, "perp")
-    wishes = {name: int(x) if isinstance(x, bool) else x for name, x in view.items()}
+    wishes = {"theme": "light", **view, "bare": 1, "play": 0, "t": recording.start_time}
+    address = urlencode({name: int(x) if isinstance(x, bool) else x for name, x in wishes.items()})
+    # a thread of its own: notebooks have a loop of events, in which the browser's driver refuses to run
+    with ThreadPoolExecutor(1) as one:
+        one.submit(_draw, text, address, size, times, names).result()
+
+
+def _draw(
+    text: str, address: str, size: tuple[int, int], times: Sequence[float] | np.ndarray, names: list[Path]
+) -> None:
     with tempfile.TemporaryDirectory() as folder, _browser() as browser:
         page_file = Path(folder) / "page.html"
         page_file.write_text(text, encoding="utf-8")
         page = browser.new_page(viewport={"width": size[0], "height": size[1]}, device_scale_factor=1)
         page.set_default_timeout(_PATIENCE)
-        address = urlencode({"theme": "light", **wishes, "bare": 1, "play": 0, "t": recording.start_time})
         page.goto(f"{page_file.as_uri()}#{address}")
-        page.wait_for_selector("#view")
-        trouble = page.evaluate("new Promise((done) => { const look = () => window.player ? done('') : "
-            "document.getElementById('message').hidden ? setTimeout(look, 20) : "
-            "done(document.getElementById('message').textContent); look(); })")  # fmt: skip
+        trouble = page.evaluate(_READY)
         if trouble:
             raise PerpError(f"the browser cannot draw: {trouble}")
-        for time in times:
-            yield base64.b64decode(page.evaluate(_DRAW, [float(time), kind]).split(",", 1)[1])
+        for time, name in zip(times, names, strict=True):
+            kind = "image/jpeg" if name.suffix == ".jpg" else "image/png"
+            picture = base64.b64decode(page.evaluate(_DRAW, [float(time), kind]).split(",", 1)[1])
+            name.parent.mkdir(parents=True, exist_ok=True)
+            name.write_bytes(picture)
 
 
 @contextmanager
