@@ -16,31 +16,29 @@ from warnings import warn
 import numpy as np
 
 from perp.dynamics.state import State
-from perp.generalised import coordinates, go_to, joint_names, read_positions, state_at
-from perp.handles import Body, Contact, JointView, contacts_of
-from perp.mechanics import bias_force, jacobian, mass_matrix, sensor_data, sensor_slice
+from perp.generalised import coordinates, state_at
 from perp.modifying import Changes, modified
 from perp.problems import ContactProblem, ProblemError
 from perp.problems.validation import check_finite, to_float, vector
 from perp.scenes import ImportReport, SceneError
 from perp.scenes.engine import engine
 from perp.scenes.model import find
-from perp.scenes.sensors import sensor_names
 from perp.scenes.staging import START, Staging, stage
-from perp.simulation_arguments import Coordinates, number, positive, step_count, step_settings, triple
+from perp.simulation_access import Access
+from perp.simulation_arguments import Coordinates, number, positive, step_count, step_settings
 from perp.simulation_start import go_to_keyframe, load_for, overlaps, words_about_start
 from perp.snapshots import restore_snapshot, take_snapshot
 from perp.stepping import Level, StepFailed, StepInaccurate, Stepper, StepRecord, StepSettings
-from perp.stepping.sleeping import wake
 from perp.stepping.solving import check_pair
 
 if TYPE_CHECKING:
     from perp.files.reading import PathName
     from perp.recorder import Recorder
     from perp.recording import Recording
+    from perp.view.live import LivePage
 
 
-class Simulation:
+class Simulation(Access):
     """A scene, its state, and how it is stepped.
 
     Args:
@@ -274,103 +272,6 @@ class Simulation:
             self._control[motor] = value
 
     @property
-    def ctrl(self) -> np.ndarray:
-        """What the motors were given last, one value each in the order of `motor_names`, shape (motors,)."""
-        return self._control.copy()
-
-    @ctrl.setter
-    def ctrl(self, value: Any) -> None:
-        self.set_control(value)
-
-    @property
-    def qpos(self) -> np.ndarray:
-        """Coordinates as mujoco has them, in either kind of coordinates, shape (nq,).
-
-        Setting them raises `SceneError` where joints are beyond their limits or would open.
-        """
-        return coordinates(self.stepper, self.state)[0]
-
-    @qpos.setter
-    def qpos(self, value: Any) -> None:
-        go_to(self, state_at(self, read_positions(self.stepper.mujoco_model, value), self.qvel), "this qpos")
-
-    @property
-    def qvel(self) -> np.ndarray:
-        """Velocities as mujoco has them, in either kind of coordinates, shape (nv,)."""
-        return coordinates(self.stepper, self.state)[1]
-
-    @qvel.setter
-    def qvel(self, value: Any) -> None:
-        given = vector("qvel", value, self.stepper.mujoco_model.nv)
-        self.state = state_at(self, self.qpos, np.array(given, dtype=np.float64))
-        wake(self.stepper.world.struct, -1)
-
-    @property
-    def body_names(self) -> tuple[str, ...]:
-        """Of the bodies that can move."""
-        return self.model.body_names
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Of the joints of the file, in the order of `qpos`."""
-        return joint_names(self.stepper.mujoco_model)
-
-    @property
-    def motor_names(self) -> tuple[str, ...]:
-        """One per value of `ctrl`."""
-        return self.stepper.motor_names
-
-    @property
-    def keyframe_names(self) -> tuple[str, ...]:
-        """For `reset(keyframe=…)`."""
-        m = self.stepper.mujoco_model
-        return tuple(m.key(k).name or str(k) for k in range(m.nkey))
-
-    @property
-    def sensor_names(self) -> tuple[str, ...]:
-        """Of the sensors of the file, in the order of `sensordata`."""
-        return sensor_names(self.stepper.mujoco_model)
-
-    @property
-    def sensordata(self) -> np.ndarray:
-        """Values of the file's sensors one after the other, shape (values,).
-
-        Forces and accelerations are means over the last step, NaN before the first. A sensor that is not
-        read (`report` tells which) is NaN.
-        """
-        return sensor_data(self)
-
-    def sensor(self, name: str) -> np.ndarray:
-        """The values of one sensor."""
-        i = find(name, self.sensor_names, "sensor")
-        return self.sensordata[sensor_slice(self.stepper.mujoco_model, i)]
-
-    def mass_matrix(self) -> np.ndarray:
-        """M(q) over `qvel`, with the inertia of rotors, shape (nv, nv)."""
-        return mass_matrix(self)
-
-    def bias_force(self) -> np.ndarray:
-        """Gravity, Coriolis and centrifugal forces over `qvel`, shape (nv,): what holds a robot still."""
-        return bias_force(self)
-
-    def jacobian(self, body: str, point: Any = None) -> np.ndarray:
-        """Velocity of a point that moves with a body, and angular velocity, over `qvel`, shape (6, nv).
-
-        Args:
-            body: Its name.
-            point: In the world [m]; the origin of the body's frame without one.
-        """
-        view = self.body(body)
-        return jacobian(self, view.index, view.position if point is None else triple("point", point))
-
-    def apply_force(self, body: str, force: Any, point: Any = None) -> None:
-        """A force [N] on a body at a point [m] of the world; at its centre of mass without one.
-
-        It lasts until it is changed: the next one replaces it, (0, 0, 0) ends it.
-        """
-        self.body(body).apply_force(force, point)
-
-    @property
     def wrench(self) -> np.ndarray:
         """External force [N] and torque [N m] on each body, shape (bodies, 6)."""
         return self._wrench.copy()
@@ -433,18 +334,16 @@ class Simulation:
         self._wrench[:] = 0.0
         self._last = self._before = None
 
-    def body(self, name: str) -> Body:
-        """A body by name."""
-        return Body(self, self.model.body_index(name))
+    def view(self, seconds: float = 10.0, control: Any = None, **options: Any) -> LivePage:
+        """Run, and show the run on a page of this machine while it goes on; the page stays until closed.
 
-    def contacts(self) -> list[Contact]:
-        """The contacts of the last step, with forces; none before the first step."""
-        return [] if self._last is None else contacts_of(self.model, self._last)
+        The page pauses, steps, resets, slows down, and pushes bodies with the mouse.
 
-    def joint(self, name: str) -> JointView:
-        """A joint by name."""
-        return JointView(self, name)
+        Args:
+            seconds: How long [s].
+            control: As `run` takes it.
+            options: title, port, open_browser.
+        """
+        from perp.view.live import show
 
-    def coordinate(self, joint: str) -> float:
-        """The coordinate of a hinge or slider [rad or m]."""
-        return float(self.joint(joint).position)
+        return show(self, seconds, control, **options)

@@ -11,7 +11,7 @@ from perp.scenes.engine import engine
 from perp.scenes.geometry import read_geometry
 from perp.view import meshes
 from perp.view.drawing import copies_of, extent, multiplied, placed, rotated
-from perp.view.marks import contact_marks, drawn_side, turn_to
+from perp.view.marks import drawn_side
 
 SHAPES = """<mujoco><asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
 <hfield name="hills" nrow="3" ncol="3" size="1 1 0.5 0.1" elevation="0 0 0 0 1 0 0 0 0"/></asset><worldbody>
@@ -91,25 +91,6 @@ def test_what_there_is_to_see_does_not_depend_on_a_body_that_falls_off_the_world
 
 def test_forces_are_drawn_on_what_moves() -> None:
     assert drawn_side(np.array([[-1, 0], [0, -1], [0, 1]])).ravel().tolist() == [1, -1, 1]
-
-
-def test_arrows_and_cones_point_along_force_and_normal() -> None:
-    rng = np.random.default_rng(0)
-    direction = np.vstack([rng.normal(size=(20, 3)), [[0, 0, -2.0], [0, 0, 1.0]]])
-    z = rotated(turn_to(direction), np.tile([0.0, 0.0, 1.0], (22, 1)))
-    assert z == pytest.approx(direction / np.linalg.norm(direction, axis=1, keepdims=True))
-    marks = contact_marks(
-        np.zeros((1, 3)),
-        np.array([[0.0, 0.0, 1.0]]),
-        np.array([[3.0, 0.0, 4.0]]),
-        np.array([0.75]),
-        np.array([0]),
-        unit=0.1,
-        size=0.05,
-    )
-    assert marks.arrow_scale[0] == pytest.approx([0.05, 0.05, 0.5])
-    # on the edge of its cone: the contact slips
-    assert marks.cone_scale[0] == pytest.approx([0.3, 0.3, 0.4])
 
 
 def test_products_of_quaternions_turn_one_after_the_other() -> None:

@@ -87,20 +87,18 @@ class Run:
         recorder = Recorder.going_on(simulation, path, goal=end)
         return cls(simulation, recorder, count, end, path, notes=[str(each.message) for each in caught])
 
-    def watch(self) -> None:
-        """Open the local page; the steps to come are shown as they are taken.
-
-        Raises:
-            PerpError: viser is not installed.
-        """
-        from perp.recording import Recording
+    def watch(self, title: str) -> None:
+        """Open the local page; the steps to come are shown as they are taken."""
         from perp.view.live import LivePage
 
-        before = None
-        if self.path is not None and self.simulation.time > 0:
-            before = Recording.open(self.path)
-        self.page = LivePage(self.simulation, before)
-        sys.stderr.write(f"Showing the run at {self.page.viewer.url}\n")
+        # what is in a file has been taken down: time does not go back there
+        self.page = LivePage(self.simulation, title=title, resettable=self.path is None)
+        sys.stderr.write(f"Showing the run at {self.page.url}\n")
+
+    def _begin_again(self) -> None:
+        from perp.recorder import Recorder
+
+        self.recorder = Recorder(self.simulation, goal=self.end)
 
     def go(self) -> int:
         """Take the steps; what goes wrong is kept in `problem`. Returns the exit code."""
@@ -110,14 +108,18 @@ class Run:
         try:
             with stopping() as stop, _bar(self) as show, warnings.catch_warnings():
                 warnings.simplefilter("ignore", StepInaccurate)  # the summary counts them
-                for _ in range(self.steps):
-                    if self.page is not None:
-                        self.page.wait_while_paused(stop)
+                taken = 0
+                while taken < self.steps:
+                    if self.page is not None and self.page.before_step(lambda: stop):
+                        self._begin_again()
+                        taken = 0
+                        continue
                     if stop:
                         code = 128 + stop[0]
                         self.problem = f"stopped at t = {self.simulation.time:g} s"
                         break
                     record = self.simulation.step()
+                    taken += 1
                     self.recorder.add(record)
                     show(record)
                     if self.page is not None:
@@ -128,7 +130,7 @@ class Run:
         finally:
             self.recorder.close()
             if self.page is not None:
-                self.page.finish()
+                self.page.finish(self.problem)
         return code
 
     def recording(self) -> Recording:
@@ -213,8 +215,8 @@ def finish(run: Run, *, html: Path | None, json: bool) -> None:
         if not json:
             print_line(f"Page written to {html}")
     if run.page is not None:
-        sys.stderr.write(f"Replaying at {run.page.viewer.url} until Ctrl-C\n")
-        run.page.viewer.wait()
+        sys.stderr.write(f"Replaying at {run.page.url} until Ctrl-C\n")
+        run.page.wait()
 
 
 def _relaxation(recording: Recording, s: Summary) -> list[tuple[str, str]]:

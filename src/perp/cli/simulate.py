@@ -69,17 +69,14 @@ def simulate(
         force: Replace an existing file.
         resume: Go on with a recording, up to the same bits as a run that was never stopped.
         html: Write the run as one page that plays offline.
-        view: Show the run in a local web page while it goes on, and replay it then until Ctrl-C.
+        view: Show the run in a page of this machine while it goes on, at real time, to pause, step, reset,
+            slow down and push bodies with the mouse; it replays the run then until Ctrl-C.
         strict: Refuse a scene with anything that is not simulated.
         json: Print one JSON object in place of the table.
     """
     from perp.cli.running import Run, finish
     from perp.problems import ProblemError
 
-    if view:
-        from perp.view import web
-
-        web.engine()  # before anything is written, not after the run
     if html is not None:
         check_writable(html, (".html", ".htm"), "a page")
     if out is not None:
@@ -109,7 +106,7 @@ def simulate(
             simulation.set_control(dict(_value("--control", text) for text in control))
         run = Run.begin(simulation, DEFAULT_TIME if time is None else time, out, force=force)
     if view:
-        run.watch()
+        run.watch((resume or scene or Path("perp")).stem)
     code = run.go()
     finish(run, html=html, json=json)
     return code

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import time
+import webbrowser
 from pathlib import Path
 from typing import Annotated
 
@@ -27,18 +30,29 @@ def view(
         browser: Whether to open the page in the browser.
     """
     import perp
+    from perp.cli.outputs import check_writable
     from perp.cli.printing import print_line
+    from perp.files.writing import replacing
+    from perp.view.page import page_text
 
-    recording = perp.Recording.open(run)
     if html is not None:
-        from perp.view.page import write_page
-
-        write_page(recording, html, title=run.stem)
+        check_writable(html, (".html", ".htm"), "a page")
+    text = page_text(perp.Recording.open(run), run.stem)
+    if html is not None:
+        with replacing(html) as temporary:
+            temporary.write_text(text, encoding="utf-8")
         print_line(f"Wrote {html}: {html.stat().st_size / 1e6:.1f} MB, open it in any browser")
         return ExitCode.SOLVED
-    from perp.view.web import show
+    from perp.view.server import PageServer
 
-    viewer = show(recording, port=port, open_browser=browser, wait=False)
-    print_line(f"Showing {run} at {viewer.url} until Ctrl-C")
-    viewer.wait()
+    server = PageServer(lambda: text, port=port)
+    print_line(f"Showing {run} at {server.url} until Ctrl-C")
+    sys.stdout.flush()
+    if browser:
+        webbrowser.open(server.url)
+    try:
+        while True:
+            time.sleep(3600.0)
+    except KeyboardInterrupt:
+        server.close()
     return ExitCode.SOLVED

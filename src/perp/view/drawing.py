@@ -64,6 +64,15 @@ def copies_of(geometry: Iterable[Shape]) -> list[Copies]:
     ]
 
 
+def not_drawn(geometry: Iterable[Shape]) -> list[str]:
+    """What of the shapes a picture lacks, in words."""
+    shapes = list(geometry)
+    hidden = sum(shape.group >= _HIDDEN_GROUP for shape in shapes)
+    coarse = sum(len(shape.faces) > _MOST_FACES for shape in shapes if shape.group < _HIDDEN_GROUP)
+    words = [f"{hidden} shapes of groups {_HIDDEN_GROUP} and up are hidden"] if hidden else []
+    return words + ([f"{coarse} meshes are drawn coarser than they are"] if coarse else [])
+
+
 def _mesh(geom: Shape) -> tuple[object, meshes.Mesh, np.ndarray]:
     """What tells the mesh from others, the mesh, and the scale of this copy."""
     a, b, c = (float(value) for value in geom.size)

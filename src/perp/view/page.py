@@ -11,6 +11,7 @@ import base64
 import gzip
 import html
 import json
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,20 +19,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perp.problems import ProblemError
+from perp.scenes.geometry import Shape, read_geometry
+from perp.summary import summarise
 from perp.view.colors import STATE_COLORS, STATE_NAMES
-from perp.view.drawing import Copies, body_size, copies_of, extent
+from perp.view.drawing import Copies, body_size, copies_of, extent, not_drawn
 from perp.view.marks import drawn_side
 from perp.view.meshes import arrow, cone, sphere, with_normals
 
 if TYPE_CHECKING:
-    from perp import Recording
+    from perp import Recording, Simulation
 
 # Motion is interpolated between frames, so more than this many of them are not seen.
 _MOST_FRAMES = 1500
 # Bytes of poses and contacts before compression: pages stay below about 10 MB.
 _MOST_BYTES = 12_000_000
 _PLOT_POINTS = 2000  # more than a plot has pixels
-_SCRIPTS = ("arrays", "maths", "shaders", "renderer", "frames", "camera", "plots", "player")
+_SCRIPTS = (
+    "arrays",
+    "maths",
+    "shaders",
+    "renderer",
+    "frames",
+    "camera",
+    "plots",
+    "live",
+    "pushing",
+    "player",
+)
 
 
 def write_page(recording: Recording, path: str | Path, *, title: str | None = None) -> Path:
@@ -55,14 +69,33 @@ def write_page(recording: Recording, path: str | Path, *, title: str | None = No
 
 
 def page_text(recording: Recording, title: str) -> str:
-    """The page as text."""
+    """The page of a recording as text."""
     if not len(recording):
         raise ProblemError("the recording has no steps: there is nothing to show")
-    header, blob = packed(recording)
+    return _page(title, *packed(recording))
+
+
+def live_page_text(simulation: Simulation, title: str) -> str:
+    """The page of a run that goes on: it asks its server for the frames."""
+    geometry = read_geometry(simulation.model)
+    position = np.array([simulation.body(name).position for name in simulation.body_names]).reshape(-1, 3)
+    quaternion = np.array([simulation.body(name).quaternion for name in simulation.body_names])
+    header, arrays = _scene(geometry, position[None], quaternion.reshape(-1, 4)[None])
+    header |= {
+        "live": True, "bodies": list(simulation.body_names), "step": float(simulation.step_size),
+        "tolerance": float(simulation.stepper.settings.tolerance), "stride": 1,
+        "relaxed": simulation.stepper.settings.formulation is not None,
+    }  # fmt: skip
+    return _page(title, header, _blob(header, arrays))
+
+
+def _page(title: str, header: dict[str, Any], blob: bytes) -> str:
     header["title"] = title
     assets = files("perp.view") / "assets"
     script = "\n".join((assets / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
     parts = {
+        # a page of a file asks nobody for anything
+        "connect": "connect-src 'self'" if header.get("live") else "connect-src 'none'",
         "title": html.escape(title),
         "style": (assets / "page.css").read_text(encoding="utf-8"),
         # a body may have any name, even one that looks like the end of the script
@@ -79,48 +112,71 @@ def page_text(recording: Recording, title: str) -> str:
 
 def packed(recording: Recording) -> tuple[dict[str, Any], bytes]:
     """The header (JSON) and the arrays that it describes."""
-    copies = copies_of(recording.geometry)
     kept = _kept(recording)
     steps = kept[1:] - 1  # frame 0 is the start, frame k the end of step k − 1
     position = np.concatenate([recording.start_position[None], recording.positions[steps]])
     quaternion = np.concatenate([recording.start_quaternion[None], recording.quaternions[steps]])
-    centre, radius = extent(copies, position, quaternion)
+    header, scene = _scene(recording.geometry, position, quaternion)
     arrays = {
         **_poses(position, quaternion),
         **_contacts(recording, steps),
         **_plots(recording),
         "time": np.concatenate([[recording.start_time], recording.time[steps]]).astype("<f4"),
+        **scene,
     }
+    summary = summarise(recording)
+    header |= {
+        "frames": int(kept.size),
+        "steps": summary.steps,
+        "stride": int(kept[1] - kept[0]) if kept.size > 2 else 1,
+        "step": float(recording.step),
+        "tolerance": float(recording.tolerance),
+        "unmet": summary.missed,
+        "late": int(recording.late_contacts.sum()),
+        "penetration": summary.penetration,
+        "residual": summary.residual,
+        "coulomb": summary.coulomb_distance,
+        "energy": [summary.energy_start, summary.energy_end],
+        "bodies": list(recording.body_names),
+    }
+    return header, _blob(header, arrays)
+
+
+def _scene(
+    geometry: Iterable[Shape], position: np.ndarray, quaternion: np.ndarray
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What is drawn, without where: header and arrays; poses of all frames tell how far one has to see."""
+    shapes = list(geometry)
+    copies = copies_of(shapes)
+    arrays: dict[str, np.ndarray] = {}
     groups = []
     for i, group in enumerate(copies):
         arrays |= {f"{name}{i}": array for name, array in _group(group).items()}
         groups.append({"kind": group.kind, "count": int(group.body.size)})
     for name, mesh in (("arrow", arrow()), ("cone", cone()), ("dot", sphere(8))):
         arrays |= {f"{name}_{part}": array for part, array in _mesh(*mesh).items()}
-    header: dict[str, Any] = {
-        "frames": int(kept.size),
-        "steps": int(recording.time.size),
-        "stride": int(kept[1] - kept[0]) if kept.size > 2 else 1,
-        "step": float(recording.step),
-        "unmet": int((~recording.met).sum()),
-        "late": int(recording.late_contacts.sum()),
-        "penetration": float(np.max(recording.penetration)),
-        "coulomb": float(np.max(recording.coulomb_distance)),
-        "bodies": list(recording.body_names),
+    centre, radius = extent(copies, position, quaternion)
+    header = {
         "groups": groups,
+        "notes": not_drawn(shapes),
         "centre": centre.tolist(),
         "radius": radius,
         "body_size": body_size(copies, radius),
         "states": list(STATE_NAMES),
         "colors": list(STATE_COLORS),
     }
+    return header, arrays
+
+
+def _blob(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    """Arrays one after the other; where each begins is put into the header."""
     blob, layout = bytearray(), {}
     for name, array in arrays.items():
         blob += b"\0" * (-len(blob) % 4)
         layout[name] = [array.dtype.str[1:], len(blob), int(array.size)]
         blob += np.ascontiguousarray(array).tobytes()
     header["arrays"] = layout
-    return header, bytes(blob)
+    return bytes(blob)
 
 
 def _kept(recording: Recording) -> np.ndarray:
@@ -178,15 +234,15 @@ def _plots(recording: Recording) -> dict[str, np.ndarray]:
     curves = {
         "plot_time": recording.time[first],
         "kinetic": recording.kinetic_energy[first],
-        "potential": recording.potential_energy[first] - recording.potential_energy[0],
-        "residual": np.maximum.reduceat(recording.residual, first) / recording.tolerance,
+        "potential": recording.potential_energy[first],
+        "residual": np.maximum.reduceat(recording.residual, first),
         **{
             f"{name}_count": np.bincount(owner[state == k - 1], minlength=count)[first]
             for k, name in enumerate(STATE_NAMES)
         },
     }
     if (recording.coulomb_distance != recording.residual).any():  # a relaxation made the steps
-        curves["coulomb"] = np.maximum.reduceat(recording.coulomb_distance, first) / recording.tolerance
+        curves["coulomb"] = np.maximum.reduceat(recording.coulomb_distance, first)
     return {name: np.asarray(curve).astype("<f4") for name, curve in curves.items()}
 
 

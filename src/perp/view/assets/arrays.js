@@ -11,6 +11,7 @@ async function unpack() {
   for (const [name, [kind, offset, size]] of Object.entries(HEADER.arrays)) {
     arrays[name] = new KINDS[kind](buffer, offset, size);
   }
+  if (HEADER.live) return arrays;
   sumOverFrames(arrays.position, 3 * HEADER.bodies.length);
   sumOverFrames(arrays.quaternion, 4 * HEADER.bodies.length);
   return arrays;

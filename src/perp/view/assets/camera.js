@@ -10,10 +10,14 @@ class Camera {
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
+      if (this.hand && event.button === 0 && this.hand.grab(event)) return;
       this.fingers.set(event.pointerId, event);
     });
-    for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, (event) => this.fingers.delete(event.pointerId));
-    canvas.addEventListener("pointermove", (event) => this.moved(event));
+    for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, (event) => {
+      this.fingers.delete(event.pointerId);
+      if (this.hand && this.hand.held) this.hand.release();
+    });
+    canvas.addEventListener("pointermove", (event) => (this.hand && this.hand.held ? this.hand.drag(event) : this.moved(event)));
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
       this.zoom(Math.exp(event.deltaY * (event.deltaMode ? 0.05 : 0.0015)));

@@ -29,12 +29,18 @@ class Frames {
     return position_low[k] + ((position[3 * this.bodies * frame + k] + 32767) / 65534) * position_span[k];
   }
 
+  quaternionAt(frame, body) {
+    const at = 4 * (this.bodies * frame + body);
+    return this.data.quaternion.subarray(at, at + 4);
+  }
+
   pose(place, body) {
     if (body < 0) return [[0, 0, 0], [1, 0, 0, 0]];
     const { frame, next, share } = place;
     const x = [0, 1, 2].map((axis) => (1 - share) * this.positionAt(frame, body, axis) + share * this.positionAt(next, body, axis));
-    const [a, b] = [4 * (this.bodies * frame + body), 4 * (this.bodies * next + body)];
-    const q = [0, 1, 2, 3].map((i) => (1 - share) * this.data.quaternion[a + i] + share * this.data.quaternion[b + i]);
+    const [a, b] = [this.quaternionAt(frame, body), this.quaternionAt(next, body)];
+    const side = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] < 0 ? -1 : 1;
+    const q = [0, 1, 2, 3].map((i) => (1 - share) * a[i] + side * share * b[i]);
     const size = Math.hypot(...q) || 1;
     return [x, q.map((value) => value / size)];
   }
@@ -79,14 +85,34 @@ class Frames {
     return [0, 1, 2].map((i) => this.data.contact_force[3 * c + i] * s);
   }
 
+  contactCount() {
+    return this.data.contact_state.length;
+  }
+
+  largestForce() {
+    return this.data.force_largest[0];
+  }
+
+  // One contact in numbers of the world.
+  contact(c) {
+    const { contact_point, contact_low, contact_span, contact_normal, contact_friction, contact_state } = this.data;
+    return {
+      state: contact_state[c] + 1,
+      point: [0, 1, 2].map((i) => contact_low[i] + ((contact_point[3 * c + i] + 32767) / 65534) * contact_span[i]),
+      normal: unit([0, 1, 2].map((i) => contact_normal[3 * c + i])),
+      force: this.force(c),
+      friction: contact_friction[c] / 3000,
+    };
+  }
+
   // Metres per newton such that a large force (the 90th percentile) is as long as a few bodies, or a third of the scene.
   arrowUnit() {
     const sizes = [];
-    const count = this.data.contact_state.length;
+    const count = this.contactCount();
     const skip = Math.max(1, Math.floor(count / 20000));
     for (let c = 0; c < count; c += skip) {
       const size = Math.hypot(...this.force(c));
-      if (size > 1e-3 * this.data.force_largest[0]) sizes.push(size);
+      if (size > 1e-3 * this.largestForce()) sizes.push(size);
     }
     sizes.sort((a, b) => a - b);
     const large = sizes[Math.floor(0.9 * sizes.length)] || 1;
@@ -99,7 +125,6 @@ class Frames {
 
   // Arrows, cones and dots of one frame; `stretch` is the user's choice of length.
   placeContacts(place, marks, show, stretch) {
-    const { contact_point, contact_low, contact_span, contact_normal, contact_friction, contact_state } = this.data;
     const frame = place.share > 0.5 ? place.next : place.frame;
     const [first, last] = this.contactsAt(frame);
     const metres = this.unitLength * stretch;
@@ -107,13 +132,10 @@ class Frames {
     const counts = [0, 0, 0];
     for (const mesh of Object.values(marks)) mesh.count = 0;
     for (let c = first; c < last; c++) {
-      const state = contact_state[c] + 1;
+      const { state, point, normal, force, friction } = this.contact(c);
       counts[state]++;
       const color = [...this.colors[state], 1];
       const deep = color.map((value, i) => (i < 3 ? 0.8 * value : value));
-      const point = [0, 1, 2].map((i) => contact_low[i] + ((contact_point[3 * c + i] + 32767) / 65534) * contact_span[i]);
-      const normal = unit([0, 1, 2].map((i) => contact_normal[3 * c + i]));
-      const force = this.force(c);
       // forces of impacts would leave the picture: beyond a long arrow, lengths grow with the logarithm
       const strength = Math.hypot(...force) * metres;
       const long = this.longArrow() * stretch;
@@ -126,7 +148,7 @@ class Frames {
       }
       if (show.cones) {
         const height = Math.max(dot(force, normal) * metres * shrink, 0.12 * size);
-        push(marks.cone, frameAlong(normal, (contact_friction[c] / 3000) * height, height), point, color);
+        push(marks.cone, frameAlong(normal, friction * height, height), point, color);
       }
     }
     return counts;

@@ -5,11 +5,21 @@ class Plot {
     const at = (event) => {
       const box = canvas.getBoundingClientRect();
       const share = (event.clientX - box.left - this.left) / (box.width - this.left - 6);
+      const { times } = this;
       seek(times[0] + Math.min(Math.max(share, 0), 1) * (times[times.length - 1] - times[0]));
     };
     canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); at(event); });
     canvas.addEventListener("pointermove", (event) => { if (event.buttons) at(event); });
     this.left = 44;
+    this.range();
+  }
+
+  // Other values, of a run that goes on; what a plot has no pixels for is left out.
+  update(times, values) {
+    const skip = Math.max(1, Math.ceil(times.length / 2000));
+    const thin = (list) => (skip > 1 ? list.filter((_, i) => i % skip === 0 || i === list.length - 1) : list);
+    this.times = thin(times);
+    this.curves = this.curves.map((curve, k) => ({ ...curve, values: thin(values[k]) }));
     this.range();
   }
 
@@ -21,7 +31,8 @@ class Plot {
     let [low, high] = [Infinity, -Infinity];
     for (const values of this.shown) for (const v of values) if (Number.isFinite(v)) [low, high] = [Math.min(low, v), Math.max(high, v)];
     if (stacked || zero) low = Math.min(low, 0);
-    if (log) [low, high] = [Math.floor(Math.min(low, -1)), Math.max(Math.ceil(high), 1)];
+    const mark = log ? Math.log10(this.options.mark) : 0;
+    if (log) [low, high] = [Math.floor(Math.min(low, mark - 1)), Math.max(Math.ceil(high), Math.ceil(mark) + 1)];
     if (!(high > low)) [low, high] = [low - 1 || -1, high + 1 || 1];
     const pad = log || stacked ? 0 : 0.06 * (high - low);
     [this.low, this.high] = [low - pad, high + (stacked ? 0.08 * (high - low) : pad)];
@@ -88,12 +99,13 @@ class Plot {
   }
 
   tolerance(pen, x, y, ink) {
+    const at = Math.log10(this.options.mark);
     pen.strokeStyle = "#e5484d";
     pen.setLineDash([4, 3]);
-    pen.beginPath(); pen.moveTo(x(this.times[0]), y(0)); pen.lineTo(x(this.times[this.times.length - 1]), y(0)); pen.stroke();
+    pen.beginPath(); pen.moveTo(x(this.times[0]), y(at)); pen.lineTo(x(this.times[this.times.length - 1]), y(at)); pen.stroke();
     pen.setLineDash([]);
     pen.fillStyle = ink.quiet;
     pen.textAlign = "right";
-    pen.fillText("tolerance", x(this.times[this.times.length - 1]), y(0) - 4);
+    pen.fillText("tolerance", x(this.times[this.times.length - 1]), y(at) - 4);
   }
 }

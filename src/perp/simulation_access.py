@@ -1,0 +1,153 @@
+"""What one reads from a simulation and sets in it: coordinates, names, sensors, bodies, joints, contacts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from perp.generalised import coordinates, go_to, joint_names, read_positions, state_at
+from perp.handles import Body, Contact, JointView, contacts_of
+from perp.mechanics import bias_force, jacobian, mass_matrix, sensor_data, sensor_slice
+from perp.problems.validation import vector
+from perp.scenes.model import find
+from perp.scenes.sensors import sensor_names
+from perp.simulation_arguments import triple
+from perp.stepping.sleeping import wake
+
+if TYPE_CHECKING:
+    from perp.dynamics.state import State
+    from perp.scenes import Model
+    from perp.simulation import Simulation
+    from perp.stepping import Stepper, StepRecord
+
+
+class Access:
+    """The part of `Simulation` that reads and sets its state by the words of the scene file."""
+
+    model: Model
+    stepper: Stepper
+    state: State
+    _control: np.ndarray
+    _last: StepRecord | None
+
+    @property
+    def _whole(self) -> Simulation:
+        return cast("Simulation", self)
+
+    @property
+    def ctrl(self) -> np.ndarray:
+        """What the motors were given last, one value each in the order of `motor_names`, shape (motors,)."""
+        return self._control.copy()
+
+    @ctrl.setter
+    def ctrl(self, value: Any) -> None:
+        self._whole.set_control(value)
+
+    @property
+    def qpos(self) -> np.ndarray:
+        """Coordinates as mujoco has them, in either kind of coordinates, shape (nq,).
+
+        Setting them raises `SceneError` where joints are beyond their limits or would open.
+        """
+        return coordinates(self.stepper, self.state)[0]
+
+    @qpos.setter
+    def qpos(self, value: Any) -> None:
+        go_to(
+            self._whole,
+            state_at(self._whole, read_positions(self.stepper.mujoco_model, value), self.qvel),
+            "this qpos",
+        )
+
+    @property
+    def qvel(self) -> np.ndarray:
+        """Velocities as mujoco has them, in either kind of coordinates, shape (nv,)."""
+        return coordinates(self.stepper, self.state)[1]
+
+    @qvel.setter
+    def qvel(self, value: Any) -> None:
+        given = vector("qvel", value, self.stepper.mujoco_model.nv)
+        self.state = state_at(self._whole, self.qpos, np.array(given, dtype=np.float64))
+        wake(self.stepper.world.struct, -1)
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Of the bodies that can move."""
+        return self.model.body_names
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Of the joints of the file, in the order of `qpos`."""
+        return joint_names(self.stepper.mujoco_model)
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """One per value of `ctrl`."""
+        return self.stepper.motor_names
+
+    @property
+    def keyframe_names(self) -> tuple[str, ...]:
+        """For `reset(keyframe=…)`."""
+        m = self.stepper.mujoco_model
+        return tuple(m.key(k).name or str(k) for k in range(m.nkey))
+
+    @property
+    def sensor_names(self) -> tuple[str, ...]:
+        """Of the sensors of the file, in the order of `sensordata`."""
+        return sensor_names(self.stepper.mujoco_model)
+
+    @property
+    def sensordata(self) -> np.ndarray:
+        """Values of the file's sensors one after the other, shape (values,).
+
+        Forces and accelerations are means over the last step, NaN before the first. A sensor that is not
+        read (`report` tells which) is NaN.
+        """
+        return sensor_data(self._whole)
+
+    def sensor(self, name: str) -> np.ndarray:
+        """The values of one sensor."""
+        i = find(name, self.sensor_names, "sensor")
+        return self.sensordata[sensor_slice(self.stepper.mujoco_model, i)]
+
+    def mass_matrix(self) -> np.ndarray:
+        """M(q) over `qvel`, with the inertia of rotors, shape (nv, nv)."""
+        return mass_matrix(self._whole)
+
+    def bias_force(self) -> np.ndarray:
+        """Gravity, Coriolis and centrifugal forces over `qvel`, shape (nv,): what holds a robot still."""
+        return bias_force(self._whole)
+
+    def jacobian(self, body: str, point: Any = None) -> np.ndarray:
+        """Velocity of a point that moves with a body, and angular velocity, over `qvel`, shape (6, nv).
+
+        Args:
+            body: Its name.
+            point: In the world [m]; the origin of the body's frame without one.
+        """
+        view = self.body(body)
+        return jacobian(self._whole, view.index, view.position if point is None else triple("point", point))
+
+    def apply_force(self, body: str, force: Any, point: Any = None) -> None:
+        """A force [N] on a body at a point [m] of the world; at its centre of mass without one.
+
+        It lasts until it is changed: the next one replaces it, (0, 0, 0) ends it.
+        """
+        self.body(body).apply_force(force, point)
+
+    def body(self, name: str) -> Body:
+        """A body by name."""
+        return Body(self._whole, self.model.body_index(name))
+
+    def contacts(self) -> list[Contact]:
+        """The contacts of the last step, with forces; none before the first step."""
+        return [] if self._last is None else contacts_of(self.model, self._last)
+
+    def joint(self, name: str) -> JointView:
+        """A joint by name."""
+        return JointView(self._whole, name)
+
+    def coordinate(self, joint: str) -> float:
+        """The coordinate of a hinge or slider [rad or m]."""
+        return float(self.joint(joint).position)
