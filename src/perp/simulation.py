@@ -7,7 +7,7 @@ sim.body("box").position
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -32,6 +32,7 @@ from perp.stepping import Level, StepFailed, StepInaccurate, Stepper, StepRecord
 from perp.stepping.solving import check_pair
 
 if TYPE_CHECKING:
+    from perp.derivatives.step import StepDerivative, StepDifferentiator
     from perp.files.reading import PathName
     from perp.recorder import Recorder
     from perp.recording import Recording
@@ -106,6 +107,7 @@ class Simulation(Access):
         self._last: StepRecord | None = None
         self._before: State | None = None
         self._recorders: list[Recorder] = []
+        self._differentiator: StepDifferentiator | None = None
         self._wrench = np.zeros((self.model.body_count, 6))
         self._control = self.stepper.initial_control()
         self.start_note = ""
@@ -257,6 +259,39 @@ class Simulation(Access):
         """
         self.stepper.begin(self.state, self.step_size, self._wrench)
         return self.stepper.contact_problem()
+
+    def derivatives(
+        self, parameters: Sequence[str] = (), *, last: bool = False, verify: bool = False
+    ) -> StepDerivative:
+        """How a step changes with its state, its controls and parameters of the scene.
+
+        Nothing of the simulation changes: the next step has the same bits with and without this call.
+
+        Args:
+            parameters: Names such as "friction", "mass:torso", "kp:knee", "gravity"; see
+                `perp.derivatives.parameters`.
+            last: Of the step just taken, which costs no further step; nothing may have been changed since.
+                By default of the next step, from where the simulation is.
+            verify: Compare with central differences of the step, and raise where they differ.
+
+        Raises:
+            DerivativeError: The step has no derivative, or `verify` found another one.
+            ProblemError: There is no such parameter.
+        """
+        from perp.derivatives.step import StepDifferentiator
+
+        if self._differentiator is None or self._differentiator.stepper is not self.stepper:
+            self._differentiator = StepDifferentiator(self.stepper)
+        if last:
+            if self._last is None:
+                raise ProblemError("no step has been taken yet")
+            return self._differentiator.last(parameters)
+        found, _ = self._differentiator.next(self.state, self.step_size, self._wrench, parameters)
+        if verify:
+            from perp.step_differences import verify_step
+
+            verify_step(self, found)
+        return found
 
     def set_control(self, control: Any) -> None:
         """Give the motors their values: one each in order, or a mapping from motor names."""

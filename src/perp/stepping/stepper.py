@@ -71,7 +71,7 @@ class Stepper:
             nq,
             na, int(m.nu) if reduced else 0,
         )  # fmt: skip
-        self._sizes = nq, int(tree_size.sum()), na, self.table.law.size, model.body_count if reduced else 0
+        self.sizes = nq, int(tree_size.sum()), na, self.table.law.size, model.body_count if reduced else 0
         self._overflows = [place[1].warning.number for place in self._places]
         self._full = int(engine().mjtWarning.mjWARN_CONTACTFULL)
         self._step_size = 0.0
@@ -111,9 +111,9 @@ class Stepper:
 
     def state_of(self, qpos: np.ndarray, qvel: np.ndarray, act: np.ndarray, time: float) -> State:
         """The state with these coordinates, velocities and activations; angles lie within half a turn."""
-        _, _, _, rows, n = self._sizes
+        _, _, _, rows, n = self.sizes
         packed = np.concatenate([qpos, qvel, act, self.table.at_reference, np.zeros(13 * n)])
-        state = State.unpacked(time, packed, self._sizes)
+        state = State.unpacked(time, packed, self.sizes)
         self.refresh(state)
         if rows:
             state.coordinate[:] = self.table.evaluate(
@@ -123,7 +123,7 @@ class Stepper:
 
     def unpacked(self, time: float, packed: np.ndarray) -> State:
         """The state of `State.packed`."""
-        return State.unpacked(time, packed, self._sizes)
+        return State.unpacked(time, packed, self.sizes)
 
     def refresh(self, state: State) -> None:
         """Poses and velocities of the bodies from the coordinates, in place."""
@@ -233,7 +233,7 @@ class Stepper:
                 f"{int(w.count[CONTACTS])} contacts fill the memory of this MjModel: compile it with "
                 '<size memory="…"/>, or pass the XML or the MjSpec'
             )
-        after = State.unpacked(state.time + h, packed, self._sizes)
+        after = State.unpacked(state.time + h, packed, self.sizes)
         record = StepRecord(
             after.time, h, self.settings.tolerance, w.info.copy(), w.figure.copy(), contacts,
             int(w.count[CONTACTS]),
@@ -273,7 +273,7 @@ class Stepper:
             return state, ""
         while course.put_right(core, state.packed) != course.DONE:
             w.grow(*(int(x) for x in w.info[:3]))
-        moved = State.unpacked(state.time, pack_state(core), self._sizes)
+        moved = State.unpacked(state.time, pack_state(core), self.sizes)
         moved.qvel[:], moved.act[:] = state.qvel, state.act
         far = np.linalg.norm(moved.position - state.position, axis=1)
         solved = not w.info[end.UNSOLVED] and w.figure[end.TRAVEL] < np.inf

@@ -1,0 +1,279 @@
+"""Derivatives of steps against central differences of the step, by mode, level and coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import perp
+from perp.derivatives import DerivativeError
+from perp.parameter_values import parameter_values
+from perp.step_differences import RELATIVE, differences
+
+PLANE = '<geom name="floor" type="plane" size="5 5 .1" friction="0.5 0.01 0.002"/>'
+COORDINATES = pytest.mark.parametrize("coordinates", ["reduced", "maximal"])
+
+
+def scene(bodies: str, **options) -> perp.Simulation:
+    return perp.Simulation(
+        f"<mujoco><worldbody>{PLANE}{bodies}</worldbody></mujoco>", **({"step": 0.01} | options)
+    )
+
+
+def body(geom: str, position: str = "0 0 .1", name: str = "b") -> str:
+    return f'<body name="{name}" pos="{position}"><freejoint/>{geom}</body>'
+
+
+def agree(sim, parameters=(), *, rtol=1e-6, step=1e-6):
+    """A, B and parameters against differences; the step afterwards has the bits it would have had."""
+    twin = sim.copy()
+    twin.step()
+    found = sim.derivatives(parameters)
+    for name, mine in (("A", found.A), ("B", found.B), *found.parameters.items()):
+        if mine.size:
+            theirs = differences(sim, name, step)
+            off, scale = np.abs(mine - theirs).max(), np.abs(theirs).max()
+            # what a step leaves of its tolerance shows in its differences
+            assert off <= rtol * scale + noise(sim, name, step), (name, off, scale)
+    sim.step()
+    np.testing.assert_array_equal(sim.state.packed, twin.state.packed)
+    return found
+
+
+def noise(sim, name, step):
+    """Round-off of a step over the change of what it is differentiated by."""
+    if name in ("A", "B") or name.partition(":")[0] not in ("mass", "inertia"):
+        return 1e-11 / step
+    return 1e-9 / (RELATIVE * float(parameter_values(sim, (name,))[name].min()))
+
+
+@COORDINATES
+@pytest.mark.parametrize("level", ["position", "velocity"])
+def test_open(coordinates, level):
+    sim = scene(body('<geom type="box" size=".1 .2 .3"/>', "0 0 2"), coordinates=coordinates, level=level)
+    sim.body("b").set_velocity([1, 2, 3], [3, -2, 4])
+    assert agree(sim).mode == []
+
+
+SPHERE = '<geom name="g" type="sphere" size=".1" friction="0.5 0.01 0.002"/>'
+
+
+@COORDINATES
+@pytest.mark.parametrize(
+    ("spin", "mode", "geom"),
+    [
+        ([0.3, -0.2, 0.4], "slide", SPHERE),
+        ([-3.0, 10.0, 0.4], "stick", SPHERE),
+        ([0.3, 3.2, 4.0], "slide", SPHERE.replace("/>", ' condim="6"/>')),
+        ([0.3, 3.2, 4.0], "slide", SPHERE.replace("/>", ' condim="4"/>')),
+    ],
+)
+def test_sphere(coordinates, spin, mode, geom):
+    """A ball that slides, rolls, spins and rolls with resistance, with friction, size and inertia."""
+    sim = scene(body(geom), coordinates=coordinates)
+    sim.body("b").set_velocity([1, 0.3, 0], spin)
+    sim.step()
+    found = agree(sim, ("friction", "gravity", "mass:b", "inertia:b", "size:g"))
+    assert found.mode == [mode]
+    assert not found.frozen
+
+
+@COORDINATES
+def test_unbalanced_ball_slides(coordinates):
+    """A centre of mass off the middle: Coriolis forces depend on the impulses of the step itself."""
+    heavy = '<geom type="box" size=".05 .05 .02" pos=".03 .01 .02" contype="0" conaffinity="0"/>'
+    sim = scene(body(SPHERE.replace("0.5", "0.6") + heavy), coordinates=coordinates)
+    sim.body("b").set_velocity([1, 0.3, 0], [0.3, -0.2, 0.4])
+    sim.step()
+    names = ("friction", "friction:g", "mass:b", "inertia:b")
+    found = agree(sim, names + (("com:b",) if coordinates == "reduced" else ()), rtol=3e-6)
+    assert found.mode == ["slide"]
+
+
+@COORDINATES
+@pytest.mark.parametrize("steps", [12, 20])
+def test_box_on_a_corner(coordinates, steps):
+    """A tumbling box on one corner, then on two."""
+    geom = '<geom name="g" type="box" size=".1 .15 .1" euler="20 30 10"/>'
+    sim = scene(body(geom, "0 0 .2"), coordinates=coordinates)
+    sim.body("b").set_velocity([1, 0.3, 0], [0.3, -0.2, 0.4])
+    for _ in range(steps):
+        sim.step()
+    found = agree(sim, ("gravity", "mass:b", "size:g"), rtol=3e-6)
+    assert "stick" in found.mode
+
+
+@COORDINATES
+def test_box_rests_on_four_corners(coordinates):
+    """Impulses are not unique, velocities are."""
+    sim = scene(body('<geom type="box" size=".1 .1 .1"/>'), coordinates=coordinates)
+    sim.step()
+    sim.step()
+    found = agree(sim, ("gravity",))
+    assert found.mode == ["stick"] * 4
+    assert found.redundant
+
+
+@COORDINATES
+@pytest.mark.parametrize("geom", [SPHERE, '<geom type="box" size=".1 .1 .1" euler="20 30 40"/>'])
+def test_bounce(coordinates, geom):
+    sim = scene(body(geom, "0 0 .3"), coordinates=coordinates, restitution=0.7)
+    sim.body("b").set_velocity([1, 0.3, -20], [0.3, 3.2, 4])
+    found = agree(sim, ("restitution", "mass:b"))
+    assert {"stick", "slide"} & set(found.mode)
+
+
+@COORDINATES
+def test_two_spheres_and_sphere_on_box(coordinates):
+    """Normals between two movable shapes turn with both of them."""
+    plain = SPHERE.replace('name="g"', "")
+    one, two = body(plain, name="a"), body(SPHERE, "0.05 0.02 .295", name="c")
+    sim = scene(one + two, coordinates=coordinates)
+    sim.body("c").set_velocity([0.1, 0.1, -0.6], [1, 0.3, 0.2])
+    found = agree(sim, ("gravity", "mass:c"), step=1e-5, rtol=5e-6)
+    assert found.mode.count("open") == 0
+    slab = body('<geom type="box" size=".2 .2 .1"/>', name="a")
+    sim = scene(slab + body(SPHERE, "0.05 0.02 .31", name="c"), coordinates=coordinates)
+    sim.body("c").set_velocity([0.3, 0.1, -0.2], [1, 0.3, 0.2])
+    for _ in range(4):
+        sim.step()
+    agree(sim, rtol=2e-6)
+
+
+@COORDINATES
+def test_cylinder_on_its_side(coordinates):
+    """Shapes without a formula: differences of the detector, whose contacts may swap places."""
+    geom = '<geom type="cylinder" size=".1 .2" euler="0 80 0"/>'
+    sim = scene(body(geom), coordinates=coordinates)
+    sim.body("b").set_velocity([1, 0.3, 0], [0.3, -0.2, 0.4])
+    for _ in range(30):
+        sim.step()
+    agree(sim, step=1e-4, rtol=1e-3)
+
+
+ARM = """<mujoco><worldbody><body name="upper" pos="0 0 2">
+<joint name="j1" axis="0 1 0" range="-60 60" limited="{limited}" damping=".1" armature=".01"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/><body name="lower" pos=".3 0 0">
+<joint name="j2" axis="0 1 0" stiffness="2" frictionloss="{rub}"/>
+<geom type="capsule" fromto="0 0 0 .3 0 .1" size=".03"/></body></body></worldbody>
+<actuator>{motor}<motor name="m" joint="j2"/></actuator></mujoco>"""
+SERVO = '<position name="p" joint="j1" kp="20" kv="1"{}/>'
+
+
+@COORDINATES
+@pytest.mark.parametrize("level", ["position", "velocity"])
+@pytest.mark.parametrize(
+    ("limited", "rub", "motor", "control", "mode"),
+    [
+        ("false", 0.1, SERVO.format(""), 0.3, {"lower", "upper"}),
+        ("false", 9.0, SERVO.format(""), 0.3, {"free"}),
+        ("false", 0.1, SERVO.format(' forcerange="-1 1"'), 2.0, {"upper"}),
+        ("false", 0.1, SERVO.format(' forcerange="-90 90"'), 0.3, {"free"}),
+        ("true", 0.1, '<motor name="p" joint="j1"/>', 20.0, {"closed"}),
+        ("false", 0.1, '<velocity name="p" joint="j1" kv="3" forcerange="-90 90"/>', 0.5, {"free"}),
+    ],
+)
+def test_arm(coordinates, level, limited, rub, motor, control, mode):
+    """Dry friction that slips and sticks, a servo free and at its bound, a limit, a velocity servo."""
+    if limited == "true" and level == "velocity":
+        pytest.skip("a limit that is reached exactly is at a switch of what corrects it")
+    text = ARM.format(limited=limited, rub=rub, motor=motor)
+    sim = perp.Simulation(text, step=0.01, coordinates=coordinates, level=level)
+    sim.set_control([control, 0.2])
+    for _ in range(40 if limited == "true" else 5):
+        sim.step()
+    names = ["damping:j1", "stiffness:j2", "armature:j1", "frictionloss:j2", "mass:lower", "gravity"]
+    if "kp" in motor:
+        names += ["kp:p", "kv:p"]
+    found = agree(sim, names, rtol=2e-5 if coordinates == "maximal" else 1e-5)
+    assert mode & set(found.mode)
+
+
+LOOP = """<mujoco><worldbody><body pos="0 0 1"><joint axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/><body name="d" pos=".3 0 0"><joint axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .3 0 -.3" size=".02" contype="0"/></body></body>
+<body name="c" pos=".8 0 1"><joint axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 -.2 0 -.3" size=".02" contype="0"/></body></worldbody>
+<equality><connect body1="c" body2="d" anchor="-.2 0 -.3"/></equality></mujoco>"""
+
+
+@COORDINATES
+@pytest.mark.parametrize("level", ["position", "velocity"])
+def test_loop(coordinates, level):
+    sim = perp.Simulation(LOOP, step=0.005, coordinates=coordinates, level=level)
+    for _ in range(10):
+        sim.step()
+    agree(sim, ("gravity",), rtol=2e-5)
+
+
+def test_external_force_on_a_tree():
+    sim = perp.Simulation(ARM.format(limited="false", rub=0, motor=""), step=0.01, coordinates="reduced")
+    sim.wrench = [[1.0, 2.0, 3.0, 0.1, 0.2, 0.3], [0.5, 0.1, -1.0, 0.0, 0.2, 0.1]]
+    sim.step()
+    agree(sim)
+
+
+def test_last_step_has_the_derivative_of_the_next_one():
+    sim = scene(body(SPHERE))
+    sim.body("b").set_velocity([1, 0.3, 0], [0.3, -0.2, 0.4])
+    sim.step()
+    ahead = sim.derivatives(("friction",))
+    sim.step()
+    behind = sim.derivatives(("friction",), last=True)
+    np.testing.assert_allclose(ahead.A, behind.A, atol=1e-9)
+    np.testing.assert_allclose(ahead.parameters["friction"], behind.parameters["friction"], atol=1e-9)
+
+
+def test_verify_and_names():
+    sim = scene(body(SPHERE))
+    sim.body("b").set_velocity([1, 0.3, 0], [0.3, -0.2, 0.4])
+    sim.step()
+    before = sim.state.packed.copy()
+    sim.derivatives(("friction", "size:g"), verify=True)
+    np.testing.assert_array_equal(before, sim.state.packed)
+    with pytest.raises(perp.ProblemError, match="there is no parameter"):
+        sim.derivatives(("colour",))
+    with pytest.raises(perp.ProblemError, match="needs a name"):
+        sim.derivatives(("mass",))
+
+
+def test_verify_finds_a_wrong_derivative(monkeypatch):
+    from perp.derivatives import step
+
+    honest = step._Solve._end
+    monkeypatch.setattr(step._Solve, "_end", lambda self, *a: 1.001 * honest(self, *a))
+    sim = scene(body(SPHERE, "0 0 1"))
+    with pytest.raises(DerivativeError, match="differs"):
+        sim.derivatives(verify=True)
+
+
+def test_billiard():
+    """A ball hits an equal one head-on, e = 1: they exchange velocities, d v⁺ / d v = (0, 1; 1, 0)."""
+    plain = SPHERE.replace('name="g"', "")
+    balls = body(plain, "0 0 1", "a") + body(plain, ".201 0 1", "c")
+    text = f'<mujoco><option gravity="0 0 0"/><worldbody>{balls}</worldbody></mujoco>'
+    for coordinates in ("maximal", "reduced"):
+        sim = perp.Simulation(text, step=0.01, restitution=1.0, coordinates=coordinates)
+        sim.body("a").set_velocity([1, 0, 0], [0, 0, 0])
+        A = sim.derivatives().A[12:, 12:]
+        np.testing.assert_allclose(A[np.ix_([0, 6], [0, 6])], [[0, 1], [1, 0]], atol=1e-9)
+
+
+def test_stopping_distance():
+    """A block that slides from v stops after v²/(2 μ g): the sum of its steps has the derivative by μ."""
+    v, mu, g, h = 2.0, 0.4, 9.81, 1e-3
+    text = (
+        f'<mujoco><option gravity="0 0 {-g}"/><worldbody><geom type="plane" size="9 9 1" friction="{mu}"/>'
+        + body(f'<geom type="box" size=".1 .1 .1" friction="{mu}"/>')
+        + "</worldbody></mujoco>"
+    )
+    sim = perp.Simulation(text, step=h)
+    sim.body("b").set_velocity([v, 0, 0], [0, 0, 0])
+    change = np.zeros(12)
+    start = sim.body("b").position[0]
+    while sim.body("b").velocity[0] > 1e-6 and sim.time < 2:
+        found = sim.derivatives(("friction",))
+        sim.step()
+        change = found.A @ change + found.parameters["friction"][:, 0]
+    assert sim.body("b").position[0] - start == pytest.approx(v**2 / (2 * mu * g), rel=2e-3)
+    assert change[0] == pytest.approx(-(v**2) / (2 * mu**2 * g), rel=5e-3)
