@@ -271,6 +271,11 @@ class Recording:
     def __len__(self) -> int:
         return self.time.size
 
+    def _repr_html_(self) -> str:
+        from perp.notebook import recording_html
+
+        return recording_html(self)
+
     def __repr__(self) -> str:
         end = self.time[-1] if len(self) else self.start_time
         return f"<Recording of {len(self)} steps to t = {end:g} s, {len(self.body_names)} bodies>"

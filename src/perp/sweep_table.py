@@ -60,5 +60,10 @@ class Table:
             writer.writeheader()
             writer.writerows(self.rows)
 
+    def _repr_html_(self) -> str:
+        from perp.notebook import table_html
+
+        return table_html(self)
+
     def __repr__(self) -> str:
         return f"<Table of {len(self)} rows, {len(self.failed)} failed: {', '.join(self.columns)}>"

@@ -102,3 +102,25 @@ def test_a_bug_is_one_line_and_not_exit_code_1(run, lcp: Path, monkeypatch: pyte
 def test_running_out_of_memory_is_one_line(run, lcp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perp, "solve", raising(MemoryError()))
     run("solve", lcp).assert_refused("memory")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_commands_and_options(run, shell: str, tmp_path: Path) -> None:
+    script = run("completion", shell)
+    assert script.code == 0
+    for word in ("simulate", "solvers", "--formulation" if shell != "fish" else "formulation"):
+        assert word in script.out
+    if shell == "bash":
+        file = tmp_path / "perp.bash"
+        file.write_text(script.out, encoding="utf-8")
+        assert subprocess.run(["bash", "-n", file], capture_output=True, check=False).returncode == 0
+    run("completion", "tcsh").assert_refused("tcsh")
+
+
+def test_the_list_of_solvers_fits_80_columns(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run("solvers").out.splitlines()
+    assert max(len(line) for line in lines) <= 80
+    for info in perp.solvers():
+        [line] = [line for line in lines if line.split()[:1] == [info.name] and line.startswith("  ")]
+        assert len(line.split()) > 3  # what it takes and what it is begin on the same line

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import perp
+from perp.cli import main
 from perp.solvers import Attempt, register, unregister
 
 
@@ -173,3 +174,39 @@ def test_plot_leaves_json_alone(run, lcp: Path, tmp_path: Path) -> None:
     outcome = run("solve", lcp, "--json", "--plot", tmp_path / "picture.png")
     assert outcome.json()["solved"] is True
     assert (tmp_path / "picture.png").exists()
+
+
+def test_a_scene_is_sent_to_the_command_that_takes_it_and_a_problem_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene, problem = tmp_path / "scene.xml", tmp_path / "problem.npz"
+    scene.write_text("<mujoco><worldbody/></mujoco>", encoding="utf-8")
+    perp.LCP([[1.0]], [-1.0]).save(problem)
+    assert main(["solve", str(scene)]) == 2
+    assert "is a scene, not a problem: `perp simulate`" in capsys.readouterr().err
+    assert main(["simulate", str(problem)]) == 2
+    assert "is no scene: `perp solve`" in capsys.readouterr().err
+
+
+def test_outputs_are_looked_at_before_anything_is_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "missing.npz"
+    for path, why in (
+        (tmp_path, "a picture is written to one of"),
+        (tmp_path / "no" / "a.png", "there is no folder"),
+        (tmp_path / "dir.png", "is a directory"),
+    ):
+        (tmp_path / "dir.png").mkdir(exist_ok=True)
+        assert main(["solve", str(missing), "--plot", str(path)]) == 2
+        assert why in capsys.readouterr().err  # and not that the problem is missing
+    for option, path in (("--html", "no/run.html"), ("--out", "no/run.h5"), ("--html", "run.txt")):
+        assert main(["simulate", "missing.xml", option, str(tmp_path / path)]) == 2
+        assert "missing.xml" not in capsys.readouterr().err
+
+
+def test_verbose_tells_how_far_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    problem = tmp_path / "problem.npz"
+    perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0.2, 0.0], 0.5).save(problem)
+    assert main(["solve", str(problem), "--solver", "block-gauss-seidel", "--verbose"]) == 0
+    assert "block-gauss-seidel   iteration " in capsys.readouterr().err

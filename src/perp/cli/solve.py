@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +33,7 @@ def solve(
     start: str | None = None,
     out: Path | None = None,
     plot: Path | None = None,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Solve the problem in FILE. Exit code 0: solved, 1: not solved, 2: bad input.
@@ -47,6 +49,7 @@ def solve(
         out: Write the answer to this .npz, .json, .npy, .txt or .csv file, solved or not.
         plot: Draw residual against time into this .png, .svg or .pdf file, for every solver that takes the
             problem, each for at most the time limit (5 seconds when none is given).
+        verbose: Write the algorithm at work, its iteration and residual to stderr, a few times a second.
         json: Print one JSON object, with the vectors, in place of the table.
     """
     import perp
@@ -62,7 +65,8 @@ def solve(
         problem = perp.load(file)
         first = None if start is None else _read_start(file, start)
     facts = problem_facts(problem, file)
-    with progress(f"Solving {problem_words(facts)} with {solver}"):
+    quiet = nullcontext() if verbose else progress(f"Solving {problem_words(facts)} with {solver}")
+    with quiet:
         solution = perp.solve(
             problem,
             solver,
@@ -72,6 +76,7 @@ def solve(
             time_limit=time_limit,
             start=first,
             throw=False,
+            verbose=verbose,
         )
         answer = {"problem": facts, **solution_facts(solution)}
     if json:

@@ -63,21 +63,33 @@ def _facts(info: SolverInfo, through: str | None) -> dict[str, Any]:
     }
 
 
+# One letter a problem type: four columns of names leave no room for words on a screen of 80.
+_LETTERS = {"LCP": "L", "BoxedLCP": "B", "MCP": "M", "ContactProblem": "C"}
+_OTHER = "P"
+_LEGEND = "L LCP, B BoxedLCP, M MCP, C ContactProblem, P programs of formulations"
+
+
 def _table(found: list[SolverInfo], through: list[str | None], title: str, *, of_file: bool) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    caption = None if of_file else _LEGEND
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False,
+                  caption=caption, caption_justify="left")  # fmt: skip
     table.add_column("name", no_wrap=True)
-    table.add_column("family", no_wrap=True, style="dim")
     # of a file it is known that they take it: what matters is how
-    table.add_column("formulation" if of_file else "takes")
+    table.add_column("formulation" if of_file else "takes", no_wrap=True)
     table.add_column("what it is", ratio=1)
+    family = ""
     for info, way in zip(found, through, strict=True):
-        name = Text(info.name, style="bold green" if info.available else "yellow")
+        if info.family != family:
+            family = info.family
+            table.add_row(Text(family, style="dim italic"), "", "")
+        name = Text(f"  {info.name}", style="bold green" if info.available else "yellow")
         summary = Text(info.summary)
         if not info.available:
             summary.append(f" Missing: {info.reason}", style="yellow")
-        takes = way or "" if of_file else ", ".join(kind.__name__ for kind in info.takes)
-        table.add_row(name, info.family, takes, summary)
+        letters = {_LETTERS.get(kind.__name__, _OTHER) for kind in info.takes}
+        takes = "".join(x if x in letters else "·" for x in (*_LETTERS.values(), _OTHER))
+        table.add_row(name, (way or "") if of_file else takes, summary)
     return table

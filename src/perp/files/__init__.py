@@ -51,6 +51,8 @@ def load(path: PathName) -> Problem:
             with hdf5.open_numbers(path) as file:
                 return fclib.read_problem(file)
         text = read_text(path)
+        if text.lstrip().startswith(b"<"):
+            raise FileError(path, "is a scene, not a problem: `perp simulate` and perp.Simulation take it")
         if b"\0" in text[:4096]:
             raise FileError(path, "is not an .npz, FCLib HDF5 or Siconos .dat file")
         return siconos_dat.parse_problem(text)

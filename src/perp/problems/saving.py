@@ -13,6 +13,11 @@ class Savable:
         # what solvers keep with a problem, such as its packed form, belongs to this process
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
+    def _repr_html_(self) -> str:
+        from perp.notebook import problem_html
+
+        return problem_html(self)  # type: ignore[arg-type]
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write this problem to a file; the suffix decides the format (.npz, or .hdf5 for FCLib).
 

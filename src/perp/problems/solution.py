@@ -111,6 +111,11 @@ class Solution:
 
         save_solution(self, path)
 
+    def _repr_html_(self) -> str:
+        from perp.notebook import solution_html
+
+        return solution_html(self)
+
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.status.name}, residual={self.residual:.2e}, "

@@ -26,6 +26,8 @@ ROOM = 1 << 30
 
 
 Lines = list[tuple[str, str]]
+# How archives of numpy and files of HDF5 begin.
+_NO_SCENES = (b"PK\x03\x04", b"\x89HDF")
 
 
 def read_spec(scene: Any) -> Any:
@@ -107,6 +109,13 @@ def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
     path = Path(scene)
     if not path.is_file():
         raise SceneError(f"{path}: no such file")
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start.startswith(_NO_SCENES):
+        raise SceneError(
+            f"{path} is no scene: `perp solve` and perp.load take problems, `perp simulate --resume` and "
+            "perp.Recording.open recordings"
+        )
     text = path.read_text(encoding="utf-8", errors="replace")
     if is_urdf(text):
         return read_urdf(text, path)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any
 
+from perp.compilation.stopwatch import working_time
 from perp.formulations.affine_as_boxed import affine_as_boxed
 from perp.problems import LCP, MCP, BoxedLCP, ContactProblem, Status
 from perp.problems.infeasibility import proves_infeasible
@@ -13,6 +13,7 @@ from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.auto_contact import record, solve_contact
 from perp.solvers.solve import bring_back_active_set, find_route
+from perp.solvers.watching import now_runs
 
 # Pivoting keeps dense factors of 8 to 24 n² bytes: beyond this size sweeps come first, unless M is sparse.
 LARGEST_DENSE = 2000
@@ -68,13 +69,13 @@ def auto(problem: LCP | BoxedLCP | MCP | ContactProblem, control: Control, optio
     best: tuple[float, Attempt, str] | None = None
     iterations = 0
     for name in candidates(problem):
-        began = perf_counter()
+        began = working_time()
         attempt = _try(name, problem, control)
         if attempt is None:
             continue
         iterations += attempt.iterations
         value = control.measure(attempt.z)
-        stages.append(record(name, perf_counter() - began, value, attempt.iterations))
+        stages.append(record(name, working_time() - began, value, attempt.iterations))
         proved = attempt.reason is Status.INFEASIBLE and proves_infeasible(
             problem, attempt.info.get("certificate")
         )
@@ -97,6 +98,7 @@ def _try(name: str, problem: LCP | BoxedLCP | MCP, control: Control) -> Attempt 
         route = find_route(problem, info)
     except registry.SolverMismatch:
         return None
+    now_runs(control, name)
     if route is None:
         return info.run(problem, control, info.options())
     turned = route.build(problem)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
 
+from perp.compilation.stopwatch import working_time
 from perp.problems import ContactProblem, Status
 from perp.problems.validation import Vector
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
+from perp.solvers.watching import now_runs
 
 # Up to this many constraints a block elimination fits into memory: its order needs count² / 8 bytes.
 LARGEST_ELIMINATION = 30_000
@@ -147,19 +148,20 @@ class Run:
         if info.objection(self.problem) is not None:
             return
         most = min(stage.steps, self.control.limit(10**9) - self.iterations)
-        start, began = self.point, perf_counter()
+        start, began = self.point, working_time()
         if stage.start == "relaxation":
             relaxed = self.problem.as_relaxed()
             inner = self.control.for_part(relaxed, np.zeros(relaxed.size), most)
             start = registry.find("interior-point").run(relaxed, inner, None).z
         control = self.control.for_stage(start, self.iterations, most)
+        now_runs(control, stage.solver)
         attempt = info.run(self.problem, control, info.options(**stage.options))
         value = self.control.measure(attempt.z) if np.isfinite(attempt.z).all() else np.inf
         self.iterations += attempt.iterations
         self.reason = attempt.reason
         if value < self.residual:
             self.point, self.residual = attempt.z, value
-        seconds = perf_counter() - began
+        seconds = working_time() - began
         self.stages.append(record(stage.solver, seconds, value, attempt.iterations, stage.label))
 
     def islands(self, stages: tuple[Stage, ...]) -> bool:
@@ -169,7 +171,7 @@ class Run:
         parts = unsolved_islands(self.problem, self.point, self.control.tol)
         if parts is None:
             return False
-        began, before, solver = perf_counter(), self.iterations, "auto"
+        began, before, solver = working_time(), self.iterations, "auto"
         for rows, part in parts:
             if self.done():
                 break
@@ -182,7 +184,7 @@ class Run:
             solver = attempt.info["solver"]
             self.stages += [stage for stage in alone.stages if stage["residual"] > self.control.tol]
         self.residual = self.control.measure(self.point)
-        seconds, steps = perf_counter() - began, self.iterations - before
+        seconds, steps = working_time() - began, self.iterations - before
         done = record(solver, seconds, self.residual, steps, f"{len(parts)} islands, the last by {solver}")
         self.stages.append(done | {"islands": len(parts)})
         return True

@@ -16,7 +16,16 @@ FAMILIES = ("auto", "pivoting", "projection", "newton", "interior", "splitting")
 LARGEST_BUILT = 1500
 
 
-def solvers(problem: Problem | None = None) -> list[SolverInfo]:
+class SolverList(list[SolverInfo]):
+    """A list of solvers that notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        from perp.notebook import solvers_html
+
+        return solvers_html(self)
+
+
+def solvers(problem: Problem | None = None) -> SolverList:
     """Every solver, or those that can take `problem` as it is or through an exact formulation.
 
     Those of perp come first, by family, those of other packages last. Solvers that are not installed are
@@ -27,10 +36,10 @@ def solvers(problem: Problem | None = None) -> list[SolverInfo]:
     """
     listed = sorted(registry.all_solvers().values(), key=_place)
     if problem is None:
-        return listed
+        return SolverList(listed)
     check_problem(problem)
     problem = finite(problem)
-    return [info for info in listed if can_take(info, problem)]
+    return SolverList(info for info in listed if can_take(info, problem))
 
 
 def can_take(info: SolverInfo, problem: Problem) -> bool:

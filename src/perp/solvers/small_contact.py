@@ -7,11 +7,11 @@ solve the problem, what they reached is handed on.
 from __future__ import annotations
 
 import math
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from perp.compilation.stopwatch import working_time
 from perp.problems import ContactProblem, ContactSolution, Status
 from perp.problems.validation import Vector, freeze, is_sparse
 
@@ -53,7 +53,7 @@ def keep_short(problem: ContactProblem) -> Short | None:
 
 def solve_small(problem: ContactProblem, tol: float) -> tuple[ContactSolution | None, Swept | None]:
     """A verified solution, or None and what sweeps have reached: impulses, their residual, sweeps."""
-    began = perf_counter()
+    began = working_time()
     form = problem.__dict__.get("_short_relaxed" if problem.relaxed else "_short") or keep_short(problem)
     if form is None or type(tol) is not float or not 0.0 < tol < math.inf:
         return None, None
@@ -68,5 +68,5 @@ def solve_small(problem: ContactProblem, tol: float) -> tuple[ContactSolution | 
     fields["problem"], fields["z"], fields["w"] = problem, z, w
     fields["status"], fields["residual"], fields["tolerance"] = _SOLVED, value, tol
     fields["iterations"], fields["solver"] = sweeps, "block-gauss-seidel"
-    fields["solve_time"] = perf_counter() - began
+    fields["solve_time"] = working_time() - began
     return solution, None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from time import perf_counter
 from typing import Any, overload
 
 import numpy as np
 
+from perp.compilation.stopwatch import working_time
 from perp.formulations.registry import Formulation, Reformulated, all_formulations, find_formulation
 from perp.problems import (
     LCP,
@@ -33,6 +33,7 @@ from perp.solvers.cohesion import solve_cohesive
 from perp.solvers.friction_limits import with_less_friction
 from perp.solvers.registry import SolverInfo
 from perp.solvers.short_way import short_way
+from perp.solvers.watching import Progress, Watch, Watcher, watch_of
 
 # Seconds that the short way of a small problem does not take: a limit above them changes nothing of it.
 _SHORT = 0.05
@@ -51,6 +52,8 @@ def solve(
     history: bool = False,
     throw: bool = True,
     options: Any = None,
+    verbose: bool = False,
+    callback: Watch | None = None,
 ) -> ContactSolution: ...
 @overload
 def solve(
@@ -65,6 +68,8 @@ def solve(
     history: bool = False,
     throw: bool = True,
     options: Any = None,
+    verbose: bool = False,
+    callback: Watch | None = None,
 ) -> Solution: ...
 def solve(
     problem: Problem,
@@ -78,6 +83,8 @@ def solve(
     history: bool = False,
     throw: bool = True,
     options: Any = None,
+    verbose: bool = False,
+    callback: Watch | None = None,
 ) -> Solution:
     """Solve a problem and verify the answer.
 
@@ -92,6 +99,9 @@ def solve(
         history: Keep a per-iteration record in `solution.history`.
         throw: Raise `NotSolved` when the residual misses `tol`; with False return the unsolved answer.
         options: The solver's options: a dict or its options dataclass.
+        verbose: Write the algorithm at work, its iteration and residual to stderr, a few times a second.
+        callback: Is given a `Progress` (solver, iteration, seconds, residual) whenever an iterate is
+            measured; an exception of it ends the solve.
 
     Returns:
         The answer; `ContactSolution` for a ContactProblem.
@@ -101,11 +111,12 @@ def solve(
         ProblemError: The problem or the start makes no sense.
         SolverError: Unknown solver, one that cannot take the problem, one that is not installed, bad options.
     """
-    began = perf_counter()
+    began = working_time()
     swept = None
     if (
         solver == "auto" and formulation is None and start is None
-        and max_iterations is None and history is False and options is None
+        and max_iterations is None and history is False and options is None and not verbose
+        and callback is None
         and (time_limit is None or (type(time_limit) is float and time_limit > _SHORT))
     ):  # fmt: skip
         solution, swept = short_way(problem, tol)
@@ -113,23 +124,26 @@ def solve(
             return solution
     check_problem(problem)
     _check_limits(tol, max_iterations, time_limit)
+    watch = watch_of(verbose, callback)
     if isinstance(problem, ContactProblem) and problem.sets.cohesion.any():
         return solve_cohesive(
             problem, tol, start, throw, solver=solver, formulation=formulation, options=options,
-            max_iterations=max_iterations, time_limit=time_limit, history=history,
+            max_iterations=max_iterations, time_limit=time_limit, history=history, callback=watch,
         )  # fmt: skip
     info = registry.find(solver)
     settings = registry.read_options(info, options)
     first = _start(problem, start)
-    limits = (tol, max_iterations, time_limit, history)
+    limits = (tol, max_iterations, time_limit, history, watch)
     ways = with_less_friction(problem)
     best = _solve_once(problem, next(ways), info, settings, formulation, first, limits, swept)
     for limited in ways:
-        late = time_limit is not None and perf_counter() - began > time_limit
+        late = time_limit is not None and working_time() - began > time_limit
         if best.status is Status.SOLVED or late:
             break
         found = _solve_once(problem, limited, info, settings, formulation, first, limits, swept)
         best = _joined(best, found)
+    if watch is not None:
+        watch(Progress(best.solver, best.iterations, best.solve_time, best.residual))
     if throw and best.status is not Status.SOLVED:
         raise NotSolved(problem, best)
     return best
@@ -142,11 +156,11 @@ def _solve_once(
     settings: Any,
     formulation: str | None,
     first: Vector | None,
-    limits: tuple[float, int | None, float | None, bool],
+    limits: tuple[float, int | None, float | None, bool, Watch | None],
     swept: tuple[Vector, float, int] | None,
 ) -> Solution:
     """One run of an algorithm on the problem with its friction limited, judged in the problem itself."""
-    began = perf_counter()
+    began = working_time()
     route = find_route(limited, info, formulation)
     if info.needs is not None:
         registry.require_available(info)
@@ -156,7 +170,7 @@ def _solve_once(
         if objection is not None:
             raise registry.mismatch(info, problem, objection)
         first = None if first is None or turned.start is None else turned.start(first)
-    tol, max_iterations, time_limit, history = limits
+    tol, max_iterations, time_limit, history, watch = limits
     control = Control(
         _measure(problem, route, turned),
         tol=tol,
@@ -166,17 +180,20 @@ def _solve_once(
         history=history,
     )
     control.swept = swept
-    ready = perf_counter()
+    if watch is not None:
+        control._points = Watcher(info.name, watch)
+    ready = working_time()
     if turned is None:
         attempt = info.run(limited, control, settings)
     else:
         attempt, turned = run_formulation(info, turned, control, settings)
         if route is not None and not route.is_exact(problem):
             attempt.info["own_residual"] = _own_residual(problem, turned, attempt.z)
-    finished = perf_counter()
+    finished = working_time()
     if turned is not None:
         attempt = _bring_back(problem, attempt, turned)
-    return _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
+    solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
+    return solution if history or watch is None else replace(solution, history=None)
 
 
 def _joined(before: Solution, after: Solution) -> Solution:
