@@ -51,7 +51,9 @@ def test_formulas_have_no_unpaired_dollars() -> None:
             assert paragraph.count("$") % 2 == 0, (page.name, paragraph)
 
 
-@pytest.mark.parametrize("script", ["capabilities.py", "results_table.py", "sentences.py"])
+@pytest.mark.parametrize(
+    "script", ["capabilities.py", "results_table.py", "sentences.py", "solver_options.py"]
+)
 def test_what_scripts_write_into_pages_is_current(script: str) -> None:
     run = subprocess.run(
         [sys.executable, DOCS / "scripts" / script, "--check"], capture_output=True, text=True, check=False
