@@ -84,6 +84,7 @@ def pack_shapes(shapes: Sequence[Shape]) -> dict[str, np.ndarray]:
         "quaternion": np.array([shape.quaternion for shape in shapes], dtype=np.float64).reshape(count, 4),
         "rgba": np.array([shape.rgba for shape in shapes], dtype=np.float64).reshape(count, 4),
         "visual": np.array([shape.visual for shape in shapes], dtype=bool),
+        "textured": np.array([shape.textured for shape in shapes], dtype=bool),
         "group": np.array([shape.group for shape in shapes], dtype=np.int64),
         "mesh": np.array(number, dtype=np.int64),
         "vertex_count": np.array([len(v) for v in vertices[1:]], dtype=np.int64),
@@ -111,6 +112,7 @@ def unpack_shapes(names: Sequence[str], columns: Mapping[str, np.ndarray]) -> tu
             faces=columns["faces"][face[mesh[i]] : face[mesh[i] + 1]].astype(np.int64),
             visual=bool(columns["visual"][i]),
             group=int(columns["group"][i]),
+            textured=bool(columns["textured"][i]),
         )
         for i, name in enumerate(names)
     )

@@ -17,7 +17,11 @@ LAYERS = re.findall(r"^\| `(\w+)/` \|", PAGE, re.MULTILINE)
 # Modules beside the folders, such as simulation.py: they stand between stepping/ and view/.
 BESIDE = {path.stem for path in SOURCE.glob("*.py")}
 ABOVE_MODULES = LAYERS[LAYERS.index("view") :]
-UPWARD = {("problems/saving.py", "files"), ("problems/solution.py", "files")}  # `save` methods on the objects
+# methods that users expect on the objects: `save`, and what notebooks call
+UPWARD = {
+    ("problems/saving.py", "files"), ("problems/solution.py", "files"), ("problems/saving.py", "notebook"),
+    ("problems/solution.py", "notebook"), ("solvers/listing.py", "notebook"),
+}  # fmt: skip
 
 
 def imported_layers(module: Path) -> set[str]:

@@ -47,7 +47,12 @@ def test_meshes_are_found_and_the_arm_falls_to_its_limit(tmp_path: Path, mesh: s
     path.write_text(ROBOT.format(mesh=mesh), encoding="utf-8")
     sim = perp.Simulation(path, step=0.01)
     report = str(sim.report)
-    for line in ("visual of links", "limit velocity", "inertial of link frame", "pairs of links"):
+    for line in (
+        "visual package://nowhere/gone.dae",
+        "limit velocity",
+        "inertial of link frame",
+        "pairs of links",
+    ):
         assert line in report
     for _ in range(150):
         sim.step()
@@ -97,3 +102,38 @@ def test_a_link_without_inertial_has_no_mass_whatever_its_shapes() -> None:
     assert model.shapes.body_mass.sum() == pytest.approx(1.001)
     assert "inertial of link c: without mass or inertia: it gets a gram" in str(model.report)
     assert "hull" not in "".join(line for line, _ in model.report.ignored if line.startswith("inertial"))
+
+
+def test_visuals_are_drawn_weigh_nothing_and_never_stop_a_robot(tmp_path: Path) -> None:
+    from perp.scenes.geometry import read_geometry
+    from perp.view.drawing import not_drawn
+
+    text = """<robot name="r"><material name="red"><color rgba="1 0 0 1"/></material>
+    <link name="base"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+      <visual><geometry><box size="0.4 0.4 0.4"/></geometry><material name="red"/></visual>
+      <visual><geometry><mesh filename="package://nowhere/shell.dae"/></geometry></visual>
+      <collision><geometry><sphere radius="0.1"/></geometry></collision></link>
+    <link name="bare"><visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual></link>
+    <joint name="fix" type="fixed"><parent link="base"/><child link="bare"/></joint></robot>"""
+    sim = perp.Simulation(text, free_base=True, ground=True, step=0.01)
+    assert sim.model.mass.sum() == pytest.approx(2.0)
+    assert [line for line in sim.report.ignored if "shell.dae" in line[0] and "not drawn" in line[1]]
+    shapes = {(shape.kind, shape.visual): shape for shape in read_geometry(sim.model)}
+    assert shapes["box", True].group == 1
+    assert shapes["sphere", False].group == 3  # behind its visual
+    assert [s for s in read_geometry(sim.model) if s.visual and s.rgba.tolist() == [1, 0, 0, 1]]
+    assert "1 shape of groups 3 and up: not drawn" in not_drawn(read_geometry(sim.model))
+    sim.run(0.1)
+    assert sim.body("base").position[2] == pytest.approx(
+        0.1, abs=1e-6
+    )  # the sphere carries it, not the picture
+
+
+def test_a_texture_becomes_its_mean_colour() -> None:
+    from perp.scenes.geometry import read_geometry
+
+    scene = """<mujoco><asset><texture name="t" type="2d" builtin="checker" rgb1="1 0 0" rgb2="0 0 1" width="64" height="64"/>
+    <material name="m" texture="t"/></asset><worldbody><geom type="plane" size="1 1 1" material="m"/></worldbody></mujoco>"""
+    [plane] = read_geometry(perp.Simulation(scene, step=0.01).model)
+    assert plane.textured
+    assert plane.rgba == pytest.approx([0.5, 0.0, 0.5, 1.0], abs=0.01)

@@ -29,6 +29,7 @@ class Shape:
         vertices, faces: Of a mesh or height field in the shape's frame, shapes (v, 3) [m] and (f, 3).
         visual: Whether it never touches anything.
         group: MuJoCo's group of the geom; viewers hide 3 and up.
+        textured: Whether its colour is the mean of a texture.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Shape:
     faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
     visual: bool = False
     group: int = 0
+    textured: bool = False
 
 
 def read_geometry(model: Model) -> tuple[Shape, ...]:
@@ -57,6 +59,7 @@ def read_geometry(model: Model) -> tuple[Shape, ...]:
         kind = mujoco.mjtGeom(int(shapes.geom_type[g])).name.removeprefix("mjGEOM_").lower()
         position, quaternion = _pose(model, int(model.geom_body[g]), data, g)
         vertices, faces = _surface(shapes, g, kind)
+        texture = _texture(shapes, g)
         touches = bool(shapes.geom_contype[g] or shapes.geom_conaffinity[g] or g in paired)
         out.append(
             Shape(
@@ -66,11 +69,12 @@ def read_geometry(model: Model) -> tuple[Shape, ...]:
                 body=int(model.geom_body[g]),
                 position=position,
                 quaternion=quaternion,
-                rgba=_colour(shapes, g),
+                rgba=_colour(shapes, g) if texture is None else _colour(shapes, g) * [*texture, 1.0],
                 vertices=vertices,
                 faces=faces,
                 visual=not touches,
                 group=int(shapes.geom_group[g]),
+                textured=texture is not None,
             )
         )
     return tuple(out)
@@ -92,6 +96,22 @@ def _colour(shapes: Any, g: int) -> np.ndarray:
     if material >= 0 and np.allclose(own, _DEFAULT_COLOUR):
         return shapes.mat_rgba[material].astype(np.float64)
     return own
+
+
+def _texture(shapes: Any, g: int) -> np.ndarray | None:
+    """Mean colour of the texture of a shape's material, shape (3,), or None without one."""
+    material = int(shapes.geom_matid[g])
+    if material < 0:
+        return None
+    used = [int(t) for t in np.atleast_1d(shapes.mat_texid[material]) if t >= 0]
+    if not used:
+        return None
+    channels = int(shapes.tex_nchannel[used[0]])
+    size = int(shapes.tex_height[used[0]]) * int(shapes.tex_width[used[0]]) * channels
+    first = int(shapes.tex_adr[used[0]])
+    pixels = np.asarray(shapes.tex_data[first : first + size]).reshape(-1, channels)
+    mean = pixels.mean(axis=0) / 255.0
+    return mean[:3] if channels >= 3 else np.full(3, mean[0])
 
 
 def _surface(shapes: Any, g: int, kind: str) -> tuple[np.ndarray, np.ndarray]:

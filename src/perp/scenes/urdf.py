@@ -1,4 +1,4 @@
-"""URDF into an MjSpec: mesh paths resolved, visuals left out, neighbours allowed to overlap.
+"""URDF into an MjSpec: mesh paths resolved, visuals only drawn, neighbours allowed to overlap.
 
 mujoco reads URDF itself but looks for every mesh in one folder, and lets a link collide with the fixed base
 it is mounted on. Here `package://`, `file://` and relative names are found from the file's place and from
@@ -22,13 +22,15 @@ from perp.scenes.meshes import mesh_file
 from perp.scenes.model import SceneError
 from perp.scenes.srdf import add_poses, srdf_of
 
-_DEFAULTS = {"strippath": "false", "discardvisual": "true", "balanceinertia": "true", "fusestatic": "false"}
+_DEFAULTS = {"strippath": "false", "discardvisual": "false", "balanceinertia": "true", "fusestatic": "false"}
 _UNUSED = {
     "gazebo": "extensions of another simulator",
     "transmission": "add motors to the MjSpec: URDF does not say what drives a joint",
     "safety_controller": "soft limits belong to a controller",
 }
 Lines = list[tuple[str, str]]
+# Names of a line of the report; the group of shapes that viewers hide.
+_NAMED, _HIDDEN = 3, 3
 _LEAST_MASS, _LEAST_GYRATION = 1e-3, 1e-2  # [kg], [m]
 
 
@@ -56,11 +58,7 @@ def read_urdf(text: str, path: Path | None) -> tuple[Any, Lines]:
         raise SceneError(f"{where}: {error}") from None
     lines: Lines = []
     assets = _meshes(robot, folder, where)
-    if any(link.find("visual") is not None for link in robot.iter("link")):
-        lines.append(("visual of links", "what has no collision shape is not shown"))
-    for link in robot.iter("link"):
-        for visual in link.findall("visual"):
-            link.remove(visual)
+    lines += _visuals(robot, folder, assets)
     for tag, reason in _UNUSED.items():
         if next(robot.iter(tag), None) is not None:
             lines.append((tag, reason))
@@ -77,6 +75,7 @@ def read_urdf(text: str, path: Path | None) -> tuple[Any, Lines]:
         body = spec.body(name)
         for geom in [] if body is None else body.geoms:
             geom.mass = 0.0
+    _only_draw(spec)
     # the hull of a flat mesh has no volume; links as a rule bring their own inertia
     for mesh in spec.meshes:
         mesh.inertia = engine().mjtMeshInertia.mjMESH_INERTIA_SHELL
@@ -161,6 +160,47 @@ def _meshes(robot: ET.Element, folder: Path, where: str) -> dict[str, bytes]:
                 assets[given[key]] = content
             mesh.set("filename", given[key])
     return assets
+
+
+def _visuals(robot: ET.Element, folder: Path, assets: dict[str, bytes]) -> Lines:
+    """Put the meshes of visuals among the assets; those that cannot be drawn are left out, with a line."""
+    missing: list[str] = []
+    for link in robot.iter("link"):
+        for visual in link.findall("visual"):
+            mesh = visual.find("geometry/mesh")
+            if mesh is None:
+                continue
+            asked = mesh.get("filename", "")
+            path = next((p for p in _candidates(asked, folder) if p.is_file()), None)
+            try:
+                if path is None:
+                    raise SceneError(asked)
+                suffix, content = mesh_file(path, "a visual")
+            except (SceneError, OSError):
+                link.remove(visual)
+                missing.append(asked)
+                continue
+            name = next((name for name, other in assets.items() if other == content), None)
+            if name is None:
+                name = f"visual{len(assets)}_{path.stem}{suffix}"
+                assets[name] = content
+            mesh.set("filename", name)
+    if not missing:
+        return []
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    listed = ", ".join(missing[:_NAMED]) + more
+    return [(f"visual {listed}", "the mesh is not found or cannot be read: it is not drawn")]
+
+
+def _only_draw(spec: Any) -> None:
+    """Visuals weigh nothing; shapes of bodies that have visuals are hidden behind them."""
+    for body in spec.bodies:
+        drawn = [geom for geom in body.geoms if not geom.contype and not geom.conaffinity]
+        for geom in drawn:
+            geom.mass, geom.group = 0.0, 1
+        for geom in body.geoms if drawn else ():
+            if geom.contype or geom.conaffinity:
+                geom.group = _HIDDEN
 
 
 def _candidates(name: str, folder: Path) -> Iterator[Path]:

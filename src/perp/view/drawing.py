@@ -69,8 +69,13 @@ def not_drawn(geometry: Iterable[Shape]) -> list[str]:
     shapes = list(geometry)
     hidden = sum(shape.group >= _HIDDEN_GROUP for shape in shapes)
     coarse = sum(len(shape.faces) > _MOST_FACES for shape in shapes if shape.group < _HIDDEN_GROUP)
-    words = [f"{hidden} shapes of groups {_HIDDEN_GROUP} and up are hidden"] if hidden else []
-    return words + ([f"{coarse} meshes are drawn coarser than they are"] if coarse else [])
+    textured = sum(shape.textured for shape in shapes if shape.group < _HIDDEN_GROUP)
+    counted = (
+        (textured, "with a texture: its mean colour is drawn"),
+        (hidden, f"of groups {_HIDDEN_GROUP} and up: not drawn"),
+        (coarse, "drawn coarser than they are"),
+    )
+    return [f"{count} {'shape' if count == 1 else 'shapes'} {words}" for count, words in counted if count]
 
 
 def _mesh(geom: Shape) -> tuple[object, meshes.Mesh, np.ndarray]:
