@@ -11,7 +11,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from perp import compilation
 from perp.problems import (
     LCP,
     MCP,
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-compilation.take_over()
 
 # Imported on first use, so that `import perp` stays light.
 _LAZY = {

@@ -11,18 +11,18 @@ from pathlib import Path
 import perp
 
 MODULES = {
-    "__init__": "from perp import compilation\ncompilation.take_over()\n",
+    "__init__": "",
     "lengths": "FACTOR = 10.0\n",
     "callee": (
-        "from numba import njit\nfrom perp.lengths import FACTOR\n"
-        "@njit(cache=True)\ndef scaled(pair):\n    return FACTOR * pair.first\n"
+        "from perp.compilation.kernel import kernel\nfrom perp.lengths import FACTOR\n"
+        "@kernel\ndef scaled(pair):\n    return FACTOR * pair.first\n"
     ),
     "pairs": "from typing import NamedTuple\nclass Pair(NamedTuple):\n    first: float\n    second: float\n",
     "caller": (
-        "from numba import njit\nfrom perp.callee import scaled\n"
-        "@njit(cache=True)\ndef total(pair):\n    return scaled(pair) + 1.0\n"
+        "from perp.compilation.kernel import kernel\nfrom perp.callee import scaled\n"
+        "@kernel\ndef total(pair):\n    return scaled(pair) + 1.0\n"
     ),
-    "apart": "from numba import njit\n@njit(cache=True)\ndef other(x):\n    return x\n",
+    "apart": "from perp.compilation.kernel import kernel\n@kernel\ndef other(x):\n    return x\n",
 }
 RUN = (
     "from perp.compilation import shipped\nfrom perp.compilation.stopwatch import STOPWATCH\n"

@@ -78,7 +78,7 @@ def kernels() -> list[Dispatcher]:
     for info in pkgutil.walk_packages(perp.__path__, "perp."):
         base = sources.PACKAGE.joinpath(*info.name.split(".")[1:])
         file = base / "__init__.py" if info.ispkg else base.with_suffix(".py")
-        if "njit" in file.read_text(encoding="utf-8"):
+        if "compilation.kernel" in file.read_text(encoding="utf-8"):
             import_module(info.name)
     found = {}
     for module in [module for name, module in sys.modules.items() if name.startswith("perp.")]:

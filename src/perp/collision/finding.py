@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.dynamics.libmujoco import mj_collision
 
 # Shapes this share of a body's size apart are contacts even when nothing moves.
@@ -17,7 +17,7 @@ _SAFETY = 2.0
 _ROLLING_COSINE = 1e-3
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def find_contacts(s, p, velocity, h):
     """Contacts at a place within reach of bodies that move with these velocities, shape (n, 6)."""
     _write_reach(s, velocity, h)
@@ -27,7 +27,7 @@ def find_contacts(s, p, velocity, h):
     _read(s, p)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _write_reach(s, velocity, h):
     """How far surfaces may come in a step, as margins of bodies and shapes."""
     for i in range(s.bound.size):
@@ -46,7 +46,7 @@ def _write_reach(s, velocity, h):
         s.pair_margin[k] = s.geom_margin[s.pair_geom[k, 0]] + s.geom_margin[s.pair_geom[k, 1]]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _place_shapes(s, p):
     """Poses of cut bodies and of their shapes into mujoco's arrays."""
     for i in range(s.body_id.size):
@@ -72,7 +72,7 @@ def _place_shapes(s, p):
                 p.geom_xmat[g, 3 * r + k] = total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def more(array, lines):
     """A copy with so many lines at least twice over."""
     out = np.zeros((2 * lines, *array.shape[1:]), array.dtype)
@@ -80,7 +80,7 @@ def more(array, lines):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def make_room(p, count):
     """Room for so many contacts."""
     if count <= p.gap.size:
@@ -99,7 +99,7 @@ def make_room(p, count):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _read(s, p):
     """Contacts with a movable body, in mujoco's order."""
     n = p.found_count[0]
@@ -141,7 +141,7 @@ def _read(s, p):
     p.count[0] = k
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _align(s, p, c):
     """Turn the tangents along the friction axis of the first shape that has one."""
     for side in range(2):

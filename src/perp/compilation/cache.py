@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.compiler import CompileResult
 
 from perp.compilation import shipped
+from perp.compilation.library import PartLibrary
 from perp.compilation.sources import PACKAGE, stamp
 
 
@@ -36,21 +39,24 @@ class _Implementation(CompileResultCacheImpl):
 
 
 class KernelCache(FunctionCache):
-    """Keeps the machine code of one kernel until one of the sources changes that it is made of.
+    """Keeps the code of one kernel until one of the sources changes that it is made of.
 
     Numba chooses the folder: NUMBA_CACHE_DIR, else `__pycache__` beside the source, else the user's cache;
     where none can be written to, nothing is kept. File names carry no line, so that an edit above a kernel
-    replaces its entries and adds no new ones.
+    replaces its entries and adds no new ones. Entries for Python hold machine code; parts, which only other
+    kernels call, hold the code of the compiler and name the kernels that they call.
     """
 
     _impl_class = _Implementation
 
-    def __init__(self, py_func: Callable[..., Any], file: Path) -> None:
+    def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
+        file = Path(inspect.getfile(py_func))
         base, digest = filename_base(file, py_func.__qualname__), stamp(file)
         self._cache_file = IndexDataCacheFile(self._cache_path, base, digest)
+        self._part_file = IndexDataCacheFile(self._cache_path, f"{base}.part", digest)
         self._shipped_file = None
-        if shipped.FOLDER.is_dir():
+        if shipped.FOLDER.is_dir() and file.is_relative_to(PACKAGE):
             place = shipped.FOLDER / file.parent.relative_to(PACKAGE)
             self._shipped_file = IndexDataCacheFile(str(place), base, digest)
 
@@ -65,6 +71,45 @@ class KernelCache(FunctionCache):
     def _save_overload(self, sig: Any, data: Any) -> None:
         if not isinstance(self._impl.locator, _Nowhere):
             super()._save_overload(sig, data)
+
+    def load_part(self, sig: Any, target_context: Any) -> CompileResult | None:
+        """The part for a signature, with the parts that it calls; None where it was not kept."""
+        target_context.refresh()
+        kept = self._part_file.load(self._index_key(sig, target_context.codegen()))
+        if kept is None:
+            return None
+        bitcode, origin, callees, fndesc, environment, signature, reload_init = kept
+        for function in reload_init:
+            function()
+        libraries = [
+            getattr(import_module(module), name).part(types).library for module, name, types in callees
+        ]
+        library = PartLibrary.restored(target_context.codegen(), fndesc.qualname, bitcode, libraries)
+        library.origin, library.symbol = origin, fndesc.llvm_func_name
+        key = object()
+        target_context.insert_user_function(key, fndesc, [library])
+        return CompileResult(
+            typing_context=target_context.typing_context, target_context=target_context, entry_point=key,
+            typing_error=None, type_annotation="", signature=signature, objectmode=False, lifted=(),
+            fndesc=fndesc, library=library, call_helper=None, environment=environment, metadata=None,
+            reload_init=reload_init, referenced_envs=None,
+        )  # fmt: skip
+
+    def save_part(self, sig: Any, part: CompileResult) -> None:
+        """Keep a part."""
+        library: PartLibrary = part.library
+        if isinstance(self._impl.locator, _Nowhere) or not self._impl.check_cachable(part):
+            return
+        self._impl.locator.ensure_cache_path()
+        part.fndesc.typemap = part.fndesc.calltypes = (
+            None  # as numba does: of no use later, and not to be kept
+        )
+        callees = [callee.origin for callee in library.callees()]
+        kept = (
+            library.code().as_bitcode(), library.origin, callees, part.fndesc, part.environment,
+            part.signature, part.reload_init,
+        )  # fmt: skip
+        self._part_file.save(self._index_key(sig, part.codegen), kept)
 
 
 class _ShippedTarget:
@@ -82,9 +127,3 @@ def filename_base(file: Path, qualname: str) -> str:
     name = f"{file.stem}.{qualname}".replace("<", "").replace(">", "")
     version = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
     return f"{name}.perp.{version}"
-
-
-def cache_of(py_func: Callable[..., Any]) -> FunctionCache:
-    """The cache of a function: perp's for kernels of this package, numba's own for those of anybody else."""
-    file = Path(inspect.getfile(py_func))
-    return KernelCache(py_func, file) if file.is_relative_to(PACKAGE) else FunctionCache(py_func)

@@ -35,7 +35,8 @@ def stamp(file: Path, package: Path = PACKAGE) -> bytes:
     """Digest of everything that machine code of a kernel in `file` may depend on within the package."""
     total = sha256(_tuples(package))
     for path in sorted(parts(file, package)):
-        total.update(path.relative_to(package).as_posix().encode() + b"\0" + _source(path, package).digest)
+        name = path.relative_to(package).as_posix() if path.is_relative_to(package) else path.name
+        total.update(name.encode() + b"\0" + _source(path, package).digest)
     return total.digest()
 
 
@@ -72,7 +73,7 @@ def _read(path: Path, package: Path, modified: int, size: int) -> Source:
     # Modified and size are arguments so that a file that changes while the process runs is read again.
     content = path.read_bytes()
     text = content.decode("utf-8")
-    compiles = "njit" in text or "numba" in text or "@kernel" in text
+    compiles = "numba" in text or "compilation.kernel" in text or "@pivot_kernel" in text
     blocks = _TUPLE.findall(text) if "NamedTuple" in text else []
     fields = "\n".join(line for block in blocks for line in _FIELD.findall(block))
     return Source(sha256(content).digest(), tuple(_imports(text, package)) if compiles else (), fields)

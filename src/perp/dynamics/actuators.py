@@ -13,8 +13,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
+from perp.compilation.kernel import kernel
 from perp.scenes.engine import engine
 
 _I, _F, _I2, _F2 = types.int64[::1], types.float64[::1], types.int64[:, ::1], types.float64[:, ::1]
@@ -93,7 +94,7 @@ def actuator_tables(m: Any, *, cut: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def advance(at, count, tau, limits, rate, h, act):
     """Activations after a step, in place.
 

@@ -14,14 +14,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from perp.compilation.kernel import kernel
 
 # The fixed point contracts by about h |ω| a sweep; a body that turns further than this in one step is beyond
 # it.
 _SWEEPS = 60
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def rotation_matrices(quat, R):
     """Rotation matrices of unit quaternions (w, x, y, z)."""
     for i in range(quat.shape[0]):
@@ -37,7 +38,7 @@ def rotation_matrices(quat, R):
         R[i, 2, 2] = 1.0 - 2.0 * (x * x + y * y)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def turn_coefficients(wx, wy, wz):
     """(1 − cos α)/α² and (α − sin α)/α³ of a turn w by the angle α = |w|.
 
@@ -53,7 +54,7 @@ def turn_coefficients(wx, wy, wz):
     return (1.0 - math.cos(angle)) / square, (angle - math.sin(angle)) / (square * angle)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def turn(wx, wy, wz, px, py, pz):
     """The vector p turned by the rotation vector w (Rodrigues)."""
     angle = math.sqrt(wx * wx + wy * wy + wz * wz)
@@ -69,7 +70,7 @@ def turn(wx, wy, wz, px, py, pz):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def free_motion(mass, inertia, R, u, wrench, h, spin, predicted):
     """Velocities of the step without constraints.
 
@@ -109,7 +110,7 @@ def free_motion(mass, inertia, R, u, wrench, h, spin, predicted):
             predicted[i, 3 + k] = Ri[k, 0] * a + Ri[k, 1] * b + Ri[k, 2] * c
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def move(x, quat, u, h, new_x, new_quat):
     """The kinematic map over a step: x⁺ = x + h v, θ⁺ = exp(h ω / 2) ⊗ θ, renormalised against round-off."""
     for i in range(x.shape[0]):

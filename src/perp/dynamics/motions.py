@@ -7,12 +7,11 @@ path of a body is its last freedom and that one's parents; indices fall towards 
 
 from __future__ import annotations
 
-from numba import njit
-
+from perp.compilation.kernel import kernel
 from perp.dynamics.motion import turn_coefficients
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def along(motion, centre, p, e, turning):
     """Velocity at p along e under a motion given at `centre`, or the turning rate about e."""
     wx, wy, wz = motion[0], motion[1], motion[2]
@@ -26,7 +25,7 @@ def along(motion, centre, p, e, turning):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def pair_columns(s, first, second, apart, at, column):
     """Freedoms on the paths of two bodies in ascending order into column[at …]; returns how many.
 
@@ -53,7 +52,7 @@ def pair_columns(s, first, second, apart, at, column):
     return n
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def contact_entries(s, place, body, points, frame, rows, column, at, n, out):
     """Entries of a contact's rows, out[at + r n + k]: the second body's point less the first's.
 
@@ -87,7 +86,7 @@ def contact_entries(s, place, body, points, frame, rows, column, at, n, out):
             j = s.dof_parent[j]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def body_entries(s, place, child, parent, row, column, at, n, out):
     """Entries of a row given over (v, ω) of child and parent, shape (12,), into out[at …]."""
     for side in range(2):
@@ -104,7 +103,7 @@ def body_entries(s, place, child, parent, row, column, at, n, out):
             j = s.dof_parent[j]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def turn_entries(s, column, at, n, v, h, out):
     """Rows at the end of a step as derivatives with respect to its velocities: rotations compose.
 
@@ -125,7 +124,7 @@ def turn_entries(s, column, at, n, v, h, out):
         out[k + 2] = z + first * cz + second * (cx * wy - cy * wx)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def body_velocities(s, place, v, twist, out):
     """Velocity of every movable centre of mass and angular velocity in the world, shape (n, 6).
 
@@ -155,7 +154,7 @@ def body_velocities(s, place, v, twist, out):
         out[i, 3], out[i, 4], out[i, 5] = wx, wy, wz
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_wrenches(s, place, wrench, out):
     """Forces on freedoms of wrenches on the centres of mass, shape (n, 6), added to out."""
     for b in range(wrench.shape[0]):
@@ -172,7 +171,7 @@ def add_wrenches(s, place, wrench, out):
             j = s.dof_parent[j]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def weights(s, place, out):
     """Force of gravity on the freedoms."""
     g = s.gravity

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.experimental import structref
 
+from perp.compilation.kernel import kernel
 from perp.dynamics.libmujoco import (
     contact_layout,
     first_contact,
@@ -25,7 +26,7 @@ from perp.dynamics.libmujoco import (
 )
 from perp.dynamics.motion import rotation_matrices
 from perp.dynamics.scene_tables import F2, F3, I2, F, I
-from perp.kernels.tree_problem import StructType
+from perp.kernels.structs import StructType
 from perp.scenes.engine import engine
 
 _W = types.int32[::1]
@@ -89,7 +90,7 @@ FIELDS = [
 PlaceType = StructType(FIELDS)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def pack_place(x):
     """The struct of a tuple of the fields in their order."""
     p = structref.new(PlaceType)  # pyright: ignore[reportCallIssue]
@@ -139,7 +140,7 @@ def make_place(m: Any, bodies: int, *, cut: bool, room: int = 64) -> tuple[Any, 
     return pack_place(tuple(values[name] for name, _ in FIELDS)), d
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def place_bodies(s, p):
     """Poses of the movable bodies from mujoco's arrays."""
     for i in range(s.body_id.size):
@@ -154,7 +155,7 @@ def place_bodies(s, p):
                 p.R[i, r, k] = p.ximat[b, 3 * r + k]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def go_to(s, p, q, motions):
     """Poses at the coordinates q; with `motions` also those of the freedoms."""
     if s.cut:
@@ -174,7 +175,7 @@ def go_to(s, p, q, motions):
     place_bodies(s, p)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def complete(s, p):
     """Inertia and moments at a place whose poses and motions are there."""
     if not s.cut:

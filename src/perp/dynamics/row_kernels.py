@@ -26,13 +26,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from perp.compilation.kernel import kernel
 
 POINT, LATERAL, PERPENDICULAR, ORIENTATION, DISTANCE, ANGLE, SPIN, LOGARITHM, TURN = range(9)
 GEOMETRY_COLUMNS = 25
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _carried(R, body, vector, out):
     """A vector of a body in the world frame; of the world (body < 0) as it is."""
     for k in range(3):
@@ -42,19 +43,19 @@ def _carried(R, body, vector, out):
             out[k] = R[body, k, 0] * vector[0] + R[body, k, 1] * vector[1] + R[body, k, 2] * vector[2]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _cross(a, b, out):
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
     out[2] = a[0] * b[1] - a[1] * b[0]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _frame(quat, body, local, out):
     """θ ⊗ f: a joint frame in the world."""
     if body < 0:
@@ -67,7 +68,7 @@ def _frame(quat, body, local, out):
     out[3] = p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _relative(quat, child, parent, g, a, v):
     """The rotation from the parent's frame, put into a, to the child's, as (w, v) with w ≥ 0; returns w."""
     b = np.empty(4)
@@ -83,7 +84,7 @@ def _relative(quat, child, parent, g, a, v):
     return side * w
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _turned(a, local, arrow):
     """A vector turned by the quaternion a."""
     once, twice = np.empty(3), np.empty(3)
@@ -93,7 +94,7 @@ def _turned(a, local, arrow):
         arrow[i] = local[i] + 2.0 * (a[0] * once[i] + twice[i])
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _orientation(quat, child, parent, g, k, arrow):
     """Component k of the relative rotation, and the angular row of the child into `arrow`."""
     a, v = np.empty(4), np.empty(3)
@@ -109,7 +110,7 @@ def _orientation(quat, child, parent, g, k, arrow):
     return 2.0 * v[k]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _rotation_vector(quat, child, parent, g, kind, k, arrow):
     """Component k of the rotation vector φ, or its length, and the angular row of the child into `arrow`.
 
@@ -141,7 +142,7 @@ def _rotation_vector(quat, child, parent, g, kind, k, arrow):
     return v[k]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def evaluate_rows(links, geometry, x, quat, R, last, value, jacobian):
     """Values and Jacobians of all rows.
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.experimental import structref
 
+from perp.compilation.kernel import kernel
 from perp.dynamics.actuators import ACTUATOR_FIELDS, actuator_tables
 from perp.dynamics.libmujoco import contact_layout
 from perp.dynamics.rows import JointRows
 from perp.dynamics.scalar_tables import SCALAR_FIELDS, scalar_tables
-from perp.kernels.tree_problem import StructType
+from perp.kernels.structs import StructType
 from perp.scenes import Model
 from perp.scenes.engine import engine
 from perp.scenes.frames import to_matrices
@@ -106,7 +107,7 @@ FIELDS = [
 SceneType = StructType(FIELDS)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def pack_scene(x):
     """The struct of a tuple of the fields in their order."""
     s = structref.new(SceneType)  # pyright: ignore[reportCallIssue]

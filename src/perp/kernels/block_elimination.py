@@ -11,12 +11,12 @@ four places, which is what the processor multiplies at once.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.fours import subtract_product
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(nogil=True, fastmath={"contract"})
 def _invert(block, size, pitch, floor, out, work):
     """The inverse of a block of `size` rows by Gauss–Jordan with row pivoting.
 
@@ -52,7 +52,7 @@ def _invert(block, size, pitch, floor, out, work):
     return healthy
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(nogil=True, fastmath={"contract"})
 def _assemble_row(blocks, c, weight, closed, B, C, row, pitch):
     """Row c of the matrix into the blocks of `row`; `weight` is added to the diagonal of W."""
     start, first, column, at, data = blocks.start, blocks.first, blocks.column, blocks.at, blocks.data
@@ -84,7 +84,7 @@ def _assemble_row(blocks, c, weight, closed, B, C, row, pitch):
             row[base + r * pitch + s] += B[c, r, s] + weight * C[c, r, s]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(nogil=True, fastmath={"contract"})
 def _multiplier(block, inverse, size, pitch, L):
     """The multiple L of a row of U that clears `block` in its column; false where that is zero already."""
     zero = True
@@ -102,7 +102,7 @@ def _multiplier(block, inverse, size, pitch, L):
     return True
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(nogil=True, fastmath={"contract"})
 def _subtract(L, values, reached, size, pitch, row):
     """L times a row of U, whose blocks are `values` in the columns `reached`, taken from `row`."""
     if pitch == 4:
@@ -121,7 +121,7 @@ def _subtract(L, values, reached, size, pitch, row):
                 row[t + r * pitch + s] -= total
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(nogil=True, fastmath={"contract"})
 def factorise(blocks, order, rho, sigma, closed, B, C):
     """Factors of the system for `substitute`.
 
@@ -180,7 +180,7 @@ def factorise(blocks, order, rho, sigma, closed, B, C):
     return values, reached, filled, multipliers, inverse, perturbed
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(nogil=True, fastmath={"contract"})
 def _subtract_row(values, columns, begin, end, closed, x, y, pitch):
     """Takes Σ A_k x_c over the blocks k = begin … end − 1 in closed columns c from y, of `pitch` places.
 
@@ -207,7 +207,7 @@ def _subtract_row(values, columns, begin, end, closed, x, y, pitch):
                     y[r] -= values[(k * pitch + r) * pitch + s] * x[c * pitch + s]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(nogil=True, fastmath={"contract"})
 def substitute(blocks, order, factors, closed, B, C, F, dx):
     """The solution of the system into dx, which holds that of the open constraints already."""
     start, first, column, at, data = blocks.start, blocks.first, blocks.column, blocks.at, blocks.data

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.block_elimination import factorise, substitute
 from perp.kernels.body_form import body_form_of, group_unknowns, has_body_form
 from perp.kernels.elimination import eliminate
@@ -104,7 +104,7 @@ def _place_mass(problem: ContactProblem, unknown, first, column, at, data) -> No
     np.add.at(data, diagonal[owner] + r * np.diff(unknown)[owner] + s, entries.data)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _pairs(slot, body, first, column, pair_first):
     """Where the blocks of the pairs of bodies of each constraint stand in the pattern."""
     out = np.empty(pair_first[-1], np.int64)
@@ -125,7 +125,7 @@ def _pairs(slot, body, first, column, pair_first):
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _condense(blocks, bodies, rho, sigma, c, B, C, A, inverse, K):
     """A⁻¹ and K = A⁻¹ C of constraint c; false where A is singular."""
     size = blocks.start[c + 1] - blocks.start[c]
@@ -166,7 +166,7 @@ def _condense(blocks, bodies, rho, sigma, c, B, C, A, inverse, K):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def factorise_bodies(blocks, bodies, rho, sigma, closed, B, C):
     """Factors for `substitute_bodies`; arguments as in `block_elimination.factorise`."""
     count, largest = closed.size, B.shape[1]
@@ -216,7 +216,7 @@ def factorise_bodies(blocks, bodies, rho, sigma, closed, B, C):
     return inverse, K, rho, sigma, system, one, factors, singular
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _solve(blocks, bodies, factors, closed, F, dx):
     """One solve with the factors; dx holds the changes of the open constraints."""
     inverse, K, _, _, system, one, inner, _ = factors
@@ -256,7 +256,7 @@ def _solve(blocks, bodies, factors, closed, F, dx):
                 dx[i + r] -= K[c, r, s] * moved[s]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _left_over(blocks, rho, sigma, closed, B, C, F, dx, out):
     """F + B dx + C (W + σ D) dx of the closed constraints into `out`; returns its norm."""
     start, first, column, at, data = blocks.start, blocks.first, blocks.column, blocks.at, blocks.data
@@ -282,7 +282,7 @@ def _left_over(blocks, rho, sigma, closed, B, C, F, dx, out):
     return np.sqrt(squares)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def substitute_bodies(blocks, bodies, factors, closed, B, C, F, dx):
     """The solution of the system into dx, which holds that of the open constraints already."""
     rho, sigma = factors[2], factors[3]

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.packed import pack_sets
 from perp.problems import ContactProblem
 from perp.problems.mass import InverseMass
@@ -104,7 +104,7 @@ def group_unknowns(mass: Any, inverse: Any) -> tuple[np.ndarray, np.ndarray, np.
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _fill(data, indices, indptr, group, place, unknown, start, first, body, at, values):
     """Entries of a matrix in compressed rows into the blocks."""
     for c in range(start.size - 1):
@@ -119,7 +119,7 @@ def _fill(data, indices, indptr, group, place, unknown, start, first, body, at, 
                         break
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _build(
     data, indices, indptr, data_b, indices_b, indptr_b, group, place, unknown, start, soft
 ):  # fmt: skip
@@ -168,7 +168,7 @@ def _build(
     return first, body, at, J, B, own, own_at
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def push(c, size, first, body, at, unknown, B, change, v):
     """v += B_cᵀ Δ: what a change of the impulse of constraint c does to the velocities of its bodies."""
     for slot in range(first[c], first[c + 1]):
@@ -185,7 +185,7 @@ def push(c, size, first, body, at, unknown, B, change, v):
                     v[j + m] += B[p + r * width + m] * change[r]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def body_velocity(form, x, v):
     """v = M⁻¹ Jᵀ x: the part of the bodies' velocities that the impulses cause."""
     start, first, body, at, unknown, B = form.start, form.first, form.body, form.at, form.unknown, form.B
@@ -194,7 +194,7 @@ def body_velocity(form, x, v):
         push(c, start[c + 1] - start[c], first, body, at, unknown, B, x[start[c] : start[c + 1]], v)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def pull(c, i, size, first, body, at, unknown, J, q, soft, x, v, b):
     """Velocity of constraint c, whose rows begin at i, into b: q_c + J_c v + Σ_c x_c."""
     if size == 3:

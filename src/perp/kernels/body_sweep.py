@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.body_form import body_form_of, body_velocity, pull, push
 from perp.kernels.local_solve import solve_coulomb, solve_many_tangents, solve_planar, solve_relaxed
 from perp.kernels.residual import MOST_ROWS, workspace
@@ -13,7 +13,7 @@ from perp.problems import ContactProblem
 from perp.problems.validation import Vector
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def body_sweep(form, x, v, backwards, b):
     """One sweep over all constraints, changing x and the bodies' velocities v in place; `b` is workspace."""
     start, low, high, mu, mu_r, q, d = form.start, form.low, form.high, form.mu, form.mu_r, form.q, form.d
@@ -59,7 +59,7 @@ def body_sweep(form, x, v, backwards, b):
         push(c, size, first, body, at, unknown, B, b, v)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def body_sweeps(form, x, v, count):
     """`count` forward sweeps in place."""
     b = workspace()

@@ -17,8 +17,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.cone import disc_rows
 from perp.kernels.cone_scaling import divide, inverse_square, room, scale, scaling, unscale
 from perp.kernels.linear_system import factors_of, rescaled, solve_factors
@@ -36,7 +36,7 @@ PATIENCE = 12
 REGULARISATION = 1e-15
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def scaled(blocks, size):
     """The problem in impulses √d x / ‖q‖ and velocities u / (√d ‖q‖), and the factor back to impulses."""
     start = blocks.start
@@ -62,7 +62,7 @@ def scaled(blocks, size):
     ), back  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def cones_of(blocks):
     """The cones of all constraints: s = coefficient · x[row] + constant.
 
@@ -100,7 +100,7 @@ def cones_of(blocks):
     return first[: cones + 1], owner[:cones], row[:end], coefficient[:end], constant[:end]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _direction(blocks, order, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, F, work):
     """The step (dx, ds, dz) whose scaled change of s and z is `right`; `F` and `work` are workspaces."""
     first, owner, row, coefficient, _ = cones
@@ -126,7 +126,7 @@ def _direction(blocks, order, factors, closed, B, C, cones, w, eta, right, gap, 
         unscale(w, eta[b], head, m, work, 0, dz, head)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _longest(cones, s, ds, z, dz):
     """How far the step may go, at most 1."""
     first, owner = cones[0], cones[1]
@@ -138,7 +138,7 @@ def _longest(cones, s, ds, z, dz):
     return far
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _complementarity(cones, w, eta, z, tau, ds, dz, right, work):
     """What V dz + V⁻¹ ds must be for s ∘ z = τ e, with the correction for the products of ds and dz.
 
@@ -180,7 +180,7 @@ class Path(NamedTuple):
     progress: np.ndarray
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def begin(blocks, x):
     """The path's first point, in the middle of the cones, from impulses x."""
     size = norm(blocks.q)
@@ -199,7 +199,7 @@ def begin(blocks, x):
     return Path(inner, back, cones, y, s, z, np.array([math.inf, 0.0]))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def advance(blocks, order, path, x, tol, limit):
     """`limit` iterations along a path; x receives the impulses where they are better than x.
 
@@ -293,13 +293,13 @@ def advance(blocks, order, path, x, tol, limit):
     return best, done
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def begin_path(packed, x):
     """`begin` of a packed problem."""
     return begin(view(packed), x)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def advance_path(packed, order, path, x, tol, limit):
     """`advance` of a packed problem: for looks in between."""
     return advance(view(packed), order, path, x, tol, limit)

@@ -10,10 +10,11 @@ Reference: George and Liu, The Evolution of the Minimum Degree Ordering Algorith
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from perp.compilation.kernel import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _bits(word):
     """How many bits of a word are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -22,7 +23,7 @@ def _bits(word):
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _members(words, out):
     """The positions of set bits, ascending, and their number."""
     count = 0
@@ -36,7 +37,7 @@ def _members(words, out):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def eliminate(first, column):
     """Order and structure of the factors of a block matrix with a symmetric pattern.
 

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from perp.compilation.kernel import kernel
 from perp.kernels.cone import disc_rows
 
 OPEN, CLOSED = 0, 1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _slip(d, radius, x, u, i, m):
     """‖y_T‖ of the disc at rows i … i + m − 1, and R / ‖y_T‖ where it slips, −1 where it sticks."""
     total = 0.0
@@ -30,7 +29,7 @@ def _slip(d, radius, x, u, i, m):
     return length, -1.0 if length <= radius else radius / length
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _disc(d, y0, mu, x, u, i, j, m, F, B, C):
     """A disc at rows i … (j … within the constraint): fills F and its rows of B and C.
 
@@ -55,7 +54,7 @@ def _disc(d, y0, mu, x, u, i, j, m, F, B, C):
         C[j + a, 0] = weight * mu * e
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def linearise_row(low, high, d, x, u, i, F, B, C):
     """A scalar row with bounds. Returns OPEN when it is at one of them, else CLOSED."""
     y = d * x[i] - u[i]
@@ -73,7 +72,7 @@ def linearise_row(low, high, d, x, u, i, F, B, C):
     return CLOSED
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def linearise(size, mu, mu_r, d, x, u, i, F, B, C):
     """F of one contact at rows i … with dF = B dx + C du, written to F[i …], B and C (size × size).
 
@@ -99,7 +98,7 @@ def linearise(size, mu, mu_r, d, x, u, i, F, B, C):
     return CLOSED
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _disc_size(d, y0, mu, x, u, i, m):
     """The square of F of a disc."""
     _, ratio = _slip(d, mu * y0, x, u, i, m)
@@ -113,7 +112,7 @@ def _disc_size(d, y0, mu, x, u, i, m):
     return total / max(1.0, mu) ** 2
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def equation_size(blocks, rho, x, u):
     """‖F‖ over all constraints of the exact problem, with the scales rho."""
     total = 0.0

@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.problems.set_kernels import COULOMB, FREE, NONNEGATIVE, ROLLING
 
 MOST_ROWS = 6
@@ -29,7 +29,7 @@ ANGULAR = 3
 OPEN, STICKING, SLIPPING = 0, 1, 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def row_group(r):
     """Which of a constraint's mobilities row r has."""
     if r == 0:
@@ -37,7 +37,7 @@ def row_group(r):
     return 2 if r >= ANGULAR else 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def bounds(kind, parameter):
     """Lower and upper bound of a scalar row."""
     if kind == FREE:
@@ -47,7 +47,7 @@ def bounds(kind, parameter):
     return parameter[0], parameter[1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def disc(kind, parameter, size, first, g):
     """The disc that begins at row `first`: its last row + 1 and its μ; stretches into g[first …].
 
@@ -71,7 +71,7 @@ def disc(kind, parameter, size, first, g):
     return size, mu
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def violation(kind, parameter, size, mobility, x, u, unit, g):
     """Largest residual of the rows in units of what is allowed, and the sum of their squares.
 
@@ -112,7 +112,7 @@ def violation(kind, parameter, size, mobility, x, u, unit, g):
     return worst, total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def linearise(kind, parameter, size, mobility, x, u, g, F, B, C):
     """F with dF = B dx + C du for a friction set; OPEN, STICKING (all discs) or SLIPPING."""
     d, t = mobility[0], mobility[1]

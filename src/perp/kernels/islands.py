@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.packed import Blocks
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def groups(first, column):
     """The group of each constraint, numbered in the order of their first members, and how many there are.
 
@@ -42,7 +42,7 @@ def groups(first, column):
     return group, total
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def restrict(blocks, members):
     """The problem of some constraints, ascending, that no other one acts on."""
     count = members.size

@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.cone import length
 from perp.kernels.packed import velocity, view
 
@@ -25,7 +25,7 @@ from perp.kernels.packed import velocity, view
 LEAST = 1e-8
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def scalar_root(a, b):
     """φ(a, b) = a + b − √(a² + b²) and its derivatives by a and b; one of many at a = b = 0."""
     length = math.hypot(a, b)
@@ -36,7 +36,7 @@ def scalar_root(a, b):
     return value, 1.0 - a / length, 1.0 - b / length
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def cone_root(a, b, value, A, B):
     """Φ(a, b) for a second-order cone of any dimension, with derivatives A = dΦ/da and B = dΦ/db."""
     size = a.size
@@ -83,7 +83,7 @@ def cone_root(a, b, value, A, B):
             B[r, s] = (1.0 if r == s else 0.0) - total_b
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _row(low, high, d, x, u, i, F, B, C):
     """A scalar row: Φ(d (x − low), −Φ(d (high − x), −u)), whose parts are left out where a bound is."""
     upper, slope, weight = u[i], 0.0, 1.0
@@ -97,7 +97,7 @@ def _row(low, high, d, x, u, i, F, B, C):
     B[0, 0], C[0, 0] = d * da + db * slope, db * weight
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _contact(size, mu, relaxed, d, x, u, i, F, B, C):
     """A contact: F at rows i … and dF = B dx + C du."""
     g = math.sqrt(mu)
@@ -118,7 +118,7 @@ def _contact(size, mu, relaxed, d, x, u, i, F, B, C):
             C[r, s] = (D[r, 0] * slope + mu * D[r, s]) / g
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def linearise_jordan(packed, d, x, u, F, B, C):
     """Φ of every constraint at x into F, with dΦ = B dx + C du in B[c] and C[c], velocities into u; ‖Φ‖."""
     blocks, total = view(packed), 0.0
@@ -134,7 +134,7 @@ def linearise_jordan(packed, d, x, u, F, B, C):
     return math.sqrt(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def gradient(packed, F, B, C, out):
     """The gradient of ½ ‖Φ‖² by x, Bᵀ Φ + Wᵀ Cᵀ Φ, into `out`."""
     blocks = view(packed)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.cone import project_cone
 
 _STEPS = 60
@@ -25,7 +25,7 @@ _RELAXED_NEWTON = 8
 _RELAXED_STEPS = 30
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def disc_root(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, beta):
     """Friction λ_T = −(S + β I)⁻¹ c of a disc whose radius is μ (normal − k·λ_T), from a guess of β.
 
@@ -77,7 +77,7 @@ def disc_root(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, beta):
     return l1, l2, beta
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _interval(s, c, normal, k, mu):
     """Friction along one line with |λ| ≤ μ (normal − k λ)."""
     friction = -c / s
@@ -88,7 +88,7 @@ def _interval(s, c, normal, k, mu):
     return sign * mu * normal / divisor if divisor > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _disc(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, old1, old2):
     """Friction of one disc: stick when that is inside, else the root from the old friction's β."""
     determinant = s11 * s22 - s12 * s21
@@ -110,7 +110,7 @@ def _disc(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, old1, old2):
     return l1, l2
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def solve_planar(p, data, b0, b1, mu):
     """A contact in the plane: block at data[p …], free velocity (b0, b1); returns normal and friction."""
     if b0 >= 0.0 or data[p] <= 0.0:
@@ -123,7 +123,7 @@ def solve_planar(p, data, b0, b1, mu):
     return max(0.0, -(b0 + nt * friction) / nn), friction
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def solve_coulomb(p, width, data, b0, b1, b2, mu, old1, old2):
     """A contact in space: block at data[p …] with rows of `width`; returns normal and two frictions.
 
@@ -144,7 +144,7 @@ def solve_coulomb(p, width, data, b0, b1, b2, mu, old1, old2):
     return max(0.0, normal - n1 * l1 - n2 * l2), l1, l2
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _shifted_solve(S, m, beta, right, A, out):
     """(S + β I)⁻¹ right into out by elimination with row pivoting in A; false where it is singular."""
     for r in range(m):
@@ -173,7 +173,7 @@ def _shifted_solve(S, m, beta, right, A, out):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def solve_many_tangents(p, size, data, b, mu, x, i):
     """A contact with three to five tangents, in place at x[i …]; b is its free velocity."""
     nn, m = data[p], size - 1
@@ -228,7 +228,7 @@ def solve_many_tangents(p, size, data, b, mu, x, i):
     x[i] = max(0.0, x[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def solve_disc(p, width, data, b1, b2, radius, old1, old2):
     """A disc of given radius with its 2 × 2 block at data[p …]; returns the two components."""
     if radius <= 0.0:
@@ -238,7 +238,7 @@ def solve_disc(p, width, data, b1, b2, radius, old1, old2):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _relaxed_newton(p, data, b, mu, scale, x, i):
     """A contact of the relaxation with three rows by Newton on d x − P(d x − u), in place at x[i …].
 
@@ -306,7 +306,7 @@ def _relaxed_newton(p, data, b, mu, scale, x, i):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def solve_relaxed(p, size, data, b, mu, mu_r, x, i):
     """A contact of the relaxation, in place at x[i …]: Newton for three rows, else projected steps."""
     largest = 0.0

@@ -8,8 +8,8 @@ to the diagonal of W so that a singular W is no obstacle. Open constraints know 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.equations import CLOSED, linearise, linearise_row
 from perp.kernels.linear_system import factors_of, solve_factors
 from perp.kernels.packed import view
@@ -17,7 +17,7 @@ from perp.kernels.relaxed_equations import linearise_relaxed
 from perp.kernels.residual import MOST_ROWS
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def largest_size(start):
     """Rows of the largest constraint, at least one."""
     largest = 1
@@ -26,7 +26,7 @@ def largest_size(start):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def solve_linearised(packed, order, rho, sigma, F, B, C, dx):
     """Solves B_c dx_c + C_c ((W + σ ρ) dx)_c = −F_c into dx."""
     blocks, closed = view(packed), np.ones(rho.size, np.bool_)
@@ -34,7 +34,7 @@ def solve_linearised(packed, order, rho, sigma, F, B, C, dx):
     solve_factors(blocks, order, factors, closed, B, C, F, dx)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def newton_step(blocks, order, rho, sigma, x, u, dx):
     """The Newton direction at x with velocities u into dx.
 

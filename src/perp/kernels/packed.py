@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.experimental import structref
 
+from perp.compilation.kernel import kernel
 from perp.kernels.borrowed import borrowed
 from perp.kernels.elimination import eliminate
 from perp.kernels.structs import FLAG, INTEGERS, REALS, StructType
@@ -70,7 +70,7 @@ PackedType = StructType(
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def to_struct(blocks):
     """The struct of these arrays; nothing is copied."""
     packed = structref.new(PackedType)  # type: ignore[call-arg]
@@ -83,7 +83,7 @@ def to_struct(blocks):
     return packed
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def view(packed):
     """The arrays of a struct, borrowed: the caller holds the struct while they are used."""
     return Blocks(
@@ -95,7 +95,7 @@ def view(packed):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def pack_sets(kind, given, parameters, length):
     """The sets in the packed form: start, row, low, high, mu, mu_r, stretch, scale of `Blocks`."""
     count = kind.size
@@ -135,7 +135,7 @@ def pack_sets(kind, given, parameters, length):
     return start, row[:end], low, high, mu, mu_r, stretch[:end], scale[:end]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _ascending(column, begin, end):
     """Sort a short stretch that is nearly sorted, or a long one, in place."""
     if end - begin > 64:
@@ -149,7 +149,7 @@ def _ascending(column, begin, end):
         column[j] = value
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _block_pattern(indices, indptr, given, start, owner):
     """Which constraints act on which, diagonal included: offsets, columns and data offsets of the blocks."""
     count = start.size - 1
@@ -189,7 +189,7 @@ def _block_pattern(indices, indptr, given, start, owner):
     return first, column, at, diagonal
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _scales(data, indices, indptr, q, kind, given, parameters, length, owner):
     """d and size of `Blocks`, from the problem as it was given."""
     count = kind.size
@@ -219,7 +219,7 @@ def _scales(data, indices, indptr, q, kind, given, parameters, length, owner):
     return d, size
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def build(data, indices, indptr, q, kind, given, parameters, length, relaxed):
     """The struct of a problem with W in compressed rows."""
     count, n = kind.size, q.size
@@ -251,7 +251,7 @@ def build(data, indices, indptr, q, kind, given, parameters, length, relaxed):
     ))  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def build_dense(W, q, kind, given, parameters, length, relaxed):
     """The struct of a problem with a dense W."""
     n = W.shape[0]
@@ -273,7 +273,7 @@ def build_dense(W, q, kind, given, parameters, length, relaxed):
     return build(data, indices, indptr, q, kind, given, parameters, length, relaxed)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def velocity(blocks, x, u):
     """The velocities u = W x + q."""
     start, q, data = blocks.start, blocks.q, blocks.data
@@ -309,7 +309,7 @@ def velocity(blocks, x, u):
                 u[begin + i] = total + q[begin + i]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def newton_scales(blocks):
     """The scale of each constraint for Newton: the mean of its own diagonal, or d where that is zero."""
     rho = np.empty(blocks.d.size)
@@ -323,12 +323,12 @@ def newton_scales(blocks):
     return rho
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _newton_scales(packed):
     return newton_scales(view(packed))
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _arrays(packed):
     return Blocks(
         packed.start, packed.row, packed.low, packed.high, packed.mu, packed.mu_r, packed.stretch,
@@ -337,12 +337,12 @@ def _arrays(packed):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _velocity(packed, x, u):
     velocity(view(packed), x, u)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _with(packed, q, relaxed):
     b = _arrays(packed)
     return to_struct(Blocks(

@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.newton_step import newton_step
 from perp.kernels.packed import view
 from perp.kernels.residual import norm, residual_at, workspace
@@ -43,7 +43,7 @@ class Steps(NamedTuple):
     free: int = 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def newton_steps(blocks, order, rho, x, steps):
     """Newton steps from x in place, which receives the best point.
 
@@ -78,7 +78,7 @@ def newton_steps(blocks, order, rho, x, steps):
     return best, done
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def plain_newton(packed, order, rho, x, steps):
     """`newton_steps` of a packed problem."""
     return newton_steps(view(packed), order, rho, x, steps)

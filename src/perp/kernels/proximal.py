@@ -11,8 +11,8 @@ Reference: Acary, Brémond and Huber, On solving contact problems with Coulomb f
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.equations import equation_size
 from perp.kernels.newton_step import newton_step
 from perp.kernels.packed import Blocks, velocity, view
@@ -23,7 +23,7 @@ from perp.kernels.sweep import sweep
 LEAST = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def regularised(blocks, rho, sigma, x):
     """The problem with a proximal term around x: W + σ D, q − σ D x."""
     data, q = blocks.data.copy(), blocks.q.copy()
@@ -41,7 +41,7 @@ def regularised(blocks, rho, sigma, x):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def merit(blocks, rho, x, u, size, work):
     """What Newton steps must lower, with velocities at x into u: ‖F‖, for the relaxation the violation."""
     velocity(blocks, x, u)
@@ -49,7 +49,7 @@ def merit(blocks, rho, x, u, size, work):
     return total / (size if size > 0.0 else 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def smooth(blocks, rho, x, u, count, size, value, trial, work):
     """Sweeps from x; keeps them when they lower the merit `value`. Returns the merit."""
     trial[:] = x
@@ -62,7 +62,7 @@ def smooth(blocks, rho, x, u, count, size, value, trial, work):
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def newton_iterations(blocks, order, rho, size, x, target, limit, sweep_count):
     """Newton steps with sweeps and a short line search on the merit, in place.
 
@@ -107,7 +107,7 @@ def newton_iterations(blocks, order, rho, size, x, target, limit, sweep_count):
     return value, steps
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def proximal_point(packed, order, rho, x, best, tol, sigma, outer_limit, sweep_count):
     """Outer iterations in place until the residual of the problem itself is at most `tol`.
 
@@ -147,7 +147,7 @@ def proximal_point(packed, order, rho, x, best, tol, sigma, outer_limit, sweep_c
     return best_value, sigma, steps
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def damped_newton(packed, order, rho, x, regularisation, halvings):
     """One Newton step from x in place, halved until the merit falls; false where it does not.
 

@@ -6,13 +6,12 @@ and P_k = μ_k t y_k / ‖y_k‖ there.
 
 from __future__ import annotations
 
-from numba import njit
-
+from perp.compilation.kernel import kernel
 from perp.kernels.cone import disc_rows, length, project_cone
 from perp.kernels.equations import CLOSED, OPEN
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def linearise_relaxed(size, mu, mu_r, d, x, u, i, F, B, C, y):
     """F of one contact at rows i … with dF = B dx + C du; `y` is a workspace of twice its rows.
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.central_path import advance, begin
 from perp.kernels.elimination import eliminate
 from perp.kernels.islands import groups, restrict
@@ -32,7 +32,7 @@ POLISH, POLISH_AGAIN, POLISHING_STEPS = 1e-3, 0.03, 5
 WEIGHT = 1e-6
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def follow(blocks, order, rho, x, tol, limit):
     """One island from x in place; the residual and the number of iterations and Newton steps.
 
@@ -63,13 +63,13 @@ def follow(blocks, order, rho, x, tol, limit):
     return best, steps
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def follow_path(packed, order, rho, x, tol, limit):
     """`follow` of a packed problem as a whole."""
     return follow(view(packed), order, rho, x, tol, limit)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def follow_islands(packed, order, rho, x, tol, limit):
     """Solve every island that x leaves unsolved, in place; the number of iterations, at most `limit`."""
     blocks = view(packed)

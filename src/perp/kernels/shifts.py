@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from perp.compilation.kernel import kernel
 from perp.kernels.cone import disc_rows, length
 from perp.kernels.packed import velocity, view
 from perp.problems.set_kernels import shift
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def shifts(kind, start, parameters, u, out):
     """Γ(u) into the normal rows of `out`, zero in the others."""
     for c in range(kind.size):
@@ -18,7 +17,7 @@ def shifts(kind, start, parameters, u, out):
         out[start[c]] = shift(kind[c], parameters[c], u, start[c], start[c + 1])
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def packed_shifts(packed, x, u, out):
     """The same at impulses x of a packed problem, with their velocities into u."""
     blocks = view(packed)

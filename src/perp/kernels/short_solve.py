@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.experimental import structref
 
+from perp.compilation.kernel import kernel
 from perp.kernels.borrowed import borrowed
 from perp.kernels.packed import PackedType, view
 from perp.kernels.residual import norm, workspace
@@ -57,7 +58,7 @@ GivenType = StructType(
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def keep_given(packed, entries, indices, indptr, q, kind, start, parameters, length):
     """The struct of a problem as it was given, with arrays of its own."""
     blocks, given = view(packed), structref.new(GivenType)  # type: ignore[call-arg]
@@ -69,13 +70,13 @@ def keep_given(packed, entries, indices, indptr, q, kind, start, parameters, len
     return given
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def addresses(packed, given):
     """Where the two structs are; whoever calls `short_solve` holds them."""
     return address_of(packed), address_of(given)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _judge(given, relaxed, impulse, velocity):
     """The shared residual, with velocities into `velocity`."""
     entries, q = borrowed(given.entries), borrowed(given.q)
@@ -92,7 +93,7 @@ def _judge(given, relaxed, impulse, velocity):
     return judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse, velocity)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _unpack(blocks, x, impulse):
     """Impulses of the problem as it was given."""
     impulse[:] = 0.0
@@ -100,7 +101,7 @@ def _unpack(blocks, x, impulse):
         impulse[blocks.row[i]] = blocks.scale[i] * x[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def short_solve(packed, given, tol, impulse, velocity):
     """Impulses and velocities from zero into the arrays given; the problem by the addresses of its structs.
 

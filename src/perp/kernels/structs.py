@@ -6,6 +6,7 @@ turns it into a named tuple of arrays whose references are not counted, which in
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 from numba import types
@@ -18,7 +19,14 @@ INTEGERS, REALS, FLAG = types.int64[::1], types.float64[::1], types.boolean
 
 @structref.register
 class StructType(types.StructRef):
-    """The type of a struct, made from a list of names and types."""
+    """The type of a struct, made from a list of names and types.
+
+    Numba would name it by all its fields, and names of compiled functions contain those of their types.
+    """
+
+    def __init__(self, fields: Any) -> None:
+        super().__init__(fields)
+        self.name = f"Struct{sha256(self.name.encode()).hexdigest()[:16]}"
 
 
 class Struct(structref.StructRefProxy):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.local_solve import (
     solve_coulomb,
     solve_disc,
@@ -24,7 +24,7 @@ MOST, GROWTH = 0.9, 0.2
 _ROLLING_ROUNDS = 5
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _rest3(c, start, q, first, column, at, diagonal, data, x):
     """Velocity of a constraint with three rows, its own impulse left out."""
     i = start[c]
@@ -48,7 +48,7 @@ def _rest3(c, start, q, first, column, at, diagonal, data, x):
     return s0, s1, s2
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _rest(i, c, start, q, first, column, at, diagonal, data, x):
     """Velocity of row i of constraint c, the constraint's own impulse left out."""
     total = q[i]
@@ -63,7 +63,7 @@ def _rest(i, c, start, q, first, column, at, diagonal, data, x):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def rolling(c, start, mu, mu_r, data, p, b, x):
     """A rolling contact: normal and sliding with rolling fixed, then rolling, each exact.
 
@@ -92,7 +92,7 @@ def rolling(c, start, mu, mu_r, data, p, b, x):
     x[i + 3], x[i + 4] = r1, r2
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def directed_sweep(blocks, x, b, backwards):
     """One sweep over all constraints, first to last or backwards, changing x in place; `b` is workspace.
 
@@ -139,13 +139,13 @@ def directed_sweep(blocks, x, b, backwards):
     return math.sqrt(moved)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def sweep(blocks, x, b):
     """One sweep over all constraints in order, as `directed_sweep`."""
     return directed_sweep(blocks, x, b, False)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def sweeps(packed, x, count):
     """`count` sweeps in place."""
     blocks, b = view(packed), workspace()
@@ -153,7 +153,7 @@ def sweeps(packed, x, count):
         sweep(blocks, x, b)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def momentum_sweeps(packed, x, y, beta, count):
     """`count` symmetric sweeps with momentum, in place.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.packed import view
 from perp.kernels.residual import norm, residual_at, workspace
 from perp.kernels.sweep import sweep
@@ -19,7 +19,7 @@ WORTH = 100
 WORTH_RELAXED = 40
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def sweep_while_it_pays(blocks, x, tol, least, most):
     """Sweeps in place until the residual is at most `tol`, or until their rate promises nothing.
 
@@ -64,7 +64,7 @@ def sweep_while_it_pays(blocks, x, tol, least, most):
     return least_value, done, pays
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def paying_sweeps(packed, x, tol, least, most):
     """`sweep_while_it_pays` of a packed problem."""
     return sweep_while_it_pays(view(packed), x, tol, least, most)

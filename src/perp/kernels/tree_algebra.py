@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from perp.compilation.kernel import kernel
 
 # Pivots below this share of the largest entry of their block are replaced by it.
 _PIVOT = 1e-14
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def factor_mass(n, mass, at, L):
     """L of M = Lᵀ L for the block of n² numbers from `at`; False where M is not positive definite.
 
@@ -41,7 +41,7 @@ def factor_mass(n, mass, at, L):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def half_solve(n, L, at, x, first):
     """y with Lᵀ y = x, in place in x[first …]; yᵀ y is then xᵀ M⁻¹ x."""
     for i in range(n - 1, -1, -1):
@@ -53,7 +53,7 @@ def half_solve(n, L, at, x, first):
                 x[first + j] -= L[row + j] * y
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def mobility_of_six(L, at, x, first):
     """xᵀ M⁻¹ x of a free body, x all six entries from `first`: the same in registers."""
     y5 = x[first + 5] * L[at + 35]
@@ -67,7 +67,7 @@ def mobility_of_six(L, at, x, first):
     return y0 * y0 + y1 * y1 + y2 * y2 + y3 * y3 + y4 * y4 + y5 * y5
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def solve_mass(n, L, at, x, first):
     """M⁻¹ x in place in x[first …]."""
     half_solve(n, L, at, x, first)
@@ -79,7 +79,7 @@ def solve_mass(n, L, at, x, first):
         x[first + i] = total * L[row + i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def factor_block(n, A, at, pivot, first):
     """P A = L U of the block of n² numbers from `at`, in place; rows exchanged into pivot[first …].
 
@@ -112,7 +112,7 @@ def factor_block(n, A, at, pivot, first):
                     A[target + s] -= weight * A[row + s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def solve_block(n, A, at, pivot, first, x, x_first):
     """A⁻¹ x in place, with the factors of `factor_block`."""
     for k in range(n):
@@ -131,7 +131,7 @@ def solve_block(n, A, at, pivot, first, x, x_first):
         x[x_first + i] = total * A[row + i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def solve_block_transposed(n, A, at, pivot, first, x):
     """A⁻ᵀ x in place: the row xᵀ A⁻¹."""
     for i in range(n):

@@ -7,13 +7,13 @@ order of least degree, and what they leave to later ones is kept by pairs.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.elimination import eliminate
 from perp.kernels.tree_algebra import factor_block, solve_block, solve_block_transposed
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _assemble_tree(p, w, t):
     """The rows of tree t of M + Jᵀ K L into the panel, and −Jᵀ f into `change`."""
     first, last = p.tree_start[t], p.tree_start[t + 1]
@@ -49,7 +49,7 @@ def _assemble_tree(p, w, t):
                         panel[row, p.column[base + s]] += weight * w.KL[base + s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def step_of_one_tree(p, w, t):
     """Newton step of an island of one tree."""
     first, last = p.tree_start[t], p.tree_start[t + 1]
@@ -63,7 +63,7 @@ def step_of_one_tree(p, w, t):
     solve_block(n, w.diagonal, at, w.pivot, first, w.change, first)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def plan_of(p, w, k, small):
     """How Newton steps of island k are taken: pattern of the factors, where blocks begin, room for them."""
     none = np.empty(0, np.int64)
@@ -74,7 +74,7 @@ def plan_of(p, w, k, small):
     return pattern, offset, np.empty(offset[-1]), np.empty(w.panel.shape[0])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def newton_step(p, w, k, plan):
     """Δv of (M + Jᵀ K L) Δv = −Jᵀ f on island k into `change`."""
     if w.island_tree_start[k + 1] - w.island_tree_start[k] == 1:
@@ -83,7 +83,7 @@ def newton_step(p, w, k, plan):
         step_of_trees(p, w, k, plan[0], plan[1], plan[2], plan[3])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def elimination_pattern(p, w, k):
     """Order of the trees of island k and the pattern of the factors, in numbers within the island."""
     begin, count = w.island_tree_start[k], w.island_tree_start[k + 1] - w.island_tree_start[k]
@@ -125,7 +125,7 @@ def elimination_pattern(p, w, k):
     return eliminate(first, column)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def block_offsets(p, w, k, upper, upper_index):
     """Where the blocks of U begin, one a pair of trees; the last entry is their size."""
     begin = w.island_tree_start[k]
@@ -139,7 +139,7 @@ def block_offsets(p, w, k, upper, upper_index):
     return np.cumsum(offset)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def step_of_trees(p, w, k, pattern, offset, blocks, row):
     """Newton step of an island of several trees; `blocks` is room for U, `row` for one row of a block."""
     order, upper, upper_index, lower, lower_index = pattern

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from perp.compilation.kernel import kernel
 from perp.kernels.friction_laws import ANGULAR
 from perp.kernels.tree_algebra import factor_mass, half_solve, mobility_of_six
 
@@ -12,7 +11,7 @@ from perp.kernels.tree_algebra import factor_mass, half_solve, mobility_of_six
 _LEAST_MOBILITY = 0.03
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _root(parent, t):
     while parent[t] != t:
         parent[t] = parent[parent[t]]
@@ -20,7 +19,7 @@ def _root(parent, t):
     return t
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def prepare(p, w):
     """Factor the masses, list constraints by trees and islands, measure mobilities; returns the islands.
 
@@ -65,7 +64,7 @@ def prepare(p, w):
     return _islands(p, w)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _islands(p, w):
     """Trees and constraints of each island; trees without constraints have their free velocity."""
     trees, islands = p.tree_start.size - 1, 0
@@ -105,7 +104,7 @@ def _islands(p, w):
     return islands
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _measure(p, w):
     """Mobilities: means of J M⁻¹ Jᵀ + Σ over the normal, tangential and angular rows of each constraint."""
     x, column, value, tree_start, mass_start = w.change, p.column, p.value, p.tree_start, p.mass_start

@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.kernels.friction_laws import (
     MOST_ROWS,
     OPEN,
@@ -60,7 +60,7 @@ _SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.01, 0.5
 _FIRST, _ITERATIONS, _AFTER = 20, 40, 30
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _judge_starts(p, w, first, end, g):
     """Worst residual and merit of some islands at their start, into `outcome`; velocities of first steps."""
     x, u = p.impulse, p.row_velocity
@@ -81,7 +81,7 @@ def _judge_starts(p, w, first, end, g):
         w.outcome[k, 0], w.outcome[k, 1] = worst, merit
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _judge(p, w, k, sigma, g):
     """Worst residual and merit of island k, and the same of its proximal problem."""
     worst = merit = inner_worst = inner = 0.0
@@ -105,7 +105,7 @@ def _judge(p, w, k, sigma, g):
     return worst, merit, inner_worst, inner
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _condense(p, w, k, sigma, room):
     """K, f and K L of the constraints of island k; False where a constraint's equations are singular."""
     g, F, A = room[0], room[1], room[2 : 2 + MOST_ROWS]
@@ -168,7 +168,7 @@ def _condense(p, w, k, sigma, room):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _advance(p, w, k):
     """λ − f − K L Δv on island k."""
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -183,7 +183,7 @@ def _advance(p, w, k):
             p.impulse[r] -= total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _halve(p, w, k):
     """Half of the last step back."""
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -192,7 +192,7 @@ def _halve(p, w, k):
             p.impulse[i] = 0.5 * (p.impulse[i] + w.before[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _newton(p, w, k, plan, limit, room):
     """Newton steps on island k from its impulses; returns whether they solve it, how many, the worst row."""
     g = room[0]
@@ -261,7 +261,7 @@ def _newton(p, w, k, plan, limit, room):
     return False, limit, best_worst
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _solve_island(p, w, k, limit, room):
     """Newton steps, and where they wander along the central path first; see `_newton` for what it returns.
 
@@ -305,7 +305,7 @@ def _solve_island(p, w, k, limit, room):
     return False, steps, worst
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def solve_trees(problem, workspace, limit, info, worst):
     """Solve a problem in place from the impulses given.
 

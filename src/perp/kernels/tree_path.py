@@ -22,8 +22,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from perp.compilation.kernel import kernel
 from perp.kernels.cone_scaling import divide, length_of_rest, room, scale, scaling, unscale
 from perp.kernels.friction_laws import MOST_ROWS, bounds, disc
 from perp.kernels.tree_elimination import newton_step
@@ -46,7 +45,7 @@ _G, _C, _S, _Z, _W, _DS, _DZ, _R, _GAP, _WORK, _TURN = range(11)
 _A = 11
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def follow_path(p, w, k, plan, attempt, limit, small):
     """Impulses near the end of the path of island k; returns the Newton steps, zero where a set has no path.
 
@@ -90,7 +89,7 @@ def follow_path(p, w, k, plan, attempt, limit, small):
     return steps
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _direction(p, w, k, plan, aim, small):
     """The step for an aim (τ, whether the products of the last step count, whether friction is exact).
 
@@ -102,7 +101,7 @@ def _direction(p, w, k, plan, aim, small):
     return _change(p, w, k, aim, small)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _cone(p, c, small):
     """C of a friction set, zero for rows without friction; returns the number of its rows."""
     size = p.start[c + 1] - p.start[c]
@@ -114,7 +113,7 @@ def _cone(p, c, small):
     return size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _begin(p, w, k, small):
     """The first point, in the middle of the cones; returns the energy of its τ."""
     begin, end = w.island_constraint_start[k], w.island_constraint_start[k + 1]
@@ -152,7 +151,7 @@ def _begin(p, w, k, small):
     return energy
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _load(p, w, c, exact, small):
     """C, s, z, T and the gap T (C u − z) of a friction set into the small workspace; returns its rows."""
     size, i = _cone(p, c, small), p.start[c]
@@ -172,7 +171,7 @@ def _load(p, w, c, exact, small):
     return size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _distance(p, w, k, small):
     """Mean of s · z over the cones and bounds."""
     total = 0.0
@@ -198,7 +197,7 @@ def _distance(p, w, k, small):
     return total / max(count, 1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _aim(p, w, k, aim, small):
     """K, f and K L of the constraints for an aim."""
     target, corrected = aim[0], aim[1]
@@ -234,13 +233,13 @@ def _aim(p, w, k, aim, small):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _goal(s, z, target, ds, dz, corrected):
     """The change of z at a bound, but for what the change of s makes of it."""
     return (target - (ds * dz if corrected else 0.0)) / s - z
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _turned(p, w, c, aim, small):
     """Scaling of a friction set and V r into _R; returns the scale η, not a number outside the cones."""
     size = _load(p, w, c, aim[2], small)
@@ -272,7 +271,7 @@ def _turned(p, w, c, aim, small):
     return eta
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _aim_cone(p, w, c, aim, small):
     eta = _turned(p, w, c, aim, small)
     if not eta > 0.0:
@@ -313,7 +312,7 @@ def _aim_cone(p, w, c, aim, small):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _square(direction, eta, r, s):
     """Entry (r, s) of V² = η² (2 w wᵀ − J)."""
     value = 2.0 * direction[r] * direction[s]
@@ -322,7 +321,7 @@ def _square(direction, eta, r, s):
     return value * eta * eta
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _change(p, w, k, aim, small):
     """Changes of impulses and slacks for the change of the velocities; returns how far they may go."""
     far = 2.0
@@ -358,7 +357,7 @@ def _change(p, w, k, aim, small):
     return far
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _change_bounds(p, w, c, step, target, corrected):
     """The same of a row with bounds, whose impulse changes by `step`."""
     i, far = p.start[c], math.inf

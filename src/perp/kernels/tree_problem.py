@@ -12,10 +12,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.experimental import structref
 
+from perp.compilation.kernel import kernel
 from perp.kernels.borrowed import borrowed
+from perp.kernels.structs import StructType
 
 _I, _F, _F2 = types.int64[::1], types.float64[::1], types.float64[:, ::1]
 
@@ -51,20 +53,10 @@ PROBLEM_FIELDS = [
 ]
 
 
-@structref.register
-class StructType(types.StructRef):
-    """A struct of arrays whose types are given, never inferred: one variant of each kernel."""
-
-
-class _Struct(structref.StructRefProxy):
-    """The Python side of a struct: it is only passed on."""
-
-
-structref.define_boxing(StructType, _Struct)
 TreeProblemType = StructType(PROBLEM_FIELDS)
 
 
-@njit(cache=True)
+@kernel
 def pack_tree_problem(arrays):
     """The struct of these arrays, in the order of the fields; nothing is copied."""
     p = structref.new(TreeProblemType)  # pyright: ignore[reportCallIssue]
@@ -78,7 +70,7 @@ def pack_tree_problem(arrays):
 TreeView: Any = NamedTuple("TreeView", [(name, Any) for name, _ in PROBLEM_FIELDS])  # pyright: ignore[reportArgumentType]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def problem_view(p):
     """The arrays of a struct inside compiled code, borrowed: the caller holds the struct meanwhile."""
     return TreeView(

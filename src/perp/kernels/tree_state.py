@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from perp.compilation.kernel import kernel
 from perp.kernels.tree_algebra import solve_mass
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def evaluate(p, w, first_island, end_island):
     """v = v̂ + M⁻¹ Jᵀ λ and u = L v + b + Σ λ over some islands."""
     v = p.velocity
@@ -39,7 +38,7 @@ def evaluate(p, w, first_island, end_island):
             p.row_velocity[i] = total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def copy_rows(p, w, k, source, target):
     """The rows of island k from one array into another."""
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -48,7 +47,7 @@ def copy_rows(p, w, k, source, target):
             target[i] = source[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def solve_small(A, size, columns):
     """Gauss–Jordan with row pivoting on [A | right sides], in place."""
     for k in range(size):

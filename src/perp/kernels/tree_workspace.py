@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.experimental import structref
 
+from perp.compilation.kernel import kernel
 from perp.kernels.borrowed import borrowed
 from perp.kernels.friction_laws import MOST_ROWS
-from perp.kernels.tree_problem import StructType, TreeProblem
+from perp.kernels.structs import StructType
+from perp.kernels.tree_problem import TreeProblem
 
 _I, _F, _F2, _F3 = types.int64[::1], types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1]
 
@@ -60,7 +62,7 @@ WORKSPACE_FIELDS = [
 WorkspaceType = StructType(WORKSPACE_FIELDS)
 
 
-@njit(cache=True)
+@kernel
 def _pack(integers, vectors, mobility, outcome, panel, K):
     w = structref.new(WorkspaceType)  # pyright: ignore[reportCallIssue]
     w.tree_of, w.touch_start, w.touch, w.parent, w.island_of, w.island_tree = integers[:6]
@@ -74,7 +76,7 @@ def _pack(integers, vectors, mobility, outcome, panel, K):
 WorkspaceView: Any = NamedTuple("WorkspaceView", [(name, Any) for name, _ in WORKSPACE_FIELDS])  # pyright: ignore[reportArgumentType]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def workspace_view(w):
     """The arrays of the struct, borrowed as in `problem_view`."""
     return WorkspaceView(

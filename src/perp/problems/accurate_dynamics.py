@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.problems.accurate_slack import UNIT, largest_length, product_error, sum_error
 from perp.problems.validation import Vector, freeze
 
@@ -31,7 +31,7 @@ CONVERGED = 1e-12
 ILL_CONDITIONED = 1e6
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def add_products(data, indices, indptr, sign, x, x_lost, total, lost):
     """The pair (total, lost) += sign · A (x, x_lost), in place, for A in compressed rows."""
     for i in range(total.size):

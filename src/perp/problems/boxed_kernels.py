@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from perp.compilation.kernel import kernel
 
 # Bounds so near to each other that no mobility makes a velocity of their distance: see `beyond`.
 STRICT = 1e290
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def dense_slack(M, q, z, w):
     """The slack w = M z + q row by row with four partial sums: the same bits on any number of threads."""
     n = q.size
@@ -29,7 +29,7 @@ def dense_slack(M, q, z, w):
         w[i] = ((s0 + s1) + (s2 + s3)) + q[i]
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def sparse_slack(data, indices, indptr, q, z, w):
     """The slack w = M z + q for M in CSR."""
     for i in range(q.size):
@@ -39,7 +39,7 @@ def sparse_slack(data, indices, indptr, q, z, w):
         w[i] = total + q[i]
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def clip(x, lo, hi):
     """The number x moved into [lo, hi]; NaN stays NaN."""
     if x < lo:
@@ -49,7 +49,7 @@ def clip(x, lo, hi):
     return x
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def beyond(d, x):
     """The distance x of an impulse from a bound as a velocity.
 
@@ -60,7 +60,7 @@ def beyond(d, x):
     return math.copysign(math.inf, x) if x != 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def bounds_at(low, high, j, z):
     """The bounds of a row that follows row j; its own for j = −1, those of |z_i| for j = −2 − i."""
     if j == -1:
@@ -69,7 +69,7 @@ def bounds_at(low, high, j, z):
     return low * factor, high * factor
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def boxed_natural_map(lo, hi, limiting_row, d, z, w, out):
     """F_i = d_i z_i − clip(d_i z_i − w_i, d_i lo_i, d_i hi_i), bounds scaled by their limiting row.
 
@@ -81,13 +81,13 @@ def boxed_natural_map(lo, hi, limiting_row, d, z, w, out):
         out[i] = clip(w[i], d[i] * (z[i] - high), d[i] * (z[i] - low))
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _limited(low, high, factor, d, z, w):
     """What is wrong with a row whose bounds are low · factor and high · factor."""
     return abs(clip(w, d * (z - high * factor), d * (z - low * factor)))
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _following(lo, hi, follows, i, d, z, w):
     """What is wrong with row i, whose bounds follow another one as in `bounds_at`.
 
@@ -104,7 +104,7 @@ def _following(lo, hi, follows, i, d, z, w):
     return here
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def boxed_verdict(lo, hi, limiting_row, d, size, z, w):
     """The residual: the worst row relative to what is at work there; infinite where not finite."""
     largest = 0.0
@@ -122,7 +122,7 @@ def boxed_verdict(lo, hi, limiting_row, d, size, z, w):
     return largest if math.isfinite(largest) else math.inf
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def relative_norm(values, reference):
     """‖values‖ / ‖reference‖ (reference 0 counts as 1), safe from overflow and underflow."""
     scale = 0.0
@@ -149,7 +149,7 @@ def relative_norm(values, reference):
     return (largest / scale) * (total**0.5 / size)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def column_maximum(data, indices, out):
     """Largest absolute entry of each column of a CSR matrix, into `out` (at least what it holds)."""
     for k in range(data.size):

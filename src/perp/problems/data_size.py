@@ -13,14 +13,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.problems.boxed_kernels import STRICT
 from perp.problems.set_kernels import BOX
 from perp.problems.validation import Matrix, Vector, freeze, is_sparse
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _root(parent, i):
     while parent[i] != i:
         parent[i] = parent[parent[i]]
@@ -28,7 +28,7 @@ def _root(parent, i):
     return i
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def join(parent, i, j):
     """Put i and j on one island; 1 where that makes one of two, else 0."""
     a, b = _root(parent, i), _root(parent, j)
@@ -36,7 +36,7 @@ def join(parent, i, j):
     return 1 if a != b else 0
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def join_dense(M, owner, parent):
     """Join the owners of rows and columns that an entry of a dense M couples."""
     n, islands = owner.size, parent.size
@@ -48,7 +48,7 @@ def join_dense(M, owner, parent):
                 islands -= join(parent, owner[i], owner[j])
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def join_sparse(data, indices, indptr, owner, parent):
     """The same for M in compressed rows."""
     for i in range(owner.size):
@@ -57,7 +57,7 @@ def join_sparse(data, indices, indptr, owner, parent):
                 join(parent, owner[i], owner[indices[k]])
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def spread(parent, size):
     """Every constraint's own size becomes the largest of its island, in place."""
     count = size.size
@@ -74,7 +74,7 @@ def spread(parent, size):
             size[c] = least if least < math.inf else 1.0
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def own_sizes(q, start, kind, parameters, d, length):
     """The largest |q| of each constraint, or what its box demands, as a velocity."""
     size = np.zeros(kind.size)
@@ -86,13 +86,13 @@ def own_sizes(q, start, kind, parameters, d, length):
     return size
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def demanded(low, high):
     """The size of the impulse nearest to zero within bounds."""
     return max(low, max(-high, 0.0))
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def mobility_within(low, high, d, size):
     """The mobility of a row with bounds: at least what makes a velocity of `size` of their distance.
 
@@ -144,21 +144,21 @@ def boxed_sizes(M: Matrix, q: Vector, lo: Vector, hi: Vector, limiting_row: np.n
     return freeze(_dense_sizes(M, q, lo, hi, limiting_row, d))
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _dense_sizes(M, q, lo, hi, limiting_row, d):
     parent = np.arange(q.size)
     join_dense(M, parent.copy(), parent)
     return _row_sizes(parent, q, lo, hi, limiting_row, d)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _sparse_sizes(data, indices, indptr, q, lo, hi, limiting_row, d):
     parent = np.arange(q.size)
     join_sparse(data, indices, indptr, parent.copy(), parent)
     return _row_sizes(parent, q, lo, hi, limiting_row, d)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _row_sizes(parent, q, lo, hi, limiting_row, d):
     size = np.abs(q)
     for i in range(q.size):
@@ -169,7 +169,7 @@ def _row_sizes(parent, q, lo, hi, limiting_row, d):
     return size
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _join_limited(limiting_row, parent):
     for i in range(parent.size):
         j = limiting_row[i]
@@ -184,14 +184,14 @@ def boxed_mobility(lo: Vector, hi: Vector, limiting_row: np.ndarray, d: Vector, 
     return freeze(out)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _mobilities(lo, hi, limiting_row, size, d):
     for i in range(d.size):
         if limiting_row[i] == -1:
             d[i] = mobility_within(lo[i], hi[i], d[i], size[i])
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def set_mobilities(kind, parameters, size, d):
     """`mobility_within` for every Box, in place."""
     for c in range(kind.size):

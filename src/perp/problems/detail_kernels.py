@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.problems.law_kernels import friction_violation
 from perp.problems.set_kernels import (
     BOX,
@@ -25,7 +25,7 @@ from perp.problems.set_kernels import (
 )
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def measure(kind, start, parameters, d, length, relaxed, impulse, u, x, y, floor):
     """The parts of a residual in one pass; `x`, `y` are workspaces of the size of u.
 
@@ -100,7 +100,7 @@ def measure(kind, start, parameters, d, length, relaxed, impulse, u, x, y, floor
     return primal, dual, complementarity, literature, approach, sticking, angle
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _friction(kind, p, impulse, u, first, last):
     """How much of the cone is used (1 on its surface), friction, slip, and the slip that dissipates most.
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.problems.accurate_slack import dense_row, hidden, largest_length, sparse_row
 from perp.problems.boxed_kernels import beyond, clip, dense_slack, sparse_slack
 from perp.problems.set_kernels import (
@@ -30,20 +30,20 @@ from perp.problems.set_kernels import (
 _STEPS = 100
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _row(i, first, d, length):
     """What makes a velocity of an impulse of row i, and of a rate of row i."""
     s = length if i - first >= 3 else 1.0
     return d / s, s
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _reach(coefficient, push):
     """Radius of a friction disc; ∞ · 0 is 0: without a normal impulse there is no friction."""
     return coefficient * push if push > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _disc(radius, begin, end, first, d, length, impulse, u, out):
     """F = x − P(x − u) with x = d λ and P the projection onto a disc, into rows begin … end−1 of `out`.
 
@@ -61,7 +61,7 @@ def _disc(radius, begin, end, first, d, length, impulse, u, out):
             out[i] = g * impulse[i] - (g * impulse[i] - s * u[i]) * (radius / size)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _multiplier(axis, y):
     """The ν > 0 with Σ (a_i y_i / (a_i² + ν))² = 1: y_i / (1 + ν/a_i²) is the nearest point of an ellipse.
 
@@ -90,7 +90,7 @@ def _multiplier(axis, y):
     return nu
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _ellipse(p, push, first, last, d, length, impulse, u, out):
     """The same for the ellipse with semi-axes μ_i · push, all as velocities."""
     k = last - first - 1
@@ -122,13 +122,13 @@ def _ellipse(p, push, first, last, d, length, impulse, u, out):
             out[row] = x
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _worse(x, y):
     """Whichever is further from zero."""
     return x if abs(x) >= abs(y) else y
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def friction_violation(kind, p, first, last, d, length, impulse, u, out):
     """A friction contact: the smaller of what keeps it from being closed and from being open.
 
@@ -161,7 +161,7 @@ def friction_violation(kind, p, first, last, d, length, impulse, u, out):
             out[i] = _row(i, first, d, length)[0] * impulse[i]
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def relaxed_violation(kind, p, first, last, d, length, impulse, u, x, out):
     """A relaxed contact, −u ∈ N_K(λ): x − P(x − u) with x = d λ, which bounds the distance from it."""
     unit = p
@@ -188,7 +188,7 @@ def relaxed_violation(kind, p, first, last, d, length, impulse, u, x, out):
         out[first] += math.copysign(ROUND_OFF * abs(d * impulse[first]), out[first])
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def violation(kind, start, parameters, d, length, relaxed, impulse, u, x, out):
     """How far every row is from its law [velocity] into `out`: zero at a solution; `x` is workspace."""
     for c in range(kind.size):
@@ -210,7 +210,7 @@ def violation(kind, start, parameters, d, length, relaxed, impulse, u, x, out):
             friction_violation(k, parameters[c], first, last, d[c], length[c], impulse, u, out)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def worst(start, size, values):
     """The largest length of a constraint's rows relative to its size; infinite where one is not finite."""
     largest = 0.0
@@ -225,7 +225,7 @@ def worst(start, size, values):
     return largest
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _largest_push(start, d, length, impulse):
     """The largest velocity that an impulse causes anywhere."""
     largest = 0.0
@@ -235,7 +235,7 @@ def _largest_push(start, d, length, impulse):
     return largest
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def verdict(size, kind, start, parameters, d, length, relaxed, impulse, u):
     """The residual: the worst violation relative to what is at work there; infinite where not finite."""
     n = u.size
@@ -247,7 +247,7 @@ def verdict(size, kind, start, parameters, d, length, relaxed, impulse, u):
     return worst(start, size, values)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
     """Residual of a problem with a dense W in one call, and its velocities into `u`."""
     dense_slack(W, q, impulse, u)
@@ -260,7 +260,7 @@ def judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse
     return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def judge_sparse(data, indices, indptr, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
     """Residual of a problem with W in compressed rows in one call, and its velocities into `u`."""
     sparse_slack(data, indices, indptr, q, impulse, u)

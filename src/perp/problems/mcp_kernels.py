@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from perp.compilation.kernel import kernel
 
 # Fractions of Σ|J_ij z_j| and Σ|J_ij| below which a size means nothing: 1e-8 of the first is about 50 units
 # of round-off; the second lets a zero be a zero where all terms of a row vanish.
 RESOLVED, ZERO = 1e-6, 1e-14
 
 
-@njit(cache=True)
+@kernel
 def own_sizes(f, by_slope, near, around, confirmed, terms, total):
     """The size s_i of each function, shape (n,).
 
@@ -34,7 +35,7 @@ def own_sizes(f, by_slope, near, around, confirmed, terms, total):
     return s
 
 
-@njit(cache=True)
+@kernel
 def _largest_change(values, i, here):
     largest = 0.0
     for k in range(values.shape[0]):
@@ -44,7 +45,7 @@ def _largest_change(values, i, here):
     return largest
 
 
-@njit(cache=True)
+@kernel
 def in_own_sizes(z, f, s, lo, hi, influence):
     """Distance above lo, below hi, and f, each in its own size, shape (n,) each."""
     below, above, relative = np.empty(f.size), np.empty(f.size), np.empty(f.size)
@@ -55,7 +56,7 @@ def in_own_sizes(z, f, s, lo, hi, influence):
     return below, above, relative
 
 
-@njit(cache=True)
+@kernel
 def _in_own_size(distance, bound, influence):
     """A signed distance from a bound (infinite where there is none) over the size of its variable."""
     if distance == 0.0:

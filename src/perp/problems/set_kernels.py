@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from perp.compilation.kernel import kernel
 
 FREE, NONNEGATIVE, BOX, COULOMB, ELLIPTIC, ROLLING = 0, 1, 2, 3, 4, 5
 ROUND_OFF = 2.0**-53
@@ -20,13 +20,13 @@ COHESION = 5
 WIDEST = 1e150
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _times(coefficient, slip):
     """Coefficient times slip, where ∞ · 0 is 0: what does not slip needs no shift."""
     return coefficient * slip if slip != 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def coefficient_of(kind, p, k):
     """The friction coefficient of tangent k = 1, 2, … of a friction set with parameters p."""
     if kind == COULOMB:
@@ -36,7 +36,7 @@ def coefficient_of(kind, p, k):
     return p[k - 1]
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def shift(kind, p, u, first, last):
     """Γ(u): what De Saxcé's correction adds to the normal velocity of one constraint."""
     if kind < COULOMB:
@@ -51,7 +51,7 @@ def shift(kind, p, u, first, last):
     return sliding + rolling
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _project_coulomb(mu, normal, x, first, last, out):
     """Nearest point of ‖x_T‖ ≤ μ x_N in 2 or 3 dimensions (closed form), with `normal` for x_N."""
     two = last - first == 2
@@ -74,7 +74,7 @@ def _project_coulomb(mu, normal, x, first, last, out):
         out[first + 2] = scale * x[first + 2]
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _project_elliptic(p, normal, x, first, last, out):
     """Nearest point of ‖(x_i/μ_i)‖ ≤ x_N, with `normal` for x_N.
 
@@ -126,7 +126,7 @@ def _project_elliptic(p, normal, x, first, last, out):
     out[first] = top
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def _project_rolling(mu, mu_r, normal, x, first, out):
     """Nearest point of ‖x_T‖ ≤ μ x_N, ‖x_R‖ ≤ μ_r x_N, with `normal` for x_N.
 
@@ -156,7 +156,7 @@ def _project_rolling(mu, mu_r, normal, x, first, out):
     out[first + 4] = rolling_scale * x[first + 4]
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def project(kind, p, x, first, last, out):
     """Nearest point of one constraint's set, rows first … last−1 of x into out, another array."""
     if kind == FREE:
@@ -178,7 +178,7 @@ def project(kind, p, x, first, last, out):
         out[first] -= p[COHESION]
 
 
-@njit(cache=True, nogil=True, fastmath=False)
+@kernel(nogil=True)
 def project_all(kind, start, parameters, x, out):
     """Nearest point of the whole product of sets; x and out are different arrays."""
     for c in range(kind.size):

@@ -8,8 +8,8 @@ from functools import cached_property, wraps
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.formulations.contact_as_boxed import not_scalar, rows_of
 from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.boxed_kernels import boxed_natural_map, dense_slack, sparse_slack
@@ -161,7 +161,7 @@ def is_symmetric(M: Matrix) -> bool:
     return bool(dense_symmetric(M, SYMMETRY_TOLERANCE))
 
 
-@njit(cache=True)
+@kernel
 def dense_symmetric(M, tolerance):
     """Whether a dense M is symmetric, in tiles, so that the columns of the other triangle stay in cache."""
     n = M.shape[0]
@@ -175,7 +175,7 @@ def dense_symmetric(M, tolerance):
     return difference <= tolerance * largest
 
 
-@njit(cache=True)
+@kernel
 def _sparse_symmetric(data, indices, indptr, tolerance):
     largest = 0.0
     for value in data:

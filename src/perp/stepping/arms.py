@@ -7,8 +7,7 @@ takes energy whatever the step.
 
 from __future__ import annotations
 
-from numba import njit
-
+from perp.compilation.kernel import kernel
 from perp.dynamics.motion import turn_coefficients
 from perp.dynamics.motions import body_velocities
 from perp.stepping.contact_rows import refill
@@ -19,7 +18,7 @@ from perp.stepping.world import JOINTS
 _GAIN = 1e-9
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _work(w, k):
     """Work of the contacts of island k that neither bounce nor undo overlap [J].
 
@@ -42,7 +41,7 @@ def _work(w, k):
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def average_arms(w):
     """Whether contacts of an island did positive work; they then act with the arms of the way it went."""
     p, work, s, start = w.problem, w.workspace, w.scene, w.start
@@ -62,7 +61,7 @@ def average_arms(w):
     return changed
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _average(w, c):
     """Where the impulse of contact c acts: r̄ in place of the arm of each carried point."""
     place = w.start

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from perp.collision.finding import more
+from perp.compilation.kernel import kernel
 from perp.dynamics.motions import contact_entries, pair_columns, turn_entries
 from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE
 from perp.stepping.world import CONTACTS, JOINTS, LATE
@@ -21,7 +21,7 @@ from perp.stepping.world import CONTACTS, JOINTS, LATE
 _IMMOBILE = 1e-5
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def room_for_contacts(w, count):
     """Room for so many contacts in the arrays of the world."""
     if count <= w.approach.size:
@@ -37,13 +37,13 @@ def room_for_contacts(w, count):
     w.lively = more(w.lively, count)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def rows_of(dim):
     """Rows of a contact by mujoco's dimension: normal, two tangents, spin, two rolling rates."""
     return 1 if dim <= 1 else (3 if dim <= 3 else (4 if dim == 4 else 6))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def needed(w):
     """Constraints, rows and entries that the step needs, with joint rows collected."""
     p, place = w.problem, w.start
@@ -55,7 +55,7 @@ def needed(w):
     return w.count[JOINTS] + place.count[0], w.count[JOINTS] + rows, entries
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _widest(w):
     """Freedoms on the paths of two contacting bodies at most."""
     s, place, most = w.scene, w.start, 1
@@ -71,7 +71,7 @@ def _widest(w):
     return most
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def carry(w, c):
     """The carried points of contact c at the start, in the world and in bodies, and where impulses act."""
     place = w.start
@@ -84,7 +84,7 @@ def carry(w, c):
         into_body(place, b, w.carried[c, side], w.local[c, side])
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def into_body(place, b, point, out):
     """A point of the world in a body's frame."""
     if b < 0:
@@ -95,7 +95,7 @@ def into_body(place, b, point, out):
         out[k] = R[0, k] * (point[0] - x[0]) + R[1, k] * (point[1] - x[1]) + R[2, k] * (point[2] - x[2])
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def into_world(place, b, local, out):
     """A point of a body's frame in the world."""
     if b < 0:
@@ -106,7 +106,7 @@ def into_world(place, b, local, out):
         out[k] = x[k] + R[k, 0] * local[0] + R[k, 1] * local[1] + R[k, 2] * local[2]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_contacts(w, first):
     """Rows of the contacts from `first` on; those that no freedom can open get none."""
     n = w.start.count[0]
@@ -117,7 +117,7 @@ def add_contacts(w, first):
         fill_contact(w, c)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def fill_contact(w, c):
     """Set, rows and entries of contact c, after those of the contacts before it."""
     s, p, place = w.scene, w.problem, w.start
@@ -165,7 +165,7 @@ def fill_contact(w, c):
         w.normal0[c, k] = place.frame[c, 0, k]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def refill(w, c):
     """Entries of contact c anew, after its frame or points have changed."""
     s, p, place = w.scene, w.problem, w.start
@@ -183,7 +183,7 @@ def refill(w, c):
     w.approach[c] = total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _set_of(w, k, c, dim):
     p, mu = w.problem, w.start.friction[c]
     p.parameter[k, 5] = w.h * w.start.cohesion[c]
@@ -195,7 +195,7 @@ def _set_of(w, k, c, dim):
         p.parameter[k, r] = mu[r] if r < dim - 1 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def gaps_at_end(w, v, left):
     """Constant parts of the gaps over the step with velocities v.
 
@@ -227,7 +227,7 @@ def gaps_at_end(w, v, left):
         w.gap_linear[c] = gap - h * moving
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def overlap_at_start(w, geom):
     """The deepest gap of two shapes at the start, zero where they were apart [m]."""
     place, deepest = w.start, 0.0
@@ -237,7 +237,7 @@ def overlap_at_start(w, geom):
     return deepest
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def contact_biases(w):
     """Bias of the normal rows.
 
@@ -270,7 +270,7 @@ def contact_biases(w):
             p.bias[i] += (1.0 - correction) * (allowed - gap) / h
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def bounces(w, c):
     """Whether a contact closes in the step, faster than a fall of two steps.
 
@@ -285,7 +285,7 @@ def bounces(w, c):
     return gap + h * free <= 0.0 or gap + h * w.approach[c] <= 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def recall(w):
     """Impulses of matched contacts of the last step as a start; see `remember`.
 
@@ -321,12 +321,12 @@ def recall(w):
             p.impulse[i + r] = w.h * total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _same(w, j, geom):
     return w.old_geom[j, 0] == geom[0] and w.old_geom[j, 1] == geom[1]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _block(w, geom, low, old):
     """Where the old contacts of a pair begin, searched from `low` on; `low` where there are none."""
     for step in range(old):
@@ -338,13 +338,13 @@ def _block(w, geom, low, old):
     return low
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _carrier(place, c):
     """The body whose frame contact points are remembered in."""
     return place.body[c, 1] if place.body[c, 1] >= 0 else place.body[c, 0]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def remember(w):
     """Keep the impulses of a finished step, as forces in the world; those of late contacts too."""
     p, place, n = w.problem, w.start, w.count[CONTACTS]

@@ -13,8 +13,8 @@ first and positions after (`two stages`). All loops have a budget.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.dynamics.motions import body_velocities
 from perp.kernels.tree_newton import solve_trees
 from perp.stepping import verdict as end
@@ -70,7 +70,7 @@ _MOST_WORSE, _NEARER = 3, 0.9
 _WILD = 10.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def take_step(w, packed):
     """A step from a packed state; returns what `advance` does, the state at its end and its contacts."""
     same = load(w, packed)
@@ -80,7 +80,7 @@ def take_step(w, packed):
     return go_on(w)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def go_on(w):
     """What is left of a step after `advance` has asked for something; see `take_step`."""
     code = advance(w)
@@ -89,7 +89,7 @@ def go_on(w):
     return code, pack_state(w), pack_contacts(w)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def advance(w):
     """From the stage that a step is at to its end, or to where something is asked for."""
     x = w.course
@@ -124,7 +124,7 @@ def advance(w):
             return NEEDS_ROOM
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def begin(w, packed):
     """The problem of a step from a packed state; ROOM where it does not fit."""
     same = load(w, packed)
@@ -140,7 +140,7 @@ def begin(w, packed):
     return READY
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def begin_rows(w):
     """Rows and contacts of the start, with biases for the way that the impulses of the last step have."""
     if collect(w) == ROOM:
@@ -155,7 +155,7 @@ def begin_rows(w):
     return READY
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _solve_for(w, purpose):
     """The next solve is for another purpose: its loops begin anew."""
     x = w.course
@@ -164,14 +164,14 @@ def _solve_for(w, purpose):
     w.nearest = np.inf
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _solve(w):
     solve_trees(w.problem, w.workspace, w.newton_steps, w.solve_info, w.solve_worst)
     if w.solve_worst[0] <= _GOOD_ENOUGH:
         w.solve_info[1] = 0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _solve_again(w):
     """Whether the solved problem is not yet that of the step; it is now."""
     x, info = w.course, w.info
@@ -197,7 +197,7 @@ def _solve_again(w):
     return False
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _diverges(w, off):
     """Whether rounds bring rows no nearer to holding at the end; the nearest answer is then taken again."""
     x, p = w.course, w.problem
@@ -216,7 +216,7 @@ def _diverges(w, off):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _held(w):
     """What comes after solves for a purpose."""
     x, count = w.course, w.count
@@ -256,7 +256,7 @@ def _held(w):
     x[STAGE] = ARRIVE
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _hold_velocities(w):
     """The problem at velocity level without corrections, from no impulses: it feeds no energy."""
     w.joints_at_end = w.contacts_at_end = 0
@@ -264,7 +264,7 @@ def _hold_velocities(w):
     start_over(w)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _is_wild(w):
     """Whether an answer moves bodies far faster than the free motion does, and by many times their size."""
     body_velocities(w.scene, w.start, w.problem.velocity, w.twist, w.body_velocity)
@@ -277,7 +277,7 @@ def _is_wild(w):
     return not fastest <= _WILD * (w.speed + w.scene.size / w.h)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _look_further(w):
     """Arrive; whether contacts of the end or arms of impulses ask for another solve, or for room."""
     x = w.course
@@ -301,7 +301,7 @@ def _look_further(w):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def put_right(w, packed):
     """A step without velocities, forces, drives and friction: a projection onto joints, limits and gaps.
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.dynamics.motions import body_entries, pair_columns, turn_entries
 from perp.dynamics.row_kernels import evaluate_rows
 from perp.dynamics.rows import (
@@ -52,7 +52,7 @@ from perp.stepping.world import JOINTS
 _NEAR, _STEPS = 0.1, 4.0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _add(w, group, index, law, value):
     """A new row, whose entries follow; returns its number and where they begin."""
     p, k = w.problem, w.count[JOINTS]
@@ -66,7 +66,7 @@ def _add(w, group, index, law, value):
     return k, p.row_begin[k]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _drive(w, k, force, stiffness, gain, low, high):
     """Make row k a drive; for an infinite gain `force` is the rate that it holds."""
     p = w.problem
@@ -77,13 +77,13 @@ def _drive(w, k, force, stiffness, gain, low, high):
         p.parameter[k, 0], p.parameter[k, 1] = w.h * low, w.h * high
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _one(w, k, at, dof, sign):
     p = w.problem
     p.column[at], p.value[at], p.row_begin[k + 1] = dof, sign, at + 1
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _tendon(w, place, k, at, t, sign):
     s, p, n = w.scene, w.problem, w.scene.tendon_count[t]
     for e in range(n):
@@ -92,7 +92,7 @@ def _tendon(w, place, k, at, t, sign):
     p.row_begin[k + 1] = at + n
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def collect_rows(w):
     """The joint rows of a step.
 
@@ -111,7 +111,7 @@ def collect_rows(w):
     _motors(w)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _between_bodies(w):
     s, p, h, place = w.scene, w.problem, w.h, w.start
     if not s.law.size:
@@ -145,7 +145,7 @@ def _between_bodies(w):
             _drive(w, k, force, par[STIFFNESS], gain, -limit, limit)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _push(w, b, row, force):
     """A force along a row of a body, on the freedoms."""
     s, place, j = w.scene, w.start, w.scene.last_dof[b]
@@ -164,7 +164,7 @@ def _push(w, b, row, force):
         j = s.dof_parent[j]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _coordinates(w):
     s, p, h = w.scene, w.problem, w.h
     for i in range(s.limit_at.size):
@@ -188,7 +188,7 @@ def _coordinates(w):
         _drive(w, k, 0.0, 0.0, np.inf, -s.rub_force[i], s.rub_force[i])
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _ball(w, i, q, out, at):
     """How far a ball joint is from its largest angle; the row of that into out[at …]."""
     a = w.scene.ball_at[i]
@@ -202,7 +202,7 @@ def _ball(w, i, q, out, at):
     return w.scene.ball_limit[i] - 2.0 * math.atan2(size, side * q[a])
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _tendons(w):
     s, place, h = w.scene, w.start, w.h
     for t in range(s.tendon_count.size):
@@ -229,14 +229,14 @@ def _tendons(w):
             _drive(w, k, -stiffness * stretch, stiffness, gain, -np.inf, np.inf)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _polynomial(c, x):
     """Value and slope."""
     value = c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])))
     return value, c[1] + x * (2.0 * c[2] + x * (3.0 * c[3] + x * 4.0 * c[4]))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _coupled(w, e, place, q):
     """Value of an equality and the slope of its polynomial."""
     s = w.scene
@@ -249,7 +249,7 @@ def _coupled(w, e, place, q):
     return y - s.couple_reference[e, 0] - value, slope
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _coupling_entries(w, e, place, slope, at, column, out):
     """Entries of an equality; returns how many."""
     s = w.scene
@@ -278,7 +278,7 @@ def _coupling_entries(w, e, place, slope, at, column, out):
     return n
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _coupling(w, e):
     p = w.problem
     value, slope = _coupled(w, e, w.start, w.q)
@@ -286,7 +286,7 @@ def _coupling(w, e):
     p.row_begin[k + 1] = at + _coupling_entries(w, e, w.start, slope, at, p.column, p.value)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _motors(w):
     """Affine actuators: F = (g₀ + g₁ ℓ + g₂ ℓ̇) c + b₀ + b₁ ℓ + b₂ ℓ̇, implicit where it holds back."""
     s, p, place, h = w.scene, w.problem, w.start, w.h
@@ -320,14 +320,14 @@ def _motors(w):
         _drive(w, k, F, 0.0, K, low, high)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def is_curved(w, k):
     """Whether the value of row k is not linear in the velocities of the step."""
     group = w.group[k]
     return group == TABLE or group == BALL or group == COUPLE or (TENDON_LOWER <= group <= TENDON_UPPER)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def rows_at_end(w, v, left):
     """Constant parts of the rows over the step with velocities v; with `left` rows are taken at its end."""
     s, p, h, place = w.scene, w.problem, w.h, w.end
@@ -380,7 +380,7 @@ def rows_at_end(w, v, left):
         w.linear[k] = value - h * moving
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def joint_biases(w):
     """What the laws add to the velocities of the joint rows."""
     p, h = w.problem, w.h

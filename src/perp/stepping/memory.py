@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from perp.compilation.kernel import kernel
 from perp.stepping.world import PAUSE
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def forget(w):
     """No impulses of earlier steps."""
     w.old_count[0] = 0
@@ -15,7 +14,7 @@ def forget(w):
     w.count[PAUSE:] = 0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def memory(w):
     """What is remembered from step to step, as copies."""
     n = w.old_count[0]
@@ -25,7 +24,7 @@ def memory(w):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def set_memory(w, joint, geom, local, force, rotor, rotor_v, count):
     """Remember what `memory` returned."""
     w.old_joint[:], w.rotor_rate[:], w.rotor_v[:], w.count[:] = joint, rotor, rotor_v, count

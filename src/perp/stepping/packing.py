@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.stepping.world import CONTACTS, JOINTS
 
 # Columns of a packed contact.
@@ -17,7 +17,7 @@ GEOM, BODY, ROWS, POINT, FRAME, GAP, FRICTION, RESTITUTION, ROUND, ACCURACY, SLI
 _NO_SLIP = 1e-6
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def pack_contacts(w):
     """One line a contact of the step, and the impulses of the joint rows behind them, as one array."""
     p, place, n, joints = w.problem, w.start, w.count[CONTACTS], w.count[JOINTS]
@@ -50,7 +50,7 @@ def pack_contacts(w):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def pack_state(w):
     """q, v, activations, turns.
 

@@ -17,8 +17,8 @@ friction in rigid multibody systems (1995).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.stepping.contact_rows import bounces
 from perp.stepping.world import CONTACTS, JOINTS
 
@@ -29,7 +29,7 @@ _SOLVES = 8
 _ROUND_OFF = 1e-9
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _power(w, k):
     """Energy that the step of island k gains [J], and its kinetic energy."""
     p, work = w.problem, w.workspace
@@ -47,7 +47,7 @@ def _power(w, k):
     return gain, kinetic
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def too_lively(w, solves):
     """Whether restitution was lowered somewhere because the step would gain energy.
 
@@ -95,7 +95,7 @@ def too_lively(w, solves):
     return changed
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def reset_liveliness(w):
     """Every contact begins with its own coefficient."""
     for c in range(w.count[CONTACTS]):

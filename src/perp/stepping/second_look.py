@@ -18,9 +18,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from perp.collision.finding import make_room
+from perp.compilation.kernel import kernel
 from perp.stepping.contact_rows import (
     fill_contact,
     into_body,
@@ -47,7 +47,7 @@ _FLIPPED = 0.2
 _SLID = 0.1
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def excess(w, e):
     """How much deeper than allowed contact e of the end overlaps [m].
 
@@ -75,7 +75,7 @@ def excess(w, e):
     return allowed - max(end.accuracy[e], OVERLAP * size) - gap
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_late(w):
     """Overlaps at the end that no row forbade become rows of the step.
 
@@ -119,7 +119,7 @@ def add_late(w):
     return added
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def immobile(w, e):
     """Whether contact e of the end is one that no freedom can open."""
     for c in range(w.count[CONTACTS]):
@@ -129,7 +129,7 @@ def immobile(w, e):
     return False
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _is_known(w, e):
     """Whether a late row of the same shapes with about the same normal is there already."""
     start, end = w.start, w.end
@@ -145,7 +145,7 @@ def _is_known(w, e):
     return False
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _copy_line(to, c, source, e):
     to.dim[c], to.restitution[c], to.accuracy[c] = source.dim[e], source.restitution[e], source.accuracy[e]
     to.cohesion[c] = source.cohesion[e]
@@ -163,7 +163,7 @@ def _copy_line(to, c, source, e):
         to.friction[c, k] = source.friction[e, k]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _way(w, c, out):
     """How far the second carried point moves in the step, less the first."""
     point = np.empty(3)
@@ -174,7 +174,7 @@ def _way(w, c, out):
             out[k] += (-1.0 if side == 0 else 1.0) * (point[k] - w.carried[c, side, k])
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _alone(place, c, count):
     """Whether contact c is the only one of its shapes."""
     for k in range(count):
@@ -183,7 +183,7 @@ def _alone(place, c, count):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def turn_normals(w):
     """Normals of round surfaces that pass by are turned for the way they go.
 
@@ -223,7 +223,7 @@ def turn_normals(w):
     return worst
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _slid(w, c, e):
     """How far the centres of curvature of a contact moved within their bodies [m]."""
     end, far = w.end, 0.0
@@ -244,7 +244,7 @@ def _slid(w, c, e):
     return far
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _straighten(w, c):
     """Give a turned row the normal of its start back."""
     if w.turned[c] == 0:
@@ -259,7 +259,7 @@ def _straighten(w, c):
     refill(w, c)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _turn_one(w, c, e, way, n, pushed):
     """Turn the normal of contact c with the one that it is at the end.
 
@@ -310,7 +310,7 @@ def _turn_one(w, c, e, way, n, pushed):
     return abs(off)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _lean_frame(frame, n):
     """Give a frame the normal n; tangents stay as near to where they were as they can."""
     best, size, t = 1, 0.0, np.empty(3)

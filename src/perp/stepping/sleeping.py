@@ -11,7 +11,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from perp.compilation.kernel import kernel
 
 # A body whose surface moves by less than this share of its size in a second is at rest.
 _AT_REST = 1e-6
@@ -30,7 +31,7 @@ def trees_of(m: Any, reduced: bool, bodies: int) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def wake_island(w, tree):
     """Wake a tree and all that fell asleep with it."""
     time, island = w.rest_time, w.rest_island
@@ -43,7 +44,7 @@ def wake_island(w, tree):
             time[t] = 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def disturb(w):
     """Wake those that were moved, that another force acts on, or that trees awake may touch.
 
@@ -87,7 +88,7 @@ def disturb(w):
     place.count[0] = kept
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _move_line(p, to, c):
     if to == c:
         return
@@ -97,7 +98,7 @@ def _move_line(p, to, c):
     p.cohesion[to], p.surface[to] = p.cohesion[c], p.surface[c]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def rest(w):
     """How long trees have rested after a step; those asleep stay to the last bit. Before `finish`."""
     p, s = w.problem, w.scene
@@ -147,7 +148,7 @@ def rest(w):
             w.end.x[b], w.end.quat[b], w.end.R[b] = w.start.x[b], w.start.quat[b], w.start.R[b]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def wake(w, body):
     """Wake the island of a body, or all where it is negative."""
     if body < 0:

@@ -7,14 +7,14 @@ measure of its mass, that satisfies joints, limits and gaps at its end.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.dynamics.rows import DRIVE, HOLD, LIMIT
 from perp.problems.sets import BOX, COULOMB
 from perp.stepping.world import CONTACTS, JOINTS
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def quieten_forces(w):
     """No velocities and no forces; between `collect` and `assemble`."""
     w.v[:] = 0.0
@@ -24,7 +24,7 @@ def quieten_forces(w):
     w.recovery = np.inf
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def quieten_rows(w):
     """No drives, no friction, no restitution; after `assemble`."""
     p = w.problem
@@ -40,7 +40,7 @@ def quieten_rows(w):
     w.speed = max(w.speed, w.scene.size / w.h)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def contradiction(w):
     """Largest error of a joint, overshoot of a limit and overlap at the start, [m or rad] each."""
     joint = limit = overlap = 0.0

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from perp.collision.finding import find_contacts
+from perp.compilation.kernel import kernel
 from perp.dynamics.libmujoco import mj_integratePos
 from perp.dynamics.motion import move
 from perp.dynamics.motions import body_velocities
@@ -63,7 +63,7 @@ _SOLVABLE = 0.2
 _TURNS = 8
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def advance_coordinates(w, v):
     """q⁺ = q⁻ ⊕ h v."""
     s, q = w.scene, w.q_end
@@ -81,7 +81,7 @@ def advance_coordinates(w, v):
         )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def settle(w):
     """`end` complete at the world's state, with the contacts in reach."""
     go_to(w.scene, w.end, w.q, True)
@@ -90,7 +90,7 @@ def settle(w):
     find_contacts(w.scene, w.end, w.body_velocity, w.h)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def collect(w):
     """Forces and joint rows at the start.
 
@@ -107,7 +107,7 @@ def collect(w):
     return READY
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def assemble(w):
     """Contacts and the way that the step will take as the impulses of the last one have it, into `guess`."""
     p = w.problem
@@ -127,13 +127,13 @@ def assemble(w):
     p.left[:entries] = p.value[:entries]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def turn_over(w):
     """The end of the last step becomes the start of this one."""
     w.start, w.end = w.end, w.start
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def count_rows(w):
     """Constraints and rows of the problem."""
     p = w.problem
@@ -141,7 +141,7 @@ def count_rows(w):
     p.count[1] = p.start[p.count[0]] if p.count[0] else 0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def predict(w):
     """v̄ of the last step's impulses into `guess`, its δ, and the free velocity with it."""
     p, v = w.problem, w.guess
@@ -163,7 +163,7 @@ def predict(w):
         p.free_velocity[j] = w.kick[j] + w.delta[j]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def scales(w):
     """What velocities [m/s] and positions [m] of the step are held against, and the units of the rows.
 
@@ -195,7 +195,7 @@ def scales(w):
     set_units(w)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def set_units(w):
     """What a solve may leave of each row."""
     p = w.problem
@@ -211,7 +211,7 @@ def set_units(w):
                 )
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def linearise(w, v, left):
     """Biases of all rows for a step that moves with v.
 
@@ -228,19 +228,19 @@ def linearise(w, v, left):
     contact_biases(w)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def guessed(w):
     """Biases for the way that the impulses of the last step would have."""
     linearise(w, w.guess, 0)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def again(w):
     """Biases anew at the velocities of the last solve, after something else has changed."""
     linearise(w, w.problem.velocity, 1 if w.info[ROUNDS] else 0)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def far_sighted(w):
     """Whether any row depends on the positions at the end in a way that is not linear."""
     if w.contacts_at_end and w.count[CONTACTS]:
@@ -253,7 +253,7 @@ def far_sighted(w):
     return some
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def look(w):
     """Rows at the end of a solved step, and how far they are from what the solve took them for, in units."""
     p, v, worst = w.problem, w.problem.velocity, 0.0
@@ -283,7 +283,7 @@ def look(w):
     return worst
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def drift_again(w):
     """Whether Coriolis forces of the solved step are others than those that it was solved with.
 
@@ -301,7 +301,7 @@ def drift_again(w):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def arrive(w):
     """The place and the velocities at the end, with the contacts there."""
     if not far_sighted(w) or not w.scene.cut:
@@ -316,7 +316,7 @@ def arrive(w):
     find_contacts(w.scene, w.end, w.body_velocity, w.h)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def lively(w, solves):
     """Whether restitution was lowered; biases are then those of the lower one."""
     if not too_lively(w, solves):
@@ -325,7 +325,7 @@ def lively(w, solves):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def look_around(w, looks):
     """Whether contacts of the end change the step: 1 for turned normals, 2 for new rows, −1 without room.
 
@@ -346,7 +346,7 @@ def look_around(w, looks):
     return added
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def work_of_joints(w):
     """Work of all rows but what drives gave, as a share of the kinetic energy: joints do none."""
     p, total, kinetic = w.problem, 0.0, kinetic_energy(w, w.problem.velocity)
@@ -365,7 +365,7 @@ def work_of_joints(w):
     return total / kinetic if kinetic > 0.0 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def start_over(w):
     """The problem as it was assembled, from no impulses."""
     p = w.problem
@@ -376,7 +376,7 @@ def start_over(w):
     linearise(w, w.kick, 0)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def second_stage(w):
     """Velocities of the first solve are those of the end; the next solve only puts positions right."""
     p = w.problem
@@ -386,7 +386,7 @@ def second_stage(w):
     w.info[ROUNDS] = 1
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def overlaps(w):
     """Whether shapes overlap or limits are exceeded at the start by more than can be overlooked."""
     for c in range(w.count[CONTACTS]):
@@ -398,7 +398,7 @@ def overlaps(w):
     return some
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def bodies_at(w):
     """Positions, quaternions and velocities of the bodies at the world's state; the next step begins anew."""
     n = w.scene.mass.size
@@ -408,7 +408,7 @@ def bodies_at(w):
     return w.end.x.copy(), w.end.quat.copy(), velocity
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def load(w, packed):
     """The state of a packed array into the world; whether it is where the last step ended."""
     same, at = True, 0
@@ -420,7 +420,7 @@ def load(w, packed):
     return same
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def contact_shapes(w, c):
     """The two shapes of a contact of the step."""
     return w.start.geom[c, 0], w.start.geom[c, 1]

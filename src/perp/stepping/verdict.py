@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.dynamics.motions import body_velocities
 from perp.dynamics.place import go_to
 from perp.dynamics.row_kernels import evaluate_rows
@@ -32,7 +32,7 @@ LARGEST_TRAVEL = 1e6
 SHARE = 0.1
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def start_rotors(w, place):
     """Rates of rotors whose bodies do not move as the last step said, from their velocities."""
     s = w.scene
@@ -63,7 +63,7 @@ def start_rotors(w, place):
         w.rotor_rate[i] = rate
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def judge(w):
     """Residuals of the step by block, in their own units, and the worst over its scale."""
     p, work, g = w.problem, w.workspace, np.empty(8)
@@ -92,7 +92,7 @@ def judge(w):
     w.figure[RESIDUAL] = worst
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def mechanics(w):
     """Energies and momenta at the end."""
     s, place, u, f = w.scene, w.end, w.body_velocity, w.figure
@@ -123,7 +123,7 @@ def mechanics(w):
     f[POTENTIAL] += _spring_energy(w)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _spring_energy(w):
     """Energy of the springs of coordinates and tendons at the end [J]."""
     s, q, total = w.scene, w.q_end, 0.0
@@ -141,7 +141,7 @@ def _spring_energy(w):
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def verdict(w):
     """Overlap, joint error and how far coordinates moved."""
     s, place, f = w.scene, w.end, w.figure
@@ -173,7 +173,7 @@ def verdict(w):
     f[TRAVEL] = far if far <= LARGEST_TRAVEL * (s.size if 0.0 < s.size < np.inf else 1.0) else np.inf
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def finish(w):
     """The state at the end, and what there is to say about the step."""
     judge(w)
@@ -211,7 +211,7 @@ def finish(w):
         w.old_joint[:] = 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def energy_at(w):
     """Kinetic and potential energy of the world's state [J]."""
     s, place = w.scene, w.end

@@ -9,13 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.experimental import structref
 
+from perp.compilation.kernel import kernel
 from perp.dynamics.place import PlaceType
 from perp.dynamics.scene_tables import F2, F3, I2, F, I, SceneType
+from perp.kernels.structs import StructType
 from perp.kernels.tree_newton import prepare
-from perp.kernels.tree_problem import StructType, TreeProblem, TreeProblemType, problem_view
+from perp.kernels.tree_problem import TreeProblem, TreeProblemType, problem_view
 from perp.kernels.tree_workspace import WorkspaceType, tree_workspace, workspace_view
 
 _i, _f = types.int64, types.float64
@@ -151,7 +153,7 @@ JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS = range(6)
 COUNTS = 6
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def pack_world(x):
     """The struct of a tuple of the fields in their order."""
     w = structref.new(WorldType)  # pyright: ignore[reportCallIssue]
@@ -173,17 +175,17 @@ def pack_world(x):
     return w
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _replace_problem(w, problem, workspace, near_impulse):
     w.problem, w.workspace, w.near_impulse = problem, workspace, near_impulse
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _measure(problem, workspace):
     return prepare(problem_view(problem), workspace_view(workspace))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _set_options(w, numbers, flags):
     w.h, w.tolerance, w.correction, w.recovery, w.sleep = numbers
     w.usual_correction, w.recovery_speed = w.correction, w.recovery

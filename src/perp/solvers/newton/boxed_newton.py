@@ -13,8 +13,8 @@ SIAM J. Optim. 13 (2002).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.validation import is_sparse
 from perp.solvers.attempt import Attempt, Control
@@ -39,7 +39,7 @@ COMPILED_STEPS = 12
 SMALLEST_PIVOT = 1e-10
 
 
-@njit(cache=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def _cholesky(U, m, diagonal):
     """The factor Uᵀ U of the leading m × m block in place (upper triangle); False when not definite."""
     for k in range(m):
@@ -58,7 +58,7 @@ def _cholesky(U, m, diagonal):
     return True
 
 
-@njit(cache=True)
+@kernel
 def _slack(M, q, z, w):
     for i in range(q.size):
         w[i] = q[i]
@@ -70,7 +70,7 @@ def _slack(M, q, z, w):
                 w[i] += value * row[i]
 
 
-@njit(cache=True)
+@kernel
 def newton(M, q, lo, hi, none, z, sweeps, steps):
     """Sweeps, then steps until the active set repeats; returns the steps taken, or −1 when it did not settle.
 

@@ -16,8 +16,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.problems import MCP
 from perp.problems.validation import Vector, freeze, is_sparse
 from perp.solvers.least_norm import least_norm
@@ -32,7 +32,7 @@ PROXIMAL = (0.0, 1e-10, 1e-6, 1e-3)
 ACCURATE = 1e-6
 
 
-@njit(cache=True)
+@kernel
 def fischer_burmeister(a, b, penalty):
     """φ(a, b) and its derivatives; at the origin those of the direction (1, 1)."""
     r = math.hypot(a, b)
@@ -49,7 +49,7 @@ def fischer_burmeister(a, b, penalty):
     return phi, by_a, by_b
 
 
-@njit(cache=True)
+@kernel
 def equations_of_rows(z, f, lo, hi, d, row, penalty):
     """Φ with its derivatives by z and by f, shape (n,) each; d and row scale distances and functions."""
     value, by_z, by_f = np.empty(z.size), np.empty(z.size), np.empty(z.size)

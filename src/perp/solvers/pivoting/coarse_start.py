@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.problems.validation import Vector
 
 # Entries below this fraction of the diagonal do not join rows: the value of Vaněk, Mandel and Brezina.
@@ -27,7 +27,7 @@ DAMPING = 2.0 / 3.0
 LARGEST_SHARE = 0.7
 
 
-@njit(cache=True)
+@kernel
 def aggregate(data, indices, indptr, diagonal, group):
     """Give every row the number of its group; returns how many groups there are.
 

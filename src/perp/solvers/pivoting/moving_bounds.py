@@ -22,7 +22,7 @@ from perp.problems import LCP, BoxedLCP, Status
 from perp.problems.boxed_kernels import clip
 from perp.problems.validation import Vector, freeze
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.pivoting.factors import dot, kernel, lu, lu_solve
+from perp.solvers.pivoting.factors import dot, lu, lu_solve, pivot_kernel
 from perp.solvers.pivoting.lemke import LemkeOptions, lemke
 from perp.solvers.pivoting.rows import AT_HI, AT_LO, FREE, dense, dense_memory, describe
 from perp.solvers.registry import NoOptions, register
@@ -50,7 +50,7 @@ SHARP = 1e-13
 HOPELESS = 1e-2
 
 
-@kernel
+@pivot_kernel
 def relax(M, q, lo, hi, index, divisor, z, count):
     """Projected Gauss–Seidel sweeps with moving bounds, in place."""
     for _ in range(count):
@@ -60,7 +60,7 @@ def relax(M, q, lo, hi, index, divisor, z, count):
             z[i] = clip(z[i] - w / divisor[i], lo[i] * factor, hi[i] * factor)
 
 
-@kernel
+@pivot_kernel
 def _solve_free(M, q, index, sides, slope, fixed, free, place, weight, z, A, b):
     """Solve for the free rows with rows at moving bounds substituted; returns whether the block is regular.
 

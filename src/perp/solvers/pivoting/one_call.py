@@ -10,10 +10,11 @@ import math
 
 import numpy as np
 
+from perp.compilation.kernel import kernel
 from perp.problems.boxed_kernels import clip
 from perp.problems.row_verdict import judge_rows
 from perp.solvers.pivoting.complementary_path import HEADER, SIZE, WRONG, lemke_pivots, workspace
-from perp.solvers.pivoting.factors import dot, kernel
+from perp.solvers.pivoting.factors import dot, pivot_kernel
 from perp.solvers.pivoting.inverse import padded
 from perp.solvers.pivoting.principal import PATIENCE, principal_steps
 from perp.solvers.pivoting.rows import AT_HI, AT_LO, DONE, FREE
@@ -25,7 +26,7 @@ SWEEPS = 3
 lemke_workspace = kernel(workspace)
 
 
-@kernel
+@pivot_kernel
 def _swept_sides(M, q, lo, hi, z, sides):
     """Sides of a cold start: those where projected Gauss–Seidel sweeps from rest put the rows."""
     n = q.size
@@ -40,7 +41,7 @@ def _swept_sides(M, q, lo, hi, z, sides):
         sides[i] = AT_HI if z[i] >= hi[i] else (AT_LO if z[i] <= lo[i] else FREE)
 
 
-@kernel
+@pivot_kernel
 def _exchange(M, q, lo, hi, d, symmetric, z):
     """Block principal pivoting into z; returns sides and steps, no sides where it does not settle."""
     n = q.size
@@ -60,7 +61,7 @@ def _exchange(M, q, lo, hi, d, symmetric, z):
     return sides, steps
 
 
-@kernel
+@pivot_kernel
 def _path(T, q, z):
     """Lemke's path into z; returns the basic z and pivots, −1 pivots where it does not end well."""
     n = q.size
@@ -80,7 +81,7 @@ def _path(T, q, z):
     return np.sort(columns[columns < n]), pivots
 
 
-@kernel
+@pivot_kernel
 def solve_rows(numbers, n, symmetric, path, z, w):
     """Solve a packed problem into z and w.
 

@@ -26,9 +26,9 @@ from perp.solvers.pivoting.factors import (
     append,
     cholesky,
     dot,
-    kernel,
     lu,
     lu_solve,
+    pivot_kernel,
     remove,
     solve_transposed,
     solve_upper,
@@ -72,7 +72,7 @@ REPAIR_STEPS = 200
 SHARP = 1e-13
 
 
-@kernel
+@pivot_kernel
 def _fill(M, shift, scale, rows, k, U, symmetric):
     """Copy the free block into U, with the shift on its diagonal."""
     for a in range(k):
@@ -82,7 +82,7 @@ def _fill(M, shift, scale, rows, k, U, symmetric):
         target[a] += shift * scale[rows[a]]
 
 
-@kernel
+@pivot_kernel
 def _update(M, shift, scale, rows, k, sides, position, U, column):
     """Bring the factor from the old free set to the one in `sides`; returns the new size, −1 if singular."""
     n = sides.size
@@ -110,7 +110,7 @@ def _update(M, shift, scale, rows, k, sides, position, U, column):
     return k
 
 
-@kernel
+@pivot_kernel
 def _free_block(M, shift, scale, sides, rows, position, U, x, order, symmetric):
     """Collect and factor the free block afresh; returns its size, −1 if it is singular."""
     k = 0
@@ -125,7 +125,7 @@ def _free_block(M, shift, scale, sides, rows, position, U, x, order, symmetric):
     return k if singular < 0 else -1
 
 
-@kernel
+@pivot_kernel
 def _solve_free(U, k, order, x, symmetric):
     if symmetric:
         solve_transposed(U, k, x)
@@ -134,7 +134,7 @@ def _solve_free(U, k, order, x, symmetric):
         lu_solve(U, k, order, x)
 
 
-@kernel
+@pivot_kernel
 def _slack_of_resting(M, q, lo, hi, shift, scale, center, sides, z, w, symmetric):
     """Put resting rows at their bounds and free ones at zero; w = M z + q + shift scale (z − center)."""
     n = q.size
@@ -150,7 +150,7 @@ def _slack_of_resting(M, q, lo, hi, shift, scale, center, sides, z, w, symmetric
             w[i] += dot(M[i], z)
 
 
-@kernel
+@pivot_kernel
 def _move_free(M, shift, scale, rows, k, x, z, w, symmetric):
     """Add x to the free rows of z, and what that does to w."""
     for a in range(k):
@@ -167,7 +167,7 @@ def _move_free(M, shift, scale, rows, k, x, z, w, symmetric):
         w[i] += total
 
 
-@kernel
+@pivot_kernel
 def _wrong_rows(q, lo, hi, sides, z, w, wrong):
     """List the rows whose sign is wrong; returns how many."""
     largest = 0.0
@@ -189,7 +189,7 @@ def _wrong_rows(q, lo, hi, sides, z, w, wrong):
     return count
 
 
-@kernel
+@pivot_kernel
 def principal_steps(M, q, lo, hi, integers, work, shift, symmetric, limit):
     """Pivot until every sign is right; returns (outcome, steps).
 
@@ -252,7 +252,7 @@ def principal_steps(M, q, lo, hi, integers, work, shift, symmetric, limit):
             return LIMIT, steps
 
 
-@kernel
+@pivot_kernel
 def first_sides(M, q, lo, hi, scale, sides):
     """Sides of a cold start: those of every row solved by itself, with all others at zero."""
     for i in range(q.size):

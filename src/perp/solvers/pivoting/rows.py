@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.problems import LCP, BoxedLCP
 from perp.problems.validation import Matrix, Vector, freeze, is_sparse
 from perp.solvers.attempt import Control
@@ -74,7 +74,7 @@ def pivot(
             return STOPPED, done
 
 
-@njit(cache=True)
+@kernel
 def is_symmetric(M):
     """Whether M equals its transpose up to round-off."""
     largest = 0.0

@@ -16,13 +16,13 @@ from perp.problems import LCP
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.pivoting.direct import next_solution
-from perp.solvers.pivoting.factors import dot, kernel
+from perp.solvers.pivoting.factors import dot, pivot_kernel
 from perp.solvers.pivoting.rows import dense
 
 SWEEPS = 20_000
 
 
-@kernel
+@pivot_kernel
 def _sweep(M, q, width, z, choices, block, work, order):
     """One sweep in place; returns how many blocks had no solution."""
     n = q.size

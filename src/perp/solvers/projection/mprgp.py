@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.problems.boxed_kernels import clip
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
@@ -38,7 +38,7 @@ class MprgpOptions:
     proportion: float = 1.0
 
 
-@njit(cache=True)
+@kernel
 def _split_gradient(z, g, lo, hi, step, free, chopped):
     """The free gradient φ and the chopped gradient β; returns β·β and φ̃·φ with the reduced φ̃."""
     chopped_size = reduced = 0.0
@@ -59,7 +59,7 @@ def _split_gradient(z, g, lo, hi, step, free, chopped):
     return chopped_size, reduced
 
 
-@njit(cache=True)
+@kernel
 def _longest_step(z, p, lo, hi):
     """The largest α with z − α p in the box."""
     longest = np.inf
@@ -71,7 +71,7 @@ def _longest_step(z, p, lo, hi):
     return longest
 
 
-@njit(cache=True)
+@kernel
 def _projected_step(z, direction, step, lo, hi):
     for i in range(z.size):
         z[i] = clip(z[i] - step * direction[i], lo[i], hi[i])

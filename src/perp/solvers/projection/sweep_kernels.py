@@ -7,12 +7,12 @@ hi_i), with bounds times max(z_j, 0) where the row follows row j.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.problems.boxed_kernels import bounds_at, clip
 
 
-@njit(cache=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def dense_sweeps(columns, lo, hi, limiting_row, step, order, z, w, count):
     """Sweeps that keep w up to date: `columns` holds column i of M in row i, `step` holds ω / D.
 
@@ -37,7 +37,7 @@ def dense_sweeps(columns, lo, hi, limiting_row, step, order, z, w, count):
                 w[k] += change * column[k]
 
 
-@njit(cache=True)
+@kernel
 def first_not_below(indices, indptr, out):
     """For each row of a CSR matrix the place of its first entry on or above the diagonal."""
     for i in range(out.size):
@@ -47,7 +47,7 @@ def first_not_below(indices, indptr, out):
         out[i] = k
 
 
-@njit(cache=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def sparse_sweeps(data, indices, indptr, middle, q, lo, hi, limiting_row, step, order, z, count):
     """Sweeps that read row i of M (CSR, unsigned indices) when they reach it.
 
@@ -82,7 +82,7 @@ def sparse_sweeps(data, indices, indptr, middle, q, lo, hi, limiting_row, step, 
             z[i] = high if new > high else new
 
 
-@njit(cache=True)
+@kernel
 def body_sweeps(
     j_data, j_indices, j_indptr, t_data, t_indices, t_indptr, bias, compliance,
     lo, hi, limiting_row, step, order, z, v, count,

@@ -1,0 +1,106 @@
+"""Machine-independent code of one kernel, alone or with all that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from llvmlite import binding
+from numba.core.codegen import JITCodeLibrary
+
+
+class PartLibrary(JITCodeLibrary):
+    """The code of one kernel that others call. It is never translated.
+
+    Attributes:
+        origin: Module, name and types of the arguments of the kernel; how another process finds it again.
+        symbol: Name of the function in the module.
+    """
+
+    symbol: str
+    origin: tuple[str, str, tuple[Any, ...]]
+
+    def finalize(self) -> None:
+        """Take in what is not a kernel: numba's own functions, which only this part is sure to remember."""
+        others = [library for library in self._linking_libraries if not isinstance(library, PartLibrary)]
+        for library in dict.fromkeys(others):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._linking_libraries = self.callees()
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def callees(self) -> list[PartLibrary]:
+        """The kernels that this one calls."""
+        return [
+            library for library in dict.fromkeys(self._linking_libraries) if isinstance(library, PartLibrary)
+        ]
+
+    def code(self) -> Any:
+        """The module of this kernel, without its callees."""
+        self._ensure_finalized()
+        return self._final_module
+
+    def _get_module_for_linking(self) -> Any:
+        """For code that is not a kernel: this one with all that it calls."""
+        if self._shared_module is None:
+            self._shared_module = binding.parse_assembly(str(self._codegen._create_empty_module(self.name)))
+            _link(self._shared_module, [self])
+        return self._shared_module
+
+    @classmethod
+    def restored(cls, codegen: Any, name: str, bitcode: bytes, callees: list[PartLibrary]) -> PartLibrary:
+        """A part that was kept on disk."""
+        library = cls(codegen, name)
+        library._final_module = binding.parse_bitcode(bitcode)
+        library._linking_libraries = callees
+        library._finalized = True
+        return library
+
+
+class WholeLibrary(JITCodeLibrary):
+    """The code of a kernel that Python calls, with every kernel that it reaches, optimised and translated."""
+
+    def finalize(self) -> None:
+        parts = [library for library in self._linking_libraries if isinstance(library, PartLibrary)]
+        for part in _link(self._final_module, parts):
+            self._reload_init.update(part._reload_init)
+        self._linking_libraries = [
+            library for library in self._linking_libraries if not isinstance(library, PartLibrary)
+        ]
+        super().finalize()
+
+    def serialize_using_object_code(self) -> tuple[str, str, Any]:
+        """Only the machine code and the names that it defines: nobody links a whole into something else."""
+        self._ensure_finalized()
+        names = [
+            f.name
+            for f in self._final_module.functions
+            if not f.is_declaration and f.linkage == binding.Linkage.external
+        ]
+        stub = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)
+        return self.name, "object", (self._get_compiled_object(), binding.parse_assembly(stub).as_bitcode())
+
+
+def _reached(parts: Iterable[PartLibrary]) -> list[PartLibrary]:
+    """Parts with all that they call, each once."""
+    found = dict.fromkeys(parts)
+    ahead = list(found)
+    while ahead:
+        for callee in ahead.pop().callees():
+            if callee not in found:
+                found[callee] = None
+                ahead.append(callee)
+    return list(found)
+
+
+def _link(module: Any, parts: Iterable[PartLibrary]) -> list[PartLibrary]:
+    """Put parts into a module, with all that they call; returns those parts."""
+    linked = _reached(parts)
+    for part in linked:
+        module.link_in(part.code(), preserve=True)
+    for part in linked:
+        # Other modules may define it too, and it may be dropped where all its calls are inlined. Only now:
+        # the linker leaves out such functions as long as nobody calls them.
+        module.get_function(part.symbol).linkage = "linkonce_odr"
+    return linked

@@ -1,0 +1,96 @@
+"""Kernels as parts of others and as wholes that Python calls: same results, whoever calls, wherever kept."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import njit
+
+from compilation import mini_package
+from perp.compilation.kernel import Kernel, kernel
+from perp.compilation.library import PartLibrary
+
+TABLE = np.arange(4.0)
+
+
+@kernel
+def square(x):
+    return x * x
+
+
+@kernel
+def guarded(x):
+    if x < 0.0:
+        raise ValueError("negative")
+    return np.sqrt(x) + TABLE[2]
+
+
+@kernel(error_model="numpy")
+def outer(x):
+    return square(x) + guarded(x) + square(2.0)
+
+
+def test_python_calls_a_whole_that_contains_its_parts() -> None:
+    assert outer(4.0) == 16.0 + 4.0 + 4.0
+    assert isinstance(outer, Kernel)
+    assert [type(part.library) for part in square.parts.values()] == [PartLibrary]
+    assert not square.overloads  # nobody called it from Python
+    assert square(3.0) == 9.0
+    assert square(3) == 9
+    assert outer(9.0) == 81.0 + 5.0 + 4.0
+
+
+def test_errors_of_parts_reach_python() -> None:
+    with pytest.raises(ValueError, match="negative"):
+        outer(-1.0)
+    with pytest.raises(ValueError, match="negative"):
+        guarded(-1.0)
+
+
+def test_constants_make_no_variants() -> None:
+    @njit
+    def constants(x):
+        return square(2) + square(3) + square(x)
+
+    assert constants(4) == 29
+    assert len([args for args in square.parts if str(args[0]).startswith("Literal")]) == 0
+
+
+def test_functions_of_users_call_kernels() -> None:
+    @njit
+    def users(x):
+        return outer(x) + 1.0
+
+    assert users(4.0) == 25.0
+    assert outer(4.0) == 24.0
+
+
+def test_what_is_not_changed_is_not_typed_again(tmp_path: Path) -> None:
+    package = mini_package.make(tmp_path)
+    assert mini_package.run(package)[:2] == (21.0, 3)
+    caller = package / "caller.py"
+    caller.write_text(caller.read_text().replace("+ 1.0", "+ 2.0"))
+    # The part `scaled` is found on disk, and linked into the new whole.
+    assert mini_package.run(package)[:2] == (22.0, 1)
+    assert mini_package.run(package)[:2] == (22.0, 0)
+
+
+def test_a_part_that_was_kept_can_be_called_from_python(tmp_path: Path) -> None:
+    package = mini_package.make(tmp_path)
+    mini_package.run(package)
+    code = "from perp.callee import scaled\nfrom perp.pairs import Pair\nprint(scaled(Pair(3.0, 0.0)))"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert float(done.stdout) == 30.0
+
+
+def test_kernels_are_found_again_by_module_and_name() -> None:
+    for part in outer.parts.values():
+        module, name, _ = part.library.origin
+        assert getattr(importlib.import_module(module), name) is outer
