@@ -86,7 +86,9 @@ def test_a_part_that_was_kept_can_be_called_from_python(tmp_path: Path) -> None:
     mini_package.run(package)
     code = "from perp.callee import scaled\nfrom perp.pairs import Pair\nprint(scaled(Pair(3.0, 0.0)))"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     assert float(done.stdout) == 30.0
 
 

@@ -45,7 +45,9 @@ class PartLibrary(JITCodeLibrary):
         """For code that is not a kernel: this one with all that it calls."""
         if self._shared_module is None:
             self._shared_module = binding.parse_assembly(str(self._codegen._create_empty_module(self.name)))
-            _link(self._shared_module, [self])
+            for part in _link(self._shared_module, [self]):
+                # Other modules may define it too. Only now: the linker leaves out what nobody calls yet.
+                self._shared_module.get_function(part.symbol).linkage = "linkonce_odr"
         return self._shared_module
 
     @classmethod
@@ -62,6 +64,7 @@ class WholeLibrary(JITCodeLibrary):
     """The code of a kernel that Python calls, with every kernel that it reaches, optimised and translated."""
 
     def finalize(self) -> None:
+        self._entries = {function.name for function in _defined(self._final_module)}
         parts = [library for library in self._linking_libraries if isinstance(library, PartLibrary)]
         for part in _link(self._final_module, parts):
             self._reload_init.update(part._reload_init)
@@ -70,16 +73,24 @@ class WholeLibrary(JITCodeLibrary):
         ]
         super().finalize()
 
+    def _optimize_final_module(self) -> None:
+        # Nothing else is called from outside: it may be inlined and dropped, and is never mixed up with a
+        # function of the same name in another whole.
+        for function in _defined(self._final_module):
+            if function.name not in self._entries:
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
     def serialize_using_object_code(self) -> tuple[str, str, Any]:
         """Only the machine code and the names that it defines: nobody links a whole into something else."""
         self._ensure_finalized()
-        names = [
-            f.name
-            for f in self._final_module.functions
-            if not f.is_declaration and f.linkage == binding.Linkage.external
-        ]
+        names = [name for name in sorted(self._entries) if not self.get_function(name).is_declaration]
         stub = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)
         return self.name, "object", (self._get_compiled_object(), binding.parse_assembly(stub).as_bitcode())
+
+
+def _defined(module: Any) -> list[Any]:
+    return [function for function in module.functions if not function.is_declaration]
 
 
 def _reached(parts: Iterable[PartLibrary]) -> list[PartLibrary]:
@@ -99,8 +110,4 @@ def _link(module: Any, parts: Iterable[PartLibrary]) -> list[PartLibrary]:
     linked = _reached(parts)
     for part in linked:
         module.link_in(part.code(), preserve=True)
-    for part in linked:
-        # Other modules may define it too, and it may be dropped where all its calls are inlined. Only now:
-        # the linker leaves out such functions as long as nobody calls them.
-        module.get_function(part.symbol).linkage = "linkonce_odr"
     return linked
