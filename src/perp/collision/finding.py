@@ -73,10 +73,11 @@ def _place_shapes(s, p):
 
 
 @kernel(error_model="numpy")
-def more(array, lines):
-    """A copy with so many lines at least twice over."""
-    out = np.zeros((2 * lines, *array.shape[1:]), array.dtype)
-    out[: array.shape[0]] = array
+def more(array, size):
+    """So many numbers that begin with those of an array."""
+    out, old = np.zeros(size, array.dtype), array.ravel()
+    for i in range(old.size):
+        out[i] = old[i]
     return out
 
 
@@ -85,24 +86,19 @@ def make_room(p, count):
     """Room for so many contacts."""
     if count <= p.gap.size:
         return
-    p.geom, p.body, p.dim = more(p.geom, count), more(p.body, count), more(p.dim, count)
-    p.point, p.frame, p.gap = more(p.point, count), more(p.frame, count), more(p.gap, count)
-    p.friction, p.restitution, p.round = (
-        more(p.friction, count),
-        more(p.restitution, count),
-        more(p.round, count),
-    )
-    p.accuracy, p.cohesion, p.surface = (
-        more(p.accuracy, count),
-        more(p.cohesion, count),
-        more(p.surface, count),
-    )
+    n = 2 * count
+    p.dim, p.gap, p.restitution = more(p.dim, n), more(p.gap, n), more(p.restitution, n)
+    p.accuracy, p.cohesion = more(p.accuracy, n), more(p.cohesion, n)
+    p.geom, p.body = more(p.geom, 2 * n).reshape(n, 2), more(p.body, 2 * n).reshape(n, 2)
+    p.point, p.surface = more(p.point, 3 * n).reshape(n, 3), more(p.surface, 3 * n).reshape(n, 3)
+    p.frame, p.friction = more(p.frame, 9 * n).reshape(n, 3, 3), more(p.friction, 5 * n).reshape(n, 5)
+    p.round = more(p.round, 2 * n).reshape(n, 2)
 
 
 @kernel(error_model="numpy")
 def _read(s, p):
     """Contacts with a movable body, in mujoco's order."""
-    n = p.found_count[0]
+    n = np.int64(p.found_count[0])
     make_room(p, n)
     real, word = p.found_real, p.found_word
     stride, dist, pos, frame, friction, adhesion, surface, dim, geom = s.layout

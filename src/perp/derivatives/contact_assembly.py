@@ -9,8 +9,8 @@ otherwise at the same rates.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.derivatives.spatial import cross, cross_motion, dot, moved
 from perp.derivatives.tree_dynamics import add_carried
 
@@ -18,7 +18,7 @@ from perp.derivatives.tree_dynamics import add_carried
 GAP, RATE, RATE_AT_END = range(3)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _rate_change(e, turn, p0, p1, d0, d1, T0, T1, dT0, dT1, turning):
     """Change of e · (velocity of p₁ under T₁ − of p₀ under T₀), or of turning rates about e."""
     a, b, x, y = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
@@ -42,7 +42,7 @@ def _rate_change(e, turn, p0, p1, d0, d1, T0, T1, dT0, dT1, turning):
     return x[0] * a[0] + x[1] * a[1] + x[2] * a[2] + e[0] * b[0] + e[1] * b[1] + e[2] * b[2]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _force_change(push, twist, acts, turn, d, sign, out):
     """Change of the force on one side, about the origin, when its point moves by d and its frame turns."""
     x, y, z = np.empty(3), np.empty(3), np.empty(3)
@@ -57,7 +57,7 @@ def _force_change(push, twist, acts, turn, d, sign, out):
         out[r] += sign * y[r]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_contact(tree, place, ends, stop, contact, changes, rows, out):
     """Add one contact to the derivatives of forces and rows.
 
@@ -210,7 +210,7 @@ def add_contact(tree, place, ends, stop, contact, changes, rows, out):
             j = parent[j]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _forces(S, parent, ends, stop, push, twist, acts, turn, d, j, out):
     """out[k, j] −= S_k · dW over the freedoms of both bodies."""
     W = np.empty(6)
@@ -223,7 +223,7 @@ def _forces(S, parent, ends, stop, push, twist, acts, turn, d, j, out):
             k = parent[k]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_rate_at_end(tree, place, ends, frame, ended, F, carried, rows, out):
     """The normal row n · (velocities of the carried points at the end), for contacts that bounce.
 

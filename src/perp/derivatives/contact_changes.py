@@ -16,15 +16,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.derivatives.spatial import cross
 
 # How the geometry of a contact is known.
 FACE_OF_FIRST, CENTRES, FACE_OF_SECOND, TABLE, CARRIED = range(5)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _add_velocity(out, column, P):
     """The velocity of P under a motion into columns of `out`, shape (3, …)."""
     x, y, z = P[0], P[1], P[2]
@@ -35,7 +35,7 @@ def _add_velocity(out, column, P):
         out[r, column + 3 + r] = 1.0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def geometry_table(code, n, gap, radius, carried, G):
     """(dn, dp, dgap) by the motions of both bodies, shape (7, 12), for what is known by formula."""
     G[:, :] = 0.0
@@ -70,7 +70,7 @@ def geometry_table(code, n, gap, radius, carried, G):
             G[3 + r, k] = V1[r, k] - sign * (G[r, k] * (r1 + 0.5 * gap) + 0.5 * n[r] * along)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def frame_turn(n, frame, dn, axis, body, F):
     """φ with d(frame) = φ × frame, shape (3, 12), for normals that change by dn, shape (3, 12).
 
@@ -97,7 +97,7 @@ def frame_turn(n, frame, dn, axis, body, F):
                 F[r, k] += spin / size * n[r]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def contact_changes(code, frame, gap, radius, carried, ended, acts, turns, moving, G, axis, body, F, A, N):
     """Turn of the frame, points where impulses act and gap at the end, by the 24 motions.
 
@@ -163,7 +163,7 @@ def contact_changes(code, frame, gap, radius, carried, ended, acts, turns, movin
                 N[at + 3 + r] += sign * n[r]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def discrete_normal(D, E, out):
     """The discrete gradient n̄ of the distance on the way from D to E, not normalised; see `second_look`."""
     d = math.sqrt(D[0] ** 2 + D[1] ** 2 + D[2] ** 2)
@@ -177,7 +177,7 @@ def discrete_normal(D, E, out):
         out[k] += (e - d - along) * (E[k] - D[k]) / square
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def turned_changes(frame, radius, carried, ended, F, A, N):
     """As `contact_changes`, for two centres whose normal was turned for the way they go.
 

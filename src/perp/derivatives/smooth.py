@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.derivatives.spatial import turn_matrices
 from perp.derivatives.structure import Structure, dense_mass
 from perp.derivatives.tree_dynamics import inverse_dynamics
@@ -77,7 +77,7 @@ def _cut(view: WorldView, structure: Structure) -> Smooth:
     return Smooth(*out)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _hat(a):
     out = np.zeros((3, 3))
     out[0, 1], out[0, 2], out[1, 2] = -a[2], a[1], -a[0]
@@ -85,7 +85,7 @@ def _hat(a):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _cut_bodies(mass, inertia, R_start, R_end, v, old, h, out):
     by_q, by_v, by_old, end_mass, end_v, end_q, end_p = out
     turn, left = np.empty((3, 3)), np.empty((3, 3))

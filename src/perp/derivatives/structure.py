@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.derivatives.spatial import motions_about_origin, turn_matrices
 from perp.derivatives.world_view import Group, WorldView
 
@@ -91,7 +91,7 @@ class Structure:
         return P, Q
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _kinematic_map(triples, v, h, world, P, Q):
     turn, left, w = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for j in triples:
@@ -105,7 +105,7 @@ def _kinematic_map(triples, v, h, world, P, Q):
                 Q[j + a, j + b] = left[a, b] if world else left[b, a]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def dense_mass(begin, count, column, M, extra):
     """mujoco's M and what is added to its diagonal as one matrix."""
     n = begin.size

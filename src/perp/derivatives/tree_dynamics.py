@@ -20,12 +20,12 @@ Reference: Carpentier and Mansard, Analytical derivatives of rigid body dynamics
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from perp.compilation.kernel import kernel
 from perp.derivatives.spatial import apply, cross_force, cross_motion, dot, inertia_about_origin
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def twists(S, parent, v, out):
     """Velocity of what is behind each freedom, shape (nv, 6)."""
     for j in range(S.shape[0]):
@@ -33,7 +33,7 @@ def twists(S, parent, v, out):
             out[j, k] = S[j, k] * v[j] + (out[parent[j], k] if parent[j] >= 0 else 0.0)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def inverse_dynamics(S, parent, before, last, bodies, v, a, gravity, by_q, by_v):
     """Derivatives of M a + c(q, v) − weights by q and v, shape (nv, nv) each.
 
@@ -130,7 +130,7 @@ def inverse_dynamics(S, parent, before, last, bodies, v, a, gravity, by_q, by_v)
                 by_v[k, j] = dot(S[k], z)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _force(inertia, H, s, t, out):
     for i in range(6):
         total = 0.0
@@ -139,14 +139,14 @@ def _force(inertia, H, s, t, out):
         out[i] = total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _behind(parent, k, j):
     while k > j:
         k = parent[k]
     return k == j
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_carried(S, parent, before, last, end, W, siblings, out):
     """out[k, j] += (S_j × S_k) · W for freedoms of the path of a body: how its force W acts on turned axes.
 
@@ -173,7 +173,7 @@ def add_carried(S, parent, before, last, end, W, siblings, out):
         k = parent[k]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_force(S, parent, end, W, column, out):
     """out[k, column] += S_k · W for the freedoms of a path."""
     k = end

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from perp.compilation.kernel import kernel
 
 _SCENE = (
     "cut", "last_dof", "dof_parent", "dof_reference", "triple", "mass", "inertia", "gravity", "size", "links",
@@ -29,7 +30,7 @@ _WORLD = (
 _NUMBERS = ("h", "correction", "recovery", "joints_at_end", "contacts_at_end", "stiff", "speed")
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _scene(w):
     s = w.scene
     return (
@@ -38,7 +39,7 @@ def _scene(w):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _arrays(p):
     return (
         p.x, p.R, p.quat, p.cdof, p.reference, p.xipos, p.ximat, p.M, p.tendon_length, p.tendon_J,
@@ -47,12 +48,12 @@ def _arrays(p):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _places(w):
     return _arrays(w.start), _arrays(w.end)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _contacts(w):
     p = w.start
     return (
@@ -60,7 +61,7 @@ def _contacts(w):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _world(w):
     return (
         w.q, w.v, w.act, w.control, w.wrench, w.q_end, w.v_end, w.act_end, w.extra, w.force, w.delta, w.group,
@@ -70,7 +71,7 @@ def _world(w):
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _numbers(w):
     return (
         w.h, w.correction, w.recovery, float(w.joints_at_end), float(w.contacts_at_end), float(w.stiff),

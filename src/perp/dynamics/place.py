@@ -26,6 +26,7 @@ from perp.dynamics.libmujoco import (
 )
 from perp.dynamics.motion import rotation_matrices
 from perp.dynamics.scene_tables import F2, F3, I2, F, I
+from perp.kernels.arrays import copy_into
 from perp.kernels.structs import StructType
 from perp.scenes.engine import engine
 
@@ -166,7 +167,7 @@ def go_to(s, p, q, motions):
                 p.quat[b, k] = q[7 * b + 3 + k]
         rotation_matrices(p.quat, p.R)
         return
-    p.qpos[:] = q
+    copy_into(p.qpos, q)
     mj_kinematics(s.model, p.data)
     if motions or s.tendons:
         mj_comPos(s.model, p.data)

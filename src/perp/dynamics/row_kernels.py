@@ -28,6 +28,7 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import kernel
+from perp.kernels.arrays import copy_into, fill
 
 POINT, LATERAL, PERPENDICULAR, ORIENTATION, DISTANCE, ANGLE, SPIN, LOGARITHM, TURN = range(9)
 GEOMETRY_COLUMNS = 25
@@ -59,7 +60,7 @@ def _dot(a, b):
 def _frame(quat, body, local, out):
     """θ ⊗ f: a joint frame in the world."""
     if body < 0:
-        out[:] = local
+        copy_into(out, local)
         return
     p, q = quat[body], local
     out[0] = p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3]
@@ -161,7 +162,7 @@ def evaluate_rows(links, geometry, x, quat, R, last, value, jacobian):
     for i in range(links.shape[0]):
         kind, child, parent, g = links[i, 0], links[i, 1], links[i, 2], geometry[i]
         row = jacobian[i]
-        row[:] = 0.0
+        fill(row, 0.0)
         c = 0.0
         if kind == POINT or kind == LATERAL or kind == DISTANCE:
             _carried(R, child, g[0:3], rc)

@@ -21,6 +21,7 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import kernel
+from perp.kernels.arrays import fill
 from perp.kernels.friction_laws import (
     MOST_ROWS,
     OPEN,
@@ -316,7 +317,7 @@ def solve_trees(problem, workspace, limit, info, worst):
         info: Out: islands, unsolved islands, Newton steps of the longest island, all Newton steps.
         worst: Out, shape (1,): the worst residual in units of what is allowed.
     """
-    info[:] = 0
+    fill(info, 0)
     worst[0] = 0.0
     p, w = problem_view(problem), workspace_view(workspace)
     islands = prepare(p, w)

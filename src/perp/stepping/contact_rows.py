@@ -14,6 +14,7 @@ import numpy as np
 from perp.collision.finding import more
 from perp.compilation.kernel import kernel
 from perp.dynamics.motions import contact_entries, pair_columns, turn_entries
+from perp.kernels.arrays import copy_into, fill
 from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE
 from perp.stepping.world import CONTACTS, JOINTS, LATE
 
@@ -26,15 +27,17 @@ def room_for_contacts(w, count):
     """Room for so many contacts in the arrays of the world."""
     if count <= w.approach.size:
         return
-    w.acts, w.local, w.carried = more(w.acts, count), more(w.local, count), more(w.carried, count)
-    w.gap_linear, w.approach, w.bounce = (
-        more(w.gap_linear, count),
-        more(w.approach, count),
-        more(w.bounce, count),
+    n = 2 * count
+    w.acts, w.local = more(w.acts, 6 * n).reshape(n, 2, 3), more(w.local, 6 * n).reshape(n, 2, 3)
+    w.carried, w.normal0 = more(w.carried, 6 * n).reshape(n, 2, 3), more(w.normal0, 3 * n).reshape(n, 3)
+    w.gap_linear, w.approach, w.bounce = more(w.gap_linear, n), more(w.approach, n), more(w.bounce, n)
+    w.gap0, w.off, w.left_out, w.turned = (
+        more(w.gap0, n),
+        more(w.off, n),
+        more(w.left_out, n),
+        more(w.turned, n),
     )
-    w.left_out, w.turned = more(w.left_out, count), more(w.turned, count)
-    w.normal0, w.gap0, w.off = more(w.normal0, count), more(w.gap0, count), more(w.off, count)
-    w.lively = more(w.lively, count)
+    w.lively = more(w.lively, 5 * n).reshape(n, 5)
 
 
 @kernel(error_model="numpy")
@@ -88,7 +91,7 @@ def carry(w, c):
 def into_body(place, b, point, out):
     """A point of the world in a body's frame."""
     if b < 0:
-        out[:] = point
+        copy_into(out, point)
         return
     R, x = place.R[b], place.x[b]
     for k in range(3):
@@ -99,7 +102,7 @@ def into_body(place, b, point, out):
 def into_world(place, b, local, out):
     """A point of a body's frame in the world."""
     if b < 0:
-        out[:] = local
+        copy_into(out, local)
         return
     R, x = place.R[b], place.x[b]
     for k in range(3):
@@ -363,7 +366,7 @@ def remember(w):
             side, axis = (0, r) if r < 3 else (1, r - 3)
             for e in range(3):
                 w.old_force[c, side, e] += p.impulse[i + r] / w.h * place.frame[c, axis, e]
-    w.old_joint[:] = 0.0
+    fill(w.old_joint, 0.0)
     for k in range(w.count[JOINTS]):
         w.old_joint[w.scene.identity_base[w.group[k]] + w.index[k]] = p.impulse[k] / w.h
     w.count[LATE] = 0

@@ -16,6 +16,7 @@ import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.dynamics.motions import body_velocities
+from perp.kernels.arrays import copy_into
 from perp.kernels.tree_newton import solve_trees
 from perp.stepping import verdict as end
 from perp.stepping.arms import average_arms
@@ -45,7 +46,9 @@ from perp.stepping.step import (
 )
 from perp.stepping.world import CONTACTS, JOINTS, LAST_PAUSE, PAUSE
 
-# What `advance` returns: the step is done, the world needs more room, a solver is asked for.
+# What `run` is asked to do.
+STEP, GO_ON, PROBLEM, PUT_RIGHT = range(4)
+# What it returns: the step is done, the world needs more room, a solver is asked for.
 DONE, NEEDS_ROOM, NEEDS_SOLVER = 0, 1, 2
 # Where a step is, in `course`: what comes next, what the solve is for, and how often it was done.
 STAGE, PURPOSE, ROUNDS, DRIFTS, BOUNCES, LOOKS, SETTLED, WORSE, FOUND, RETRIED = range(10)
@@ -71,25 +74,36 @@ _WILD = 10.0
 
 
 @kernel(nogil=True, error_model="numpy")
-def take_step(w, packed):
-    """A step from a packed state; returns what `advance` does, the state at its end and its contacts."""
-    same = load(w, packed)
-    x = w.course
-    x[SETTLED] = 1 if same and x[SETTLED] else 0
-    x[STAGE] = BEGIN
-    return go_on(w)
+def run(w, packed, task):
+    """Do a task from a packed state: all that Python asks of a world comes in here, compiled once.
+
+    Args:
+        w: The world.
+        packed: Its state; what is left of a step (GO_ON) does not need it.
+        task: STEP, GO_ON after `advance` has asked for something, PROBLEM for the problem of the step
+            alone, or PUT_RIGHT, a step without velocities, forces, drives and friction.
+
+    Returns:
+        DONE or what is asked for, the state at the end, and its contacts (of a step).
+    """
+    if task == PROBLEM:
+        code = begin(w, packed)
+    elif task == PUT_RIGHT:
+        code = put_right(w, packed)
+    else:
+        if task == STEP:
+            same = load(w, packed)
+            w.course[SETTLED] = 1 if same and w.course[SETTLED] else 0
+            w.course[STAGE] = BEGIN
+        code = advance(w)
+        if code == DONE:
+            return code, pack_state(w), pack_contacts(w)
+    if code == DONE and task == PUT_RIGHT:
+        return code, pack_state(w), np.empty(0)
+    return code, np.empty(0), np.empty(0)
 
 
-@kernel(nogil=True, error_model="numpy")
-def go_on(w):
-    """What is left of a step after `advance` has asked for something; see `take_step`."""
-    code = advance(w)
-    if code != DONE:
-        return code, np.empty(0), np.empty(0)
-    return code, pack_state(w), pack_contacts(w)
-
-
-@kernel(nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def advance(w):
     """From the stage that a step is at to its end, or to where something is asked for."""
     x = w.course
@@ -124,9 +138,9 @@ def advance(w):
             return NEEDS_ROOM
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def begin(w, packed):
-    """The problem of a step from a packed state; ROOM where it does not fit."""
+    """The problem of a step from a packed state; NEEDS_ROOM where it does not fit."""
     same = load(w, packed)
     x = w.course
     if x[STAGE] != COLLECT:
@@ -135,9 +149,9 @@ def begin(w, packed):
         turn_over(w)
     x[SETTLED], x[STAGE] = 0, COLLECT
     if begin_rows(w) == ROOM:
-        return ROOM
+        return NEEDS_ROOM
     x[STAGE] = BEGIN
-    return READY
+    return DONE
 
 
 @kernel(error_model="numpy")
@@ -204,14 +218,14 @@ def _diverges(w, off):
     rows = p.count[1]
     if off < _NEARER * w.nearest:
         w.nearest, x[WORSE] = off, 0
-        w.near_velocity[:] = p.velocity
-        w.near_impulse[:rows] = p.impulse[:rows]
+        copy_into(w.near_velocity, p.velocity)
+        copy_into(w.near_impulse, p.impulse[:rows])
         return False
     x[WORSE] += 1
     if x[WORSE] < _MOST_WORSE:
         return False
-    p.velocity[:] = w.near_velocity
-    p.impulse[:rows] = w.near_impulse[:rows]
+    copy_into(p.velocity, w.near_velocity)
+    copy_into(p.impulse, w.near_impulse[:rows])
     again(w)
     return True
 
@@ -301,12 +315,9 @@ def _look_further(w):
     return True
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def put_right(w, packed):
-    """A step without velocities, forces, drives and friction: a projection onto joints, limits and gaps.
-
-    Returns NEEDS_ROOM or DONE; the state is then at the end of the world.
-    """
+    """A step without velocities, forces, drives and friction: a projection onto joints, limits and gaps."""
     x = w.course
     load(w, packed)
     settle(w)

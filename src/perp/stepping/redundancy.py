@@ -14,6 +14,7 @@ from perp.compilation.kernel import kernel
 from perp.dynamics.row_kernels import DISTANCE, LATERAL, POINT
 from perp.dynamics.rows import HOLD
 from perp.dynamics.scalar_tables import TABLE
+from perp.kernels.arrays import fill
 from perp.problems.sets import BOX
 from perp.stepping.smooth import mass_solve
 from perp.stepping.world import JOINTS
@@ -75,7 +76,7 @@ def leave_out_dependent(w):
         return 0
     W, x = np.empty((n, n)), np.empty(nv)
     for a in range(n):
-        x[:] = 0.0
+        fill(x, 0.0)
         for e in range(p.row_begin[rows[a]], p.row_begin[rows[a] + 1]):
             x[p.column[e]] = p.value[e]
         mass_solve(w, x)

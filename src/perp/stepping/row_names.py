@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numba import njit
-
+from perp.compilation.kernel import kernel
 from perp.dynamics import scalar_tables as groups
 from perp.dynamics.actuators import control_names
 from perp.scenes.naming import dof_joint, element_name
@@ -22,7 +21,7 @@ _TENDONS = {
 }  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _identity(w, k):
     """Group of a joint row, and its number there."""
     return w.group[k], w.index[k]

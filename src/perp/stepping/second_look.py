@@ -21,6 +21,7 @@ import numpy as np
 
 from perp.collision.finding import make_room
 from perp.compilation.kernel import kernel
+from perp.kernels.arrays import fill
 from perp.stepping.contact_rows import (
     fill_contact,
     into_body,
@@ -167,7 +168,7 @@ def _copy_line(to, c, source, e):
 def _way(w, c, out):
     """How far the second carried point moves in the step, less the first."""
     point = np.empty(3)
-    out[:] = 0.0
+    fill(out, 0.0)
     for side in range(2):
         into_world(w.end, w.start.body[c, side], w.local[c, side], point)
         for k in range(3):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from perp.compilation.kernel import kernel
+from perp.kernels.arrays import fill
 
 # A body whose surface moves by less than this share of its size in a second is at rest.
 _AT_REST = 1e-6
@@ -152,6 +153,6 @@ def rest(w):
 def wake(w, body):
     """Wake the island of a body, or all where it is negative."""
     if body < 0:
-        w.rest_time[:] = 0.0
+        fill(w.rest_time, 0.0)
     else:
         wake_island(w, w.body_tree[body])

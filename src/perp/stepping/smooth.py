@@ -26,6 +26,7 @@ from perp.dynamics.libmujoco import mj_comVel, mj_fwdActuation, mj_fwdVelocity, 
 from perp.dynamics.motion import turn
 from perp.dynamics.motions import add_wrenches, weights
 from perp.dynamics.tree_kernels import factorise, multiply, solve
+from perp.kernels.arrays import copy_into, fill
 
 # The fixed point of δ contracts by about h |ω| a sweep.
 _SWEEPS = 40
@@ -37,17 +38,17 @@ def collect_forces(w):
     """Weights, given wrenches, springs and forces of the air on the freedoms; activations of the end."""
     s, p = w.scene, w.start
     weights(s, p, w.weight)
-    w.force[:] = w.weight
+    copy_into(w.force, w.weight)
     add_wrenches(s, p, w.wrench, w.force)
     for j in range(w.extra.size):
         w.extra[j] = w.h * (s.damping[j] + w.h * s.stiffness[j])
-    w.act_end[:] = w.act
+    copy_into(w.act_end, w.act)
     if s.cut:
         return
     if s.actuation:
-        p.qvel[:] = w.v
-        p.act[:] = w.act
-        p.ctrl[:] = w.control
+        copy_into(p.qvel, w.v)
+        copy_into(p.act, w.act)
+        copy_into(p.ctrl, w.control)
         mj_fwdVelocity(s.model, p.data)
         mj_fwdActuation(s.model, p.data)
         advance(s.act_at, s.act_count, s.act_tau, s.act_range, p.act_dot, w.h, w.act_end)
@@ -56,7 +57,7 @@ def collect_forces(w):
             for e in range(p.moment_begin[line], p.moment_begin[line] + p.moment_count[line]):
                 w.force[p.moment_column[e]] += p.moment[e] * p.actuator_force[line]
     elif s.passive:
-        p.qvel[:] = w.v
+        copy_into(p.qvel, w.v)
         mj_comVel(s.model, p.data)
         mj_passive(s.model, p.data)
     if s.passive:
@@ -82,7 +83,7 @@ def apply_forces(w):
     for j in range(w.kick.size):
         w.kick[j] += w.h * w.force[j]
     solve(s.M_begin, s.M_count, s.M_column, w.factor, w.kick)
-    problem.mass[:] = 0.0
+    fill(problem.mass, 0.0)
     tree = 0
     for k in range(w.kick.size):
         while problem.tree_start[tree + 1] <= k:
@@ -218,7 +219,7 @@ def velocities_after(w):
     """The velocity of the end from that which moved the scene; the place at the end is complete."""
     v, s, p, c = w.problem.velocity, w.scene, w.end, w.coriolis
     if not s.cut:
-        p.qvel[:] = v
+        copy_into(p.qvel, v)
         mj_comVel(s.model, p.data)
         mj_rne(s.model, p.data, np.int32(0), c.ctypes.data)
         weights(s, p, w.guess)

@@ -10,6 +10,7 @@ import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.dynamics.rows import DRIVE, HOLD, LIMIT
+from perp.kernels.arrays import fill
 from perp.problems.sets import BOX, COULOMB
 from perp.stepping.world import CONTACTS, JOINTS
 
@@ -17,9 +18,9 @@ from perp.stepping.world import CONTACTS, JOINTS
 @kernel(error_model="numpy")
 def quieten_forces(w):
     """No velocities and no forces; between `collect` and `assemble`."""
-    w.v[:] = 0.0
-    w.force[:] = 0.0
-    w.old_joint[:] = 0.0
+    fill(w.v, 0.0)
+    fill(w.force, 0.0)
+    fill(w.old_joint, 0.0)
     w.old_count[0] = 0
     w.recovery = np.inf
 

@@ -22,6 +22,7 @@ from perp.dynamics.motion import move
 from perp.dynamics.motions import body_velocities
 from perp.dynamics.place import complete, go_to
 from perp.dynamics.rows import DRIVE, LIMIT
+from perp.kernels.arrays import copy_into, fill
 from perp.problems.sets import FREE
 from perp.stepping.contact_rows import add_contacts, contact_biases, gaps_at_end, needed, recall
 from perp.stepping.joint_rows import collect_rows, is_curved, joint_biases, rows_at_end
@@ -67,7 +68,7 @@ _TURNS = 8
 def advance_coordinates(w, v):
     """q⁺ = q⁻ ⊕ h v."""
     s, q = w.scene, w.q_end
-    q[:] = w.q
+    copy_into(q, w.q)
     if not s.cut:
         mj_integratePos(s.model, q.ctypes.data, v.ctypes.data, w.h)
         return
@@ -114,17 +115,17 @@ def assemble(w):
     w.count[CONTACTS] = w.count[LATE] = 0
     w.info[:], w.figure[:] = 0, 0.0
     apply_forces(w)
-    w.delta[:] = 0.0
+    fill(w.delta, 0.0)
     add_contacts(w, 0)
     recall(w)
     count_rows(w)
     w.info[DEPENDENT] = leave_out_dependent(w) if w.scene.loops else 0
     reset_liveliness(w)
-    p.free_velocity[:] = w.kick
+    copy_into(p.free_velocity, w.kick)
     predict(w)
     scales(w)
     entries = p.row_begin[p.count[1]]
-    p.left[:entries] = p.value[:entries]
+    copy_into(p.left, p.value[:entries])
 
 
 @kernel(error_model="numpy")
@@ -145,7 +146,7 @@ def count_rows(w):
 def predict(w):
     """v̄ of the last step's impulses into `guess`, its δ, and the free velocity with it."""
     p, v = w.problem, w.guess
-    v[:] = 0.0
+    fill(v, 0.0)
     some = False
     for i in range(p.count[1]):
         push = p.impulse[i]
@@ -311,7 +312,7 @@ def arrive(w):
     velocities_after(w)
     if w.stiff:
         # positions were put right: the velocities are those before that, and bodies go on turning as they did
-        w.v_end[:] = w.kick
+        copy_into(w.v_end, w.kick)
     body_velocities(w.scene, w.end, w.v_end, w.twist, w.body_velocity)
     find_contacts(w.scene, w.end, w.body_velocity, w.h)
 
@@ -372,7 +373,7 @@ def start_over(w):
     entries = p.row_begin[p.count[1]]
     p.impulse[: p.count[1]] = 0.0
     w.info[ROUNDS] = 0
-    p.left[:entries] = p.value[:entries]
+    copy_into(p.left, p.value[:entries])
     linearise(w, w.kick, 0)
 
 
@@ -380,8 +381,8 @@ def start_over(w):
 def second_stage(w):
     """Velocities of the first solve are those of the end; the next solve only puts positions right."""
     p = w.problem
-    w.kick[:] = p.velocity
-    p.free_velocity[:] = p.velocity
+    copy_into(w.kick, p.velocity)
+    copy_into(p.free_velocity, p.velocity)
     p.impulse[: p.count[1]] = 0.0
     w.info[ROUNDS] = 1
 

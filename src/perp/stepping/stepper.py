@@ -24,7 +24,6 @@ from perp.stepping import step as steps
 from perp.stepping import verdict as end
 from perp.stepping.explaining import cause, extent, missed, put_right, runaway
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
-from perp.stepping.packing import pack_state
 from perp.stepping.record import StepFailed, StepRecord
 from perp.stepping.settings import StepSettings
 from perp.stepping.sleeping import trees_of, wake
@@ -220,13 +219,13 @@ class Stepper:
         before = first[full] + second[full]
         self._set_step(h, wrench)
         own: float | None = None  # residual of a relaxation that makes the step
-        code, packed, contacts = course.take_step(core, state.packed)
+        code, packed, contacts = course.run(core, state.packed, course.STEP)
         while code != course.DONE:
             if code == course.NEEDS_ROOM:
                 w.grow(*(int(x) for x in w.info[:3]))
             else:
                 own = solve_by(self.settings, w)
-            code, packed, contacts = course.go_on(core)
+            code, packed, contacts = course.run(core, state.packed, course.GO_ON)
         if first[full] + second[full] > before:
             self.forget()
             raise CollisionError(
@@ -257,7 +256,7 @@ class Stepper:
         """The problem of a step from a state, into `world.problem`."""
         w = self.world
         self._set_step(h, wrench)
-        while course.begin(w.struct, state.packed) == steps.ROOM:
+        while course.run(w.struct, state.packed, course.PROBLEM)[0] != course.DONE:
             w.grow(*(int(x) for x in w.info[:3]))
 
     def consistent(self, state: State, h: float) -> tuple[State, str]:
@@ -271,9 +270,11 @@ class Stepper:
         allowed = _NEGLIGIBLE * (self.model.size if np.isfinite(self.model.size) else 1.0)
         if max(wrong) <= allowed:
             return state, ""
-        while course.put_right(core, state.packed) != course.DONE:
+        code, packed, _ = course.run(core, state.packed, course.PUT_RIGHT)
+        while code != course.DONE:
             w.grow(*(int(x) for x in w.info[:3]))
-        moved = State.unpacked(state.time, pack_state(core), self.sizes)
+            code, packed, _ = course.run(core, state.packed, course.PUT_RIGHT)
+        moved = State.unpacked(state.time, packed, self.sizes)
         moved.qvel[:], moved.act[:] = state.qvel, state.act
         far = np.linalg.norm(moved.position - state.position, axis=1)
         solved = not w.info[end.UNSOLVED] and w.figure[end.TRAVEL] < np.inf

@@ -12,6 +12,7 @@ from perp.dynamics.place import go_to
 from perp.dynamics.row_kernels import evaluate_rows
 from perp.dynamics.rows import ARMATURE, HOLD, STIFFNESS, TARGET
 from perp.dynamics.scalar_tables import COUPLE, TABLE
+from perp.kernels.arrays import fill
 from perp.kernels.friction_laws import violation
 from perp.stepping.contact_rows import remember
 from perp.stepping.second_look import excess, immobile
@@ -208,7 +209,7 @@ def finish(w):
     if not w.foreign and (w.info[CAUSE] == 1 or w.info[CAUSE] == 2):
         # impulses that satisfy nothing are no start for the next step
         w.old_count[0] = 0
-        w.old_joint[:] = 0.0
+        fill(w.old_joint, 0.0)
 
 
 @kernel(error_model="numpy")

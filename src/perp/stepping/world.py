@@ -15,6 +15,7 @@ from numba.experimental import structref
 from perp.compilation.kernel import kernel
 from perp.dynamics.place import PlaceType
 from perp.dynamics.scene_tables import F2, F3, I2, F, I, SceneType
+from perp.kernels.arrays import fill
 from perp.kernels.structs import StructType
 from perp.kernels.tree_newton import prepare
 from perp.kernels.tree_problem import TreeProblem, TreeProblemType, problem_view
@@ -191,7 +192,7 @@ def _set_options(w, numbers, flags):
     w.usual_correction, w.recovery_speed = w.correction, w.recovery
     w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.foreign, w.two_stages = flags
     w.level[0], w.level[1] = w.joints_at_end, w.contacts_at_end
-    w.course[:] = 0
+    fill(w.course, 0)
 
 
 class World:
