@@ -8,6 +8,7 @@ PYTHON ?=
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+USABLE := $(VENV)/.usable
 # Where published-report finds the files of others, and an interpreter that has the peers.
 DATA   ?= ../shared/data
 BENCH_PYTHON ?= $(BIN)/python
@@ -35,7 +36,7 @@ setup-gams: $(READY) ## add GAMS with its demo licence and the solvers of the pu
 setup-peers: $(READY) ## add the peers of `perp bench` that can be installed; Siconos comes from apt
 	$(BIN)/python -m pip install -qq quantecon drake "pin>=4.1"
 
-demo: $(READY) ## solve a few contact problems and show what the answers are worth
+demo: $(USABLE) ## solve a few contact problems and show what the answers are worth
 	@$(BIN)/python examples/demo.py
 
 test: $(READY) ## lint, check types and run the whole test suite
@@ -81,14 +82,19 @@ clean: ## remove .venv and every generated file
 
 # The build backend is installed first and used without isolation, so that a set-up which has become stale
 # (pyproject.toml touched) is renewed without a download.
-$(READY): pyproject.toml
+$(USABLE): pyproject.toml
 	@$(FIND_PYTHON); \
 	if ! $(BIN)/python -c "import pip" 2>/dev/null; then \
 		echo "Creating $(VENV) with $$("$$python" --version)"; \
 		"$$python" -m venv --clear $(VENV); \
 	fi
-	@echo "Installing perp and its packages into $(VENV) (once; a few minutes on a slow line)"
-	@$(BIN)/python -m pip install -qq "hatchling>=1.26" "editables>=0.5"
+	@echo "Installing perp into $(VENV) (once)"
+	@$(BIN)/python -m pip install -qq --no-compile "hatchling>=1.26" "editables>=0.5"
+	@$(BIN)/python -m pip install -qq --no-compile --no-build-isolation --editable .
+	@touch $@
+
+$(READY): $(USABLE)
+	@echo "Installing what the tests need into $(VENV) (once; a few minutes on a slow line)"
 	@$(BIN)/python -m pip install -qq --no-build-isolation --editable ".[dev]"
 	@touch $@
 

@@ -13,6 +13,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 
 import perp
+from perp.compilation import ahead
 from perp.compilation.stopwatch import STOPWATCH
 
 GRAVITY = 9.81  # [m/s²]
@@ -230,6 +231,7 @@ def main() -> None:
     limit = np.degrees(np.arctan(FRICTION))
     waiting = Waiting(5)
     STOPWATCH.spoken = True  # the line below says it
+    ahead.start()  # the first run on a machine compiles what the last table needs
     console.print(f"\n[bold cyan]perp {perp.__version__}[/]  hard frictional contact, answers you can check")
     with Live(waiting, console=console, transient=True, refresh_per_second=4):
         began = time.perf_counter()

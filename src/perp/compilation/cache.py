@@ -72,6 +72,11 @@ class KernelCache(FunctionCache):
         if not isinstance(self._impl.locator, _Nowhere):
             super()._save_overload(sig, data)
 
+    def holds_anything(self) -> bool:
+        """Whether the kernel is here for some signature, of today's sources."""
+        shipped_here = self._shipped_file is not None and shipped.fits() and self._shipped_file._load_index()
+        return bool(shipped_here or self._cache_file._load_index())
+
     def load_part(self, sig: Any, target_context: Any) -> CompileResult | None:
         """The part for a signature, with the parts that it calls; None where it was not kept."""
         target_context.refresh()

@@ -137,6 +137,10 @@ class Kernel(CPUDispatcher):
             finally:
                 _roles.pop()
 
+    def is_kept(self) -> bool:
+        """Whether Python can call it for some signature without a compilation."""
+        return bool(self.overloads) or self._cache.holds_anything()
+
     def part(self, sig: Any) -> Any:
         """The part for one signature: numba's result of a compilation, whose library is a `PartLibrary`."""
         args, return_type = sigutils.normalize_signature(sig)

@@ -338,3 +338,7 @@ def put_right(w, packed):
     end.finish(w)
     x[STAGE] = BEGIN
     return DONE
+
+
+# Kernels of a world that half of the code of a step is made of, for `perp.compilation.ahead`.
+SECOND_HALF = (_solve, end.finish, rest, _look_further, _held, _solve_again)
