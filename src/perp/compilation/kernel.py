@@ -9,6 +9,8 @@ and translated. Both are kept on disk, see `perp.compilation.cache`.
 Only kernels of this package are made like this; code of users, and numba's own, is compiled as ever, and may
 call kernels. It uses what numba offers for own compilers (dispatcher, pipeline, library as subclasses).
 """
+# Numba's classes have no types of their own.
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportPrivateImportUsage=false
 
 from __future__ import annotations
 
@@ -96,7 +98,7 @@ class _Compiler(Compiler):
 
     def compile_extra(self, func: Any) -> Any:
         number = bytecode.FunctionIdentity._unique_ids
-        bytecode.FunctionIdentity._unique_ids = iter([_roles[-1]])  # pyright: ignore[reportAttributeAccessIssue]
+        bytecode.FunctionIdentity._unique_ids = iter([_roles[-1]])
         try:
             identity = bytecode.FunctionIdentity.from_function(func)
         finally:
@@ -188,4 +190,4 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 event.Listener.register(type(STOPWATCH))
-event.register("numba:compile", STOPWATCH)  # pyright: ignore[reportArgumentType]
+event.register("numba:compile", STOPWATCH)

@@ -81,7 +81,7 @@ class WholeLibrary(JITCodeLibrary):
                 function.linkage = "internal"
         super()._optimize_final_module()
 
-    def serialize_using_object_code(self) -> tuple[str, str, Any]:
+    def serialize_using_object_code(self) -> Any:
         """Only the machine code and the names that it defines: nobody links a whole into something else."""
         self._ensure_finalized()
         names = [name for name in sorted(self._entries) if not self.get_function(name).is_declaration]
