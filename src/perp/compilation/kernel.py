@@ -40,7 +40,7 @@ class _Lowering(NativeLowering):
 
     _name = "perp_kernel_lowering"
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: Any) -> Any:
         kind = WholeLibrary if _roles[-1] == _WHOLE else PartLibrary
         state.library = library = kind(state.targetctx.codegen(), state.func_id.func_qualname)
         library.enable_object_caching()
