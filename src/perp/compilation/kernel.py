@@ -32,6 +32,9 @@ from perp.compilation.stopwatch import STOPWATCH
 # The roles of the kernels that are being compiled, the innermost last.
 _PART, _WHOLE = 1, 2
 _roles: list[int] = []
+# Options are given, not taken over from the first caller, as numba would: a part is the same for all of them.
+# Division by zero gives an infinity, as in NumPy.
+_OPTIONS = {"nopython": True, "boundscheck": None, "fastmath": False, "error_model": "numpy"}
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -179,12 +182,17 @@ class Kernel(CPUDispatcher):
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a function of this package when it is needed, and keep it; options as of `numba.njit`."""
+    """Compile a function of this package when it is needed, and keep it.
+
+    Args:
+        function: What to compile.
+        options: Of `numba.njit`; sums keep their order and division by zero is no error unless they say so.
+    """
     if function is None:
         return lambda function: kernel(function, **options)
     if config.DISABLE_JIT:
         return function
-    made = Kernel(function, targetoptions=options | {"nopython": True, "boundscheck": None})
+    made = Kernel(function, targetoptions=_OPTIONS | options)
     made.enable_caching()
     return made
 
