@@ -9,10 +9,13 @@ import numpy as np
 from perp.generalised import coordinates, go_to, joint_names, read_positions, state_at
 from perp.handles import Body, Contact, JointView, contacts_of
 from perp.mechanics import bias_force, jacobian, mass_matrix, sensor_data, sensor_slice
+from perp.problems import ProblemError
 from perp.problems.validation import vector
+from perp.scenes import SceneError
 from perp.scenes.model import find
 from perp.scenes.sensors import sensor_names
 from perp.simulation_arguments import triple
+from perp.stepping.course import SETTLED
 from perp.stepping.sleeping import wake
 
 if TYPE_CHECKING:
@@ -151,3 +154,40 @@ class Access:
     def coordinate(self, joint: str) -> float:
         """The coordinate of a hinge or slider [rad or m]."""
         return float(self.joint(joint).position)
+
+    def set_mocap(self, body: str, position: Any, quaternion: Any = None) -> None:
+        """Put a mocap body of the scene somewhere: joints that hold on to it follow, shapes push.
+
+        It is moved between steps and has no velocity of its own; move it by little in every step.
+
+        Args:
+            body: Its name.
+            position: Of its frame [m].
+            quaternion: Orientation (w, x, y, z), as it is by default.
+        """
+        m = self.stepper.mujoco_model
+        names = {m.body(b).name: int(m.body_mocapid[b]) for b in range(m.nbody) if m.body_mocapid[b] >= 0}
+        if body not in names:
+            raise SceneError(f"{body!r} is no mocap body; the scene has {', '.join(names) or 'none'}")
+        positions, quaternions = self.stepper.mocap
+        positions[names[body]] = triple("position", position)
+        if quaternion is not None:
+            given = vector("quaternion", quaternion, 4)
+            if not np.linalg.norm(given) > 0.0:
+                raise ProblemError("quaternion is zero")
+            quaternions[names[body]] = given / np.linalg.norm(given)
+        self.stepper.set_mocap(positions, quaternions)
+
+    def set_surface_velocity(self, geom: str, velocity: Any) -> None:
+        """Let the surface of a shape move along itself, as that of a belt does.
+
+        Args:
+            geom: Its name.
+            velocity: In the frame of the shape [m/s]; what points out of the surface has no effect.
+        """
+        m = self.stepper.mujoco_model
+        at = find(geom, tuple(m.geom(g).name for g in range(m.ngeom)), "geom")
+        m.geom_surfacevel[at, :3] = triple("velocity", velocity)
+        m.flg_surfacevel = 1
+        self.stepper.world.course[SETTLED] = 0
+        wake(self.stepper.world.struct, -1)

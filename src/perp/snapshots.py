@@ -22,6 +22,9 @@ def take_snapshot(simulation: Simulation) -> dict[str, np.ndarray]:
         _STATE + "packed": simulation.state.packed.copy(),
     }
     memory = {_MEMORY + name: np.array(x) for name, x in simulation.stepper.memory().items()}
+    position, quaternion = simulation.stepper.mocap
+    if len(position):
+        state |= {"mocap.position": position, "mocap.quaternion": quaternion}
     return {**state, **memory, "control": simulation.ctrl, "wrench": simulation.wrench}
 
 
@@ -43,6 +46,8 @@ def restore_snapshot(simulation: Simulation, snapshot: Mapping[str, np.ndarray])
     simulation.state = simulation.stepper.unpacked(float(snapshot[_STATE + "time"]), packed)
     simulation.set_control(snapshot["control"])
     simulation.wrench = snapshot["wrench"]
+    if "mocap.position" in now:
+        simulation.stepper.set_mocap(snapshot["mocap.position"], snapshot["mocap.quaternion"])
     # a new control wakes sleepers: memory comes last
     simulation.stepper.set_memory(
         {name.removeprefix(_MEMORY): x for name, x in snapshot.items() if name.startswith(_MEMORY)}

@@ -37,7 +37,7 @@ ACTUATOR_FIELDS = [
     ("motor_damping", _F),
     # lines of moments of all other actuators
     ("other_output", _I),
-    # adhesion: line of `motor_output`, and mujoco's body
+    # adhesion: number of the motor, first and last shape (not included) of the body that sticks
     ("adhesion", _I2),
     # activations: first one, how many, time constant of an exact filter or infinity, range
     ("act_at", _I),
@@ -86,12 +86,17 @@ def actuator_tables(m: Any, *, cut: bool) -> dict[str, Any]:
         "motor_least": np.array(least[i]), "motor_most": np.array(most[i]),
         "motor_damping": np.array(m.actuator_damping[i], dtype=np.float64),
         "other_output": whole(outputs),
-        "adhesion": whole([[k, m.actuator_trnid[i[k], 0]] for k in sticks]).reshape(-1, 2),
+        "adhesion": whole([_sticky(m, k, m.actuator_trnid[i[k], 0]) for k in sticks]).reshape(-1, 3),
         "act_at": whole(m.actuator_actadr[stateful]), "act_count": whole(m.actuator_actnum[stateful]),
         "act_tau": np.where(exact, np.maximum(m.actuator_dynprm[stateful, 0], 1e-15), np.inf),
         "act_range": np.ascontiguousarray(ranges).reshape(-1, 2),
         "actuation": int(on and bool(m.na or other.size)),
     }  # fmt: skip
+
+
+def _sticky(m: Any, motor: int, body: int) -> tuple[int, int, int]:
+    first = int(m.body_geomadr[body])
+    return motor, first, first + int(m.body_geomnum[body])
 
 
 @kernel(error_model="numpy")

@@ -156,6 +156,8 @@ def prepared_model(model: Model) -> Any:
     m.geom_gap[:] = 0.0
     # shapes are where geom_pos says, also where someone has changed it after compiling
     m.geom_sameframe[:] = 0
+    # likewise a surface that moves: mujoco looks at the velocities only where this flag is set
+    m.flg_surfacevel = bool(m.geom_surfacevel.any())
     # the springs and dampers of tendons are rows
     m.tendon_stiffness[:] = 0.0
     m.tendon_damping[:] = 0.0

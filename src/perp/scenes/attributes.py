@@ -74,7 +74,7 @@ USED: dict[str, str] = {
     "jnt": "type axis pos limited range bodyid dofadr qposadr actfrclimited",
     "dof": "bodyid jntid parentid treeid Madr M0 simplenum invweight0 length",
     "geom": "type size pos quat contype conaffinity condim friction priority bodyid dataid aabb "
-    "rbound sameframe adhesion",
+    "rbound sameframe adhesion surfacevel",
     "pair": "geom1 geom2 dim friction signature adhesion",
     "exclude": "signature",
     "eq": "type obj1id obj2id objtype active0 data",
@@ -93,7 +93,7 @@ NOT_MECHANICS: dict[str, str] = {
 IGNORED: dict[str, dict[str, Ignored]] = {
     "body": {
         "gravcomp": Ignored("gravity compensation needs reduced coordinates", None),
-        "mocapid": both("a mocap body stays where the file puts it", -1),
+        "mocapid": Ignored("mocap bodies that move need reduced coordinates", None, -1),
         "plugin": both("plugins are not run", -1),
     },
     "jnt": {
@@ -126,7 +126,6 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "margin": both("contacts act where the surfaces touch", 0, _touches),
         "gap": both("contacts act where the surfaces touch", 0, _touches),
         "fluid": Ignored("drag of a fluid needs reduced coordinates", None),
-        "surfacevel": both("surfaces do not move along themselves"),
         "plugin": both("plugins are not run", -1),
     },
     "pair": {

@@ -16,10 +16,13 @@ from perp.compilation.kernel import kernel
 from perp.dynamics.motions import contact_entries, pair_columns, turn_entries
 from perp.kernels.arrays import copy_into, fill
 from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE
+from perp.stepping.joint_rows import motor_signal
 from perp.stepping.world import CONTACTS, JOINTS, LATE
 
 # A normal row that is this much shorter than the tangential ones has no freedom that could open the contact.
 _IMMOBILE = 1e-5
+# Adhesion reaches over gaps up to this share of the size of the largest body.
+_STICKY = 1e-3
 
 
 @kernel(error_model="numpy")
@@ -187,9 +190,34 @@ def refill(w, c):
 
 
 @kernel(error_model="numpy")
+def _adhesion(w, c):
+    """Force with which adhesion motors pull at contact c [N]: each is shared by the contacts of its body."""
+    s, total = w.scene, 0.0
+    for a in range(s.adhesion.shape[0]):
+        if not _sticks(w, s.adhesion[a], c):
+            continue
+        shared, i = 0, s.adhesion[a, 0]
+        for e in range(w.start.count[0]):
+            shared += 1 if _sticks(w, s.adhesion[a], e) else 0
+        force = s.motor_gain[i, 0] * motor_signal(w, i) + s.motor_bias[i, 0]
+        total += min(max(force, s.motor_least[i]), s.motor_most[i]) / shared
+    return max(total, 0.0)
+
+
+@kernel(error_model="numpy")
+def _sticks(w, adhesion, c):
+    """Whether a contact is one of a sticky body, and closed."""
+    first, last, place = adhesion[1], adhesion[2], w.start
+    for side in range(2):
+        if first <= place.geom[c, side] < last:
+            return place.gap[c] <= _STICKY * w.scene.size
+    return False
+
+
+@kernel(error_model="numpy")
 def _set_of(w, k, c, dim):
     p, mu = w.problem, w.start.friction[c]
-    p.parameter[k, 5] = w.h * w.start.cohesion[c]
+    p.parameter[k, 5] = w.h * (w.start.cohesion[c] + _adhesion(w, c))
     if dim == 1:
         p.kind[k] = NONNEGATIVE
         return

@@ -287,15 +287,22 @@ def _coupling(w, e):
 
 
 @kernel(error_model="numpy")
+def motor_signal(w, i):
+    """What motor i multiplies its gain with: its control within its range, or its activation."""
+    s = w.scene
+    if s.motor_held[i] >= 0:
+        return w.act_end[s.motor_held[i]] if s.motor_early[i] else w.act[s.motor_held[i]]
+    return min(max(w.control[s.motor_control[i]], s.motor_low[i]), s.motor_high[i])
+
+
+@kernel(error_model="numpy")
 def _motors(w):
     """Affine actuators: F = (g₀ + g₁ ℓ + g₂ ℓ̇) c + b₀ + b₁ ℓ + b₂ ℓ̇, implicit where it holds back."""
     s, p, place, h = w.scene, w.problem, w.start, w.h
     for i in range(s.motor_output.size):
         line = s.motor_output[i]
         a, n = place.moment_begin[line], place.moment_count[line]
-        c = min(max(w.control[s.motor_control[i]], s.motor_low[i]), s.motor_high[i])
-        if s.motor_held[i] >= 0:
-            c = w.act_end[s.motor_held[i]] if s.motor_early[i] else w.act[s.motor_held[i]]
+        c = motor_signal(w, i)
         by_length = s.motor_gain[i, 1] * c + s.motor_bias[i, 1]
         by_speed = s.motor_gain[i, 2] * c + s.motor_bias[i, 2] - s.motor_damping[i]
         F = s.motor_gain[i, 0] * c + s.motor_bias[i, 0] + by_length * place.motor_length[line]

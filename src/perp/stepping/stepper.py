@@ -96,6 +96,22 @@ class Stepper:
             self.table.set_motor(self.model, motor, control)
         wake(self.world.struct, -1)
 
+    @property
+    def mocap(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and quaternions of the mocap bodies."""
+        data = self._places[0][1]
+        return data.mocap_pos.copy(), data.mocap_quat.copy()
+
+    def set_mocap(self, position: np.ndarray, quaternion: np.ndarray) -> None:
+        """Put all mocap bodies somewhere: their shapes and the joints that hold on to them follow."""
+        if not self.reduced:
+            raise SceneError("mocap bodies stay where they are in maximal coordinates: choose reduced ones")
+        for _, data in self._places:
+            data.mocap_pos[:], data.mocap_quat[:] = position, quaternion
+            engine().mj_kinematics(self.mujoco_model, data)
+        self.world.course[course.SETTLED] = 0
+        wake(self.world.struct, -1)
+
     def joint_law(self, name: str) -> MaximalJoint | ReducedJoint:
         """Access to a joint by name."""
         return ReducedJoint(self, name) if self.reduced else MaximalJoint(self, name)
