@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from perp.formulations.from_gams import from_gams
     from perp.formulations.from_pyomo import from_pyomo
     from perp.formulations.function_libraries import from_casadi, from_jax, from_torch
+    from perp.identifying import Identification, Motion, identify
     from perp.recording import Recording
+    from perp.rollouts import RolloutGradient, rollout_gradient
     from perp.simulation import Simulation
     from perp.solvers import SolverInfo, register, solve, solve_many, solvers
     from perp.sweep_table import Table
@@ -72,9 +74,14 @@ _LAZY = {
     "from_qp": "perp.formulations.equilibria",
     "from_torch": "perp.formulations.function_libraries",
     "from_variational_inequality": "perp.formulations.equilibria",
+    "Identification": "perp.identifying",
+    "identify": "perp.identifying",
     "load": "perp.files",
     "load_guess": "perp.files",
+    "Motion": "perp.identifying",
     "register": "perp.solvers",
+    "rollout_gradient": "perp.rollouts",
+    "RolloutGradient": "perp.rollouts",
     "solve": "perp.solvers",
     "solve_many": "perp.solvers",
     "solvers": "perp.solvers",
@@ -98,6 +105,8 @@ __all__ = [
     "FileError",
     "Free",
     "History",
+    "Identification",
+    "Motion",
     "Nonnegative",
     "NotSolved",
     "PerpError",
@@ -105,6 +114,7 @@ __all__ = [
     "Recording",
     "Residuals",
     "Rolling",
+    "RolloutGradient",
     "Sets",
     "Simulation",
     "Solution",
@@ -127,11 +137,13 @@ __all__ = [
     "from_qp",
     "from_torch",
     "from_variational_inequality",
+    "identify",
     "load",
     "load_guess",
     "register",
     "residual",
     "residuals",
+    "rollout_gradient",
     "solve",
     "solve_many",
     "solvers",

@@ -84,8 +84,18 @@ class ContactRows:
         tables = self._tables(slopes)
         out = slopes.Gq, slopes.Gp, slopes.Gv, slopes.Uq, slopes.Up, slopes.Uv, slopes.Uo
         for c in range(self.count):
-            if not self.view.world.left_out[c]:
+            if self.touches(c):
                 self._add_one(c, tables, slopes, out)
+
+    def touches(self, c: int) -> bool:
+        """Whether a contact can have a part in the derivative: what stays open has none."""
+        view = self.view
+        if view.world.left_out[c]:
+            return False
+        p = view.problem
+        a, b = int(p.start[self.joints + c]), int(p.start[self.joints + c + 1])
+        near = 1e-6 * view.numbers["speed"]
+        return bool(p.impulse[a:b].any()) or not p.row_velocity[a] > near
 
     def _tables(self, slopes: Slopes) -> dict[int, np.ndarray]:
         """(dn, dp, dgap) of contacts whose shapes have no formula here, by contact."""
@@ -94,7 +104,7 @@ class ContactRows:
         asked: dict[int, set[tuple[int, int]]] = {}
         for c in range(self.count):
             pair = int(con.geom[c, 0]), int(con.geom[c, 1])
-            if formula_of(int(kinds[pair[0]]), int(kinds[pair[1]])) != TABLE or self.view.world.left_out[c]:
+            if formula_of(int(kinds[pair[0]]), int(kinds[pair[1]])) != TABLE or not self.touches(c):
                 continue
             body = int(con.body[c, 1]) if con.body[c, 1] >= 0 else int(con.body[c, 0])
             asked.setdefault(body, set()).add(pair)
@@ -108,7 +118,7 @@ class ContactRows:
             for c in range(self.count):
                 pair = int(con.geom[c, 0]), int(con.geom[c, 1])
                 owner = int(con.body[c, 1]) if con.body[c, 1] >= 0 else int(con.body[c, 0])
-                if pair not in pairs or owner != body or self.view.world.left_out[c]:
+                if pair not in pairs or owner != body or not self.touches(c):
                     continue
                 names = f"{self._name(pair[0])} on {self._name(pair[1])}"
                 if found[pair] is None:
