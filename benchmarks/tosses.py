@@ -1,8 +1,9 @@
 """Friction and restitution of a real cube from 50 recorded tosses, and predictions of 450 others.
 
-The data are 500 tosses of a cube onto a floor (ContactNets, DAIR Lab), read from ../shared/data/tosses. Fitted on
-the same windows of the same tosses: perp's two coefficients by `perp.identify`, MuJoCo's friction, time constant
-and damping ratio by differences. Compared on the other tosses, beside the values that the authors publish.
+The data are 500 tosses of a cube onto a floor (ContactNets, DAIR Lab), read from ../shared/data/tosses.
+Fitted on the same windows of the same tosses: perp's two coefficients by `perp.identify`, MuJoCo's friction,
+time constant and damping ratio by differences. Compared on the other tosses, beside the values that the
+authors publish.
 
     python benchmarks/tosses.py [--tosses 50] [--out docs/figures]
 """

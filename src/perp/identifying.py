@@ -2,7 +2,8 @@
 
 A recording is cut into windows. Each begins at a recorded state and is simulated; what is measured is how far
 the simulated coordinates are from the recorded ones, in the tangent space. Steps of Levenberg and Marquardt
-reduce Huber's loss of these distances: a bounce that happens one sample too late is not worth more than its share.
+reduce Huber's loss of these distances: a bounce that happens one sample too late is not worth more than its
+share.
 
 Reference: Huber, Robust Statistics (1981), chapter 7.
 """
