@@ -15,12 +15,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import mujoco
 import numpy as np
 from scipy.optimize import least_squares
 
 import perp
+from perp.scenes.engine import engine
 
+mujoco: Any = engine()
 DATA = Path(__file__).parents[2] / "shared" / "data" / "tosses" / "tosses.npz"
 HALF, MASS = 0.0524, 0.37
 INERTIA = 0.295 * HALF**2
@@ -111,7 +112,8 @@ def fit_mujoco(tosses: list[perp.Motion], dt: float) -> np.ndarray:
     parts = windows(tosses)
 
     def distances(theta: np.ndarray) -> np.ndarray:
-        run = InMujoco(*np.exp(theta), dt).run
+        friction, time, ratio = np.exp(theta)
+        run = InMujoco(friction, time, ratio, dt).run
         each = [apart(run(m.qpos[i], m.qvel[i], WINDOW), m.qpos[i + 1 : i + 1 + WINDOW]) for m, i in parts]
         return np.linalg.norm(np.concatenate(each) / SCALE, axis=1)
 
@@ -168,7 +170,7 @@ def draw(rows: dict[str, dict[str, Any]], runs: dict[str, Any], toss: perp.Motio
 
 def main() -> None:
     """Fit, predict, print, draw."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tosses", type=int, default=50)
     parser.add_argument("--out", type=Path, default=Path("docs/figures"))
     options = parser.parse_args()
@@ -188,9 +190,9 @@ def main() -> None:
     fitted = fit_mujoco(seen, dt)
     print("MuJoCo: friction, time constant, damping ratio", fitted, flush=True)
     runs = {
-        "perp, identified": InPerp(*found.values, dt).run,
-        "perp, published values": InPerp(*PUBLISHED.values(), dt).run,
-        "MuJoCo, fitted": InMujoco(*fitted, dt).run,
+        "perp, identified": InPerp(found.values[0], found.values[1], dt).run,
+        "perp, published values": InPerp(PUBLISHED["friction"], PUBLISHED["restitution"], dt).run,
+        "MuJoCo, fitted": InMujoco(fitted[0], fitted[1], fitted[2], dt).run,
     }
     rows = {name: errors(run, others) for name, run in runs.items()}
     draw(rows, runs, others[0], options.out / "tosses.png")

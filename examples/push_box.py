@@ -118,7 +118,7 @@ def plan(iterations: int = 40) -> tuple[np.ndarray, list[float], np.ndarray]:
 
 def main() -> None:
     """Plan, print, and draw where asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--plot")
     options = parser.parse_args()
     used, costs, way = plan()
