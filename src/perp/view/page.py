@@ -11,6 +11,7 @@ import base64
 import gzip
 import html
 import json
+import re
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
@@ -104,10 +105,8 @@ def _page(title: str, header: dict[str, Any], blob: bytes) -> str:
         "script": script,
     }
     page = (assets / "page.html").read_text(encoding="utf-8")
-    for key, text in parts.items():
-        before, after = page.split("{{" + key + "}}")
-        page = before + text + after
-    return page
+    # all at once: a title may look like one of the places
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], page)
 
 
 def packed(recording: Recording) -> tuple[dict[str, Any], bytes]:
