@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from perp.bench.false_solved import CLAIMS, FAMILIES, JUDGED, Verdict, verdicts
+from perp.bench.false_solved import CLAIMS, FAMILIES, JUDGED, ClaimVerdict, verdicts
 
 # Seconds between two lines of progress.
 PAUSE = 60.0
@@ -84,7 +84,7 @@ def _tries(counts: Counter[str]) -> int:
     return sum(count for key, count in counts.items() if key.split("|")[1] != JUDGED)
 
 
-def _told(row: Verdict) -> dict[str, Any]:
+def _told(row: ClaimVerdict) -> dict[str, Any]:
     return row._asdict() | {"is_false": row.is_false}
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 import perp
 from perp.bench.sets.mcp.literature import models
-from perp.bench.sets.mcp.model import Model
+from perp.bench.sets.mcp.model import McpModel
 from perp.formulations.expressions import gams
 from perp.solvers.external.gams import _system
 
@@ -65,7 +65,7 @@ def main() -> None:
     report(rows)
 
 
-def run(model: Model, *, with_path: bool) -> list[tuple]:
+def run(model: McpModel, *, with_path: bool) -> list[tuple]:
     """One model from all its starts."""
     theirs = path(model) if with_path else [None] * len(model.starts)
     rows = []
@@ -92,7 +92,7 @@ def run(model: Model, *, with_path: bool) -> list[tuple]:
     return rows
 
 
-def path(model: Model) -> list[tuple[str, np.ndarray, float] | None]:
+def path(model: McpModel) -> list[tuple[str, np.ndarray, float] | None]:
     """PATH's claim, answer and seconds from each start; None where GAMS gives none."""
     with tempfile.TemporaryDirectory(prefix="perp-path-") as folder:
         place = Path(folder)
@@ -123,7 +123,7 @@ def path(model: Model) -> list[tuple[str, np.ndarray, float] | None]:
         return answers
 
 
-def text(model: Model) -> str:
+def text(model: McpModel) -> str:
     """The model and its starts for GAMS."""
     n = len(model.rows)
     lines = ["$offdigit", "option limrow=0, limcol=0, solprint=off, mcp=path;"]

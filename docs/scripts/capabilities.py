@@ -127,7 +127,7 @@ def vendor_rows() -> Iterable[list[str]]:
 def page() -> str:
     """The whole page."""
     features = [[f"`{name}`", *verdict(scene)] for name, scene in FEATURES.items()]
-    return f"""# What takes what
+    return f"""# Which solver takes which problem
 
 Written by `docs/scripts/capabilities.py`, which asks the registry with a small problem of each kind; a test
 fails when this page and the registry disagree. {DIRECT} takes it as it is, {THROUGH} through an exact

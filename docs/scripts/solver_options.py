@@ -21,7 +21,7 @@ HEAD = """# Options of every solver
 Written by `docs/scripts/solver_options.py` from the solvers themselves. Options are given as
 `perp.solve(problem, "NAME", options={...})` or `perp simulate --solver NAME --options KEY=VALUE`. Every
 solver has `tol`, `max_iterations`, `time_limit` and `start` of `perp.solve` besides.
-[What takes what](capabilities.md) tells which problem each of them takes.
+[Which solver takes which problem](capabilities.md) tells which problem each of them takes.
 """
 _ENTRY = re.compile(r"^(\w+(?:,\s*\w+)*):\s*(.*)$")
 

@@ -7,7 +7,7 @@ import pytest
 
 import perp
 from perp.bench.false_claims import unproved
-from perp.bench.false_solved import ALLOWED, CLAIMS, FAMILIES, JUDGED, TOLERANCE, Verdict, verdicts
+from perp.bench.false_solved import ALLOWED, CLAIMS, FAMILIES, JUDGED, TOLERANCE, ClaimVerdict, verdicts
 
 # Numbers and part of the pairs of each family: about a second each once everything is compiled.
 SLICE = {
@@ -54,7 +54,7 @@ def test_the_oracle_of_a_family_sees_what_is_wrong(family: str) -> None:
 
 
 def test_a_lie_and_a_crash_are_seen():
-    lie = Verdict("steep", 0, "lcp", "x", "", "SOLVED", 0.1 * TOLERANCE, 10 * TOLERANCE, 0.0)
+    lie = ClaimVerdict("steep", 0, "lcp", "x", "", "SOLVED", 0.1 * TOLERANCE, 10 * TOLERANCE, 0.0)
     assert lie.is_false
     assert not lie.is_broken
     assert not lie._replace(second=TOLERANCE).is_false

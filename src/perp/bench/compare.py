@@ -35,7 +35,7 @@ class SolverChange:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """Two runs.
 
     Attributes:
@@ -49,14 +49,14 @@ class Comparison:
     won: list[tuple[Row, Row]]
 
 
-def compare(old: list[Row], new: list[Row]) -> Comparison:
+def compare(old: list[Row], new: list[Row]) -> RunComparison:
     """Compare the rows that two runs have in common."""
     before = {row.key: row for row in old}
     pairs = [(before[row.key], row) for row in new if row.key in before]
     groups: dict[tuple[str, str], list[tuple[Row, Row]]] = {}
     for then, now in pairs:
         groups.setdefault((now.set, now.solver), []).append((then, now))
-    return Comparison(
+    return RunComparison(
         [_change(name, solver, group) for (name, solver), group in groups.items()],
         [(then, now) for then, now in pairs if then.solved and not now.solved],
         [(then, now) for then, now in pairs if now.solved and not then.solved],

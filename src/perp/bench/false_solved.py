@@ -62,7 +62,7 @@ JUDGED = "(residual)"
 CLAIMS = ("SOLVED", "INFEASIBLE", "PROVED")
 
 
-class Verdict(NamedTuple):
+class ClaimVerdict(NamedTuple):
     """One claim: what it was about, what was said, what is true.
 
     Attributes:
@@ -112,7 +112,7 @@ def pairs(problem: perp.problems.Problem, *, external: bool) -> Iterator[tuple[S
 
 def verdicts(
     family: str, seed: int, *, external: bool = False, share: float = 1.0, forms: tuple[str, ...] = ()
-) -> Iterator[Verdict]:
+) -> Iterator[ClaimVerdict]:
     """Claims about the problems with this number: `share` of the pairs, of the costly ones less."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -124,7 +124,7 @@ def verdicts(
 
 def _claims(
     family: str, seed: int, attempt: Try, external: bool, share: float, rng: np.random.Generator
-) -> Iterator[Verdict]:
+) -> Iterator[ClaimVerdict]:
     answers = []
     for info, formulation in pairs(attempt.problem, external=external):
         chance = share * SELDOM.get(info.name, 1.0) * SELDOM.get(formulation or "", 1.0)
@@ -140,9 +140,9 @@ def _claims(
         value = perp.residual(attempt.problem, z)
         status = "SOLVED" if value <= TOLERANCE else "UNSOLVED"
         second = attempt.oracle(z) if status == "SOLVED" else np.inf
-        yield Verdict(family, seed, attempt.form, JUDGED, "", status, value, second, 0.0)
+        yield ClaimVerdict(family, seed, attempt.form, JUDGED, "", status, value, second, 0.0)
     for name, status, second in attempt.claims() if attempt.claims is not None else ():
-        yield Verdict(family, seed, attempt.form, name, "", status, 0.0, second, 0.0)
+        yield ClaimVerdict(family, seed, attempt.form, name, "", status, 0.0, second, 0.0)
 
 
 def _moved(answers: list[np.ndarray], rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -158,7 +158,7 @@ def _moved(answers: list[np.ndarray], rng: np.random.Generator) -> Iterator[np.n
 
 def _solve(
     family: str, seed: int, attempt: Try, pair: tuple[str, str | None], answers: list[Any]
-) -> Verdict | None:
+) -> ClaimVerdict | None:
     """One solve; None where the solver refuses the problem."""
     solver, formulation = pair
     began = process_time()
@@ -181,4 +181,4 @@ def _solve(
             answers.append(answer.z)
         elif status == "INFEASIBLE":
             second = unproved(attempt.problem, answer.info.get("certificate"))
-    return Verdict(family, seed, attempt.form, solver, formulation or "", status, value, second, seconds)
+    return ClaimVerdict(family, seed, attempt.form, solver, formulation or "", status, value, second, seconds)

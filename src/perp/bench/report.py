@@ -67,7 +67,7 @@ def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[st
             parts += [f"![{summary.name}: {what}]({figure})", ""] if figure in figures else []
     rows = [row for summary in summaries for row in summary.rows]
     ran = dict.fromkeys(row.solver for row in rows)
-    parts += ["## Said solved, is not", "", *_false_claims(rows), ""]
+    parts += ["## Claimed solved, above tolerance", "", *_false_claims(rows), ""]
     parts += ["## Crashes, errors and no answer in time", "", *_breakdowns(rows), ""]
     parts += ["## Missing solvers", "", *_missing(record), ""]
     if record.unreadable:

@@ -7,7 +7,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from perp.summary import Summary
     from perp.view.live import LivePage
 
-_BEFORE = "first step; the first run compiles for about a minute, once"
+_BEFORE = "Starting up; the very first run compiles for some minutes, once"
 
 
 @dataclass
-class Run:
+class CommandRun:
     """A simulation on its way to some time, with its recorder.
 
     Attributes:
@@ -95,6 +95,16 @@ class Run:
         self.page = LivePage(self.simulation, title=title, resettable=self.path is None)
         sys.stderr.write(f"Showing the run at {self.page.url}\n")
 
+    def _start_up(self) -> None:
+        """A step of a copy: what is loaded or compiled for the first one is no time of the run."""
+        from perp.cli.progress import progress
+        from perp.problems import PerpError
+
+        with progress(_BEFORE), warnings.catch_warnings(), suppress(PerpError):
+            warnings.simplefilter("ignore")
+            if self.steps > 1:
+                self.simulation.copy().step()
+
     def _begin_again(self) -> None:
         from perp.recorder import Recorder
 
@@ -106,6 +116,7 @@ class Run:
 
         code = int(ExitCode.SOLVED)
         try:
+            self._start_up()
             with stopping() as stop, _bar(self) as show, warnings.catch_warnings():
                 warnings.simplefilter("ignore", StepInaccurate)  # the summary counts them
                 taken = 0
@@ -162,7 +173,7 @@ def stopping() -> Iterator[list[int]]:
 
 
 @contextmanager
-def _bar(run: Run) -> Iterator[Any]:
+def _bar(run: CommandRun) -> Iterator[Any]:
     """A function that shows a step: simulated time, real-time factor, contacts and worst residual."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -176,7 +187,7 @@ def _bar(run: Run) -> Iterator[Any]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
-        task = display.add_task("", total=run.steps, clock=_BEFORE, facts="")
+        task = display.add_task("", total=run.steps, clock="", facts="")
         began, start, worst = perf_counter(), run.simulation.time, 0.0
 
         def show(record: StepRecord) -> None:
@@ -191,7 +202,7 @@ def _bar(run: Run) -> Iterator[Any]:
         yield show
 
 
-def finish(run: Run, *, html: Path | None, json: bool) -> None:
+def finish(run: CommandRun, *, html: Path | None, json: bool) -> None:
     """Print the summary, write the page, and serve the local one until Ctrl-C."""
     from perp.cli.printing import print_facts, print_json, print_line
     from perp.summary import summarise

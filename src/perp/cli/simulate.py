@@ -74,7 +74,7 @@ def simulate(
         strict: Refuse a scene with anything that is not simulated.
         json: Print one JSON object in place of the table.
     """
-    from perp.cli.running import Run, finish
+    from perp.cli.running import CommandRun, finish
     from perp.problems import ProblemError
 
     if html is not None:
@@ -91,7 +91,7 @@ def simulate(
         given = [name for name, value in changed.items() if value is not None]
         if given:
             raise ProblemError(f"{given[0]} cannot be changed with --resume: the recording has it all")
-        run = Run.going_on(resume, time)
+        run = CommandRun.going_on(resume, time)
     elif scene is None:
         raise ProblemError("a scene file is needed, or --resume with a recording")
     else:
@@ -104,7 +104,7 @@ def simulate(
         simulation = _load(scene, step, arguments, strict=strict)
         if control:
             simulation.set_control(dict(_value("--control", text) for text in control))
-        run = Run.begin(simulation, DEFAULT_TIME if time is None else time, out, force=force)
+        run = CommandRun.begin(simulation, DEFAULT_TIME if time is None else time, out, force=force)
     if view:
         run.watch((resume or scene or Path("perp")).stem)
     code = run.go()

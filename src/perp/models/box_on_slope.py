@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.models.rigid import Bodies, Model, box_inertia, slope_gravity
+from perp.models.rigid import Bodies, ContactModel, box_inertia, slope_gravity
 
 HALF = np.array([0.5, 0.5, 0.25])
 
 
-def box_on_slope(*, angle: float = 0.0, mu: float = 1.0, step: float = 1e-3) -> Model:
+def box_on_slope(*, angle: float = 0.0, mu: float = 1.0, step: float = 1e-3) -> ContactModel:
     """A 1 kg box of 1 × 1 × 0.5 m on a plane tilted by `angle`, in the plane's frame.
 
     Its totals are m g cos θ and the smaller of m g sin θ and μ m g cos θ.

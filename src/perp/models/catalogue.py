@@ -9,14 +9,14 @@ from typing import Any
 from perp.models.box_on_slope import box_on_slope
 from perp.models.chain import chain
 from perp.models.pile import pile
-from perp.models.rigid import Model
+from perp.models.rigid import ContactModel
 from perp.models.slider_crank import slider_crank
 from perp.models.sphere_on_slope import sphere_on_slope
 from perp.models.stack import stack
 from perp.models.wedge import wedge
 from perp.problems import ProblemError
 
-MODELS: dict[str, Callable[..., Model]] = {
+MODELS: dict[str, Callable[..., ContactModel]] = {
     "box-on-slope": box_on_slope,
     "sphere-on-slope": sphere_on_slope,
     "stack": stack,
@@ -27,7 +27,7 @@ MODELS: dict[str, Callable[..., Model]] = {
 }
 
 
-def build(name: str, **parameters: Any) -> Model:
+def build(name: str, **parameters: Any) -> ContactModel:
     """The model of this name; parameters that are None keep their defaults.
 
     Raises:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.models.rigid import Bodies, Model, slope_gravity
+from perp.models.rigid import Bodies, ContactModel, slope_gravity
 
 LENGTH, RADIUS, COUNT = 0.2, 0.01, 5
 
 
-def chain(*, angle: float = 40.0, mu: float = 0.3, step: float = 1e-3) -> Model:
+def chain(*, angle: float = 40.0, mu: float = 0.3, step: float = 1e-3) -> ContactModel:
     """Five 0.1 kg rods joined end to end by ball joints, each touching the plane at both ends.
 
     Args:

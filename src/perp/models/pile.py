@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 
-from perp.models.rigid import GRAVITY, Bodies, Model, sphere_inertia
+from perp.models.rigid import GRAVITY, Bodies, ContactModel, sphere_inertia
 
 RADIUS, LAYERS = 0.05, 3
 
 
-def pile(*, mu: float = 0.3, step: float = 1e-3) -> Model:
+def pile(*, mu: float = 0.3, step: float = 1e-3) -> ContactModel:
     """Fourteen 0.1 kg balls in layers of 9, 4 and 1, at rest at the moment they are let go.
 
     Args:

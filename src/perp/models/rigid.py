@@ -16,7 +16,7 @@ GRAVITY = 9.81
 
 
 @dataclass(frozen=True)
-class Model:
+class ContactModel:
     """One step of a small mechanism as a contact problem.
 
     Attributes:
@@ -106,7 +106,7 @@ class Bodies:
             self.rows.append(blocks)
             self.bias.append(0.0)
 
-    def model(self, name: str) -> Model:
+    def model(self, name: str) -> ContactModel:
         """The contact problem of one step."""
         jacobian = np.zeros((len(self.rows), 6 * len(self.masses)))
         for i, blocks in enumerate(self.rows):
@@ -121,4 +121,4 @@ class Bodies:
         problem = ContactProblem.from_dynamics(
             np.array(self.masses), jacobian, momentum, np.array(self.bias), self.sets
         )
-        return Model(name, problem, self.step)
+        return ContactModel(name, problem, self.step)

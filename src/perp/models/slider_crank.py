@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from perp.models.rigid import GRAVITY, Model
+from perp.models.rigid import GRAVITY, ContactModel
 from perp.problems import Box, ContactProblem, Coulomb, Free, Sets
 from perp.problems.validation import Vector
 
@@ -16,7 +16,9 @@ TORQUE = 2.0
 """What the motor can do [N·m]."""
 
 
-def slider_crank(*, angle: float = 60.0, mu: float = 0.3, speed: float = 10.0, step: float = 1e-3) -> Model:
+def slider_crank(
+    *, angle: float = 60.0, mu: float = 0.3, speed: float = 10.0, step: float = 1e-3
+) -> ContactModel:
     """Crank 0.1 m, rod 0.3 m, slider 2 kg on a guide; a motor of at most 2 N·m turns the crank at `speed`.
 
     Unknown velocities are (x, y, rotation) of crank, rod and slider. Three pins are free rows, the motor is a
@@ -56,7 +58,7 @@ def slider_crank(*, angle: float = 60.0, mu: float = 0.3, speed: float = 10.0, s
     weight = np.concatenate([[0.0, -GRAVITY * m, 0.0] for m in MASSES.values()])
     sets = Sets([*[Free()] * 6, Box(-TORQUE * step, TORQUE * step), Coulomb(mu, 2), Coulomb(mu, 2)])
     problem = ContactProblem.from_dynamics(mass, jacobian, mass @ velocity + step * weight, bias, sets)
-    return Model("slider-crank", problem, step)
+    return ContactModel("slider-crank", problem, step)
 
 
 def _point_rows(body: int, point: Vector, centres: list[Vector]) -> np.ndarray:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from perp.models.rigid import Bodies, Model, box_inertia, slope_gravity
+from perp.models.rigid import Bodies, ContactModel, box_inertia, slope_gravity
 
 HALF = (0.5, 0.5, 0.25)
 COUNT = 3
 
 
-def stack(*, angle: float = 0.0, mu: float = 1.0, step: float = 1e-3) -> Model:
+def stack(*, angle: float = 0.0, mu: float = 1.0, step: float = 1e-3) -> ContactModel:
     """Three 1 kg boxes of 1 × 1 × 0.5 m; at rest the normal forces add up to (1 + 2 + 3) m g cos θ.
 
     Args:

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from perp.models.rigid import GRAVITY, Bodies, Model, box_inertia
+from perp.models.rigid import GRAVITY, Bodies, ContactModel, box_inertia
 
 WEDGE_MASS, BLOCK_MASS = 2.0, 1.0
 HALF = 0.1
 
 
-def wedge(*, angle: float = 30.0, mu: float = 0.1, step: float = 1e-3) -> Model:
+def wedge(*, angle: float = 30.0, mu: float = 0.1, step: float = 1e-3) -> ContactModel:
     """A 1 kg cube on the face of a 2 kg wedge, tilted by `angle`, on a level floor.
 
     Without friction the block presses with m g cos α / (1 + (m / M) sin² α) (a textbook result).

@@ -90,7 +90,7 @@ def solve_contact(problem: ContactProblem, control: Control) -> Attempt:
     """Solve a contact problem with every set, exact or relaxed."""
     if problem.size == 0:
         return Attempt(np.zeros(0), 0)
-    run = Run(problem, control)
+    run = StageRun(problem, control)
     if control.swept is not None:
         run.take(control.swept[0], control.swept[2])
         return run.through(STAGES[1:])
@@ -99,7 +99,7 @@ def solve_contact(problem: ContactProblem, control: Control) -> Attempt:
     return run.through(STAGES)
 
 
-class Run:
+class StageRun:
     """The stages on one problem: the best point so far and what was done."""
 
     def __init__(self, problem: ContactProblem, control: Control) -> None:
@@ -176,7 +176,7 @@ class Run:
             if self.done():
                 break
             most = self.control.limit(10**9) - self.iterations
-            alone = Run(part, self.control.for_part(part, self.point[rows], most))
+            alone = StageRun(part, self.control.for_part(part, self.point[rows], most))
             attempt = alone.through(stages)
             self.point[rows] = attempt.z
             self.iterations += attempt.iterations

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from time import perf_counter
 
 import numpy as np
 
 from perp.collision.errors import CollisionError
+from perp.compilation.stopwatch import working_time
 from perp.dynamics.actuators import control_names
 from perp.dynamics.libmujoco import load
 from perp.dynamics.place import make_place
@@ -229,7 +229,7 @@ class Stepper:
             CollisionError: There are more contacts than mujoco's arena holds.
             StepFailed: Numbers overflow.
         """
-        began = perf_counter()
+        began = working_time()
         w, core = self.world, self.world.struct
         full, (first, second) = self._full, self._overflows
         before = first[full] + second[full]
@@ -259,7 +259,7 @@ class Stepper:
             raise StepFailed(runaway(self.model, state, after), record)
         if w.info[end.CAUSE]:
             record.cause = cause(self, record)
-        record.seconds = perf_counter() - began
+        record.seconds = working_time() - began
         return after, record
 
     def _set_step(self, h: float, wrench: np.ndarray) -> None:

@@ -27,7 +27,7 @@ TOLERANCES: dict[str, Tolerance] = {}
 
 
 @dataclass(frozen=True)
-class Request:
+class PeerRequest:
     """What a peer is asked for.
 
     Attributes:
@@ -44,7 +44,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Reply:
+class PeerReply:
     """What a peer said.
 
     Attributes:
@@ -64,7 +64,7 @@ class Reply:
     memory: float | None = None
 
 
-Call = Callable[[Request], Reply]
+Call = Callable[[PeerRequest], PeerReply]
 
 
 def peer(
@@ -92,7 +92,7 @@ def peer(
 
         def run(problem: Any, control: Control, settings: object) -> Attempt:
             options = {option: value(control.tol) for option, value in tolerance.items()}
-            return _attempt(problem, call(Request(problem, options, control.remaining(), control.start)))
+            return _attempt(problem, call(PeerRequest(problem, options, control.remaining(), control.start)))
 
         run.__module__, run.__qualname__ = call.__module__, f"{call.__qualname__}[{name}]"
         register(name, takes=takes, summary=summary, refuses=refuses, needs=needs)(run)
@@ -101,7 +101,7 @@ def peer(
     return decorate
 
 
-def _attempt(problem: Any, reply: Reply) -> Attempt:
+def _attempt(problem: Any, reply: PeerReply) -> Attempt:
     info: dict[str, Any] = {"claimed": reply.claimed, "own_time": tuple(reply.time)}
     if reply.memory is not None:
         info["memory"] = reply.memory

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from perp.bench.peers.adapter import Reply, Request, peer
+from perp.bench.peers.adapter import PeerReply, PeerRequest, peer
 from perp.bench.timing import timed
 from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.sets import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE
@@ -69,7 +69,7 @@ def not_convex(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
 
 def _register_lcp(name: str, solver: str, summary: str) -> None:
     @peer(name, takes=LCP, needs=DRAKE, summary=summary, tolerance={})
-    def solve(request: Request) -> Reply:
+    def solve(request: PeerRequest) -> PeerReply:
         drake = load("pydrake.solvers")
 
         problem: LCP = request.problem
@@ -79,7 +79,7 @@ def _register_lcp(name: str, solver: str, summary: str) -> None:
         # a new object each time: one that is kept starts from its last basis
         time, answer = timed(lambda: getattr(drake, solver)().Solve(program))
         words = str(answer.get_solution_result())
-        return Reply(answer.GetSolution(z), bool(answer.is_success()), time, words=words)
+        return PeerReply(answer.GetSolution(z), bool(answer.is_success()), time, words=words)
 
 
 def convex_program(problem: LCP | BoxedLCP | ContactProblem) -> tuple[Any, Any]:
@@ -121,7 +121,7 @@ def _register_conic(name: str, solver: str, summary: str, tolerance: dict[str, A
         name, takes=(LCP, BoxedLCP, ContactProblem), needs=DRAKE, summary=summary, tolerance=tolerance,
         refuses=not_convex,
     )  # fmt: skip
-    def solve(request: Request) -> Reply:
+    def solve(request: PeerRequest) -> PeerReply:
         drake = load("pydrake.solvers")
 
         program, z = convex_program(request.problem)
@@ -131,7 +131,7 @@ def _register_conic(name: str, solver: str, summary: str, tolerance: dict[str, A
             options.SetOption(engine.solver_id(), option, value)
         time, answer = timed(lambda: engine.Solve(program, None, options))
         words = str(answer.get_solution_result())
-        return Reply(answer.GetSolution(z), bool(answer.is_success()), time, words=words)
+        return PeerReply(answer.GetSolution(z), bool(answer.is_success()), time, words=words)
 
 
 for _name, (_solver, _summary) in LCP_SOLVERS.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from perp.bench.peers.adapter import Reply, Request, Tolerance, peer
+from perp.bench.peers.adapter import PeerReply, PeerRequest, Tolerance, peer
 from perp.bench.timing import timed
 from perp.problems import ContactProblem
 from perp.problems.sets import COULOMB
@@ -51,7 +51,7 @@ def _refuses_relaxed(problem: ContactProblem) -> str | None:
 
 def _register(name: str, family: str, summary: str, refuses: Callable[[ContactProblem], str | None]) -> None:
     @peer(name, takes=ContactProblem, needs=PINOCCHIO, summary=summary, tolerance=TOLERANCE, refuses=refuses)
-    def solve(request: Request) -> Reply:
+    def solve(request: PeerRequest) -> PeerReply:
         pin = load("pinocchio")
 
         problem: ContactProblem = request.problem
@@ -69,7 +69,7 @@ def _register(name: str, family: str, summary: str, refuses: Callable[[ContactPr
         time, claimed = timed(lambda: solver.solve(delassus, q, models, datas, settings, result))
         z = np.empty(problem.size)
         z[last] = result.retrieveConstraintImpulses()
-        return Reply(z, bool(claimed), time, int(result.iterations))
+        return PeerReply(z, bool(claimed), time, int(result.iterations))
 
 
 def _contacts(pin: Any, problem: ContactProblem) -> tuple[Any, Any]:

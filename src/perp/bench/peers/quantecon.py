@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.bench.peers.adapter import Reply, Request, peer
+from perp.bench.peers.adapter import PeerReply, PeerRequest, peer
 from perp.bench.timing import timed
 from perp.problems import LCP
 from perp.problems.validation import is_sparse
@@ -22,7 +22,7 @@ PIVOTS = 100_000
     summary="QuantEcon's lcp_lemke",
     tolerance={},  # pivoting ends with a basis: there is nothing to ask for
 )
-def quantecon_lemke(request: Request) -> Reply:
+def quantecon_lemke(request: PeerRequest) -> PeerReply:
     """Solve an LCP with QuantEcon."""
     lcp_lemke = load("quantecon.optimize").lcp_lemke
 
@@ -30,4 +30,4 @@ def quantecon_lemke(request: Request) -> Reply:
     M = np.array(problem.M.toarray() if is_sparse(problem.M) else problem.M)
     q = np.array(problem.q)
     time, answer = timed(lambda: lcp_lemke(M, q, max_iter=PIVOTS))
-    return Reply(answer.z, bool(answer.success), time, int(answer.num_iter), f"status {answer.status}")
+    return PeerReply(answer.z, bool(answer.success), time, int(answer.num_iter), f"status {answer.status}")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from perp.bench.peers.adapter import Reply, Request, Tolerance, peer
+from perp.bench.peers.adapter import PeerReply, PeerRequest, Tolerance, peer
 from perp.bench.timing import Timing
 from perp.comparison.processes import WorkerProcess
 from perp.problems import LCP, ContactProblem, SolverError
@@ -191,13 +191,13 @@ def _dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if is_sparse(matrix) else matrix
 
 
-def _reply(request: Request, kind: str, solver: str, arrays: dict[str, Any]) -> Reply:
+def _reply(request: PeerRequest, kind: str, solver: str, arrays: dict[str, Any]) -> PeerReply:
     limit = NO_LIMIT if request.time_limit is None else request.time_limit
     message = {"kind": kind, "solver": solver, "options": request.options, "arrays": _packed(**arrays)}
     said = ask(message, limit + GRACE)
     if "error" in said:
         raise SolverError(f"Siconos: {said['error']}")
-    return Reply(
+    return PeerReply(
         np.frombuffer(said["z"]).copy(), claimed=said["code"] == 0, time=Timing(said["cpu"], said["wall"]),
         iterations=said["iterations"], words=f"Siconos returned {said['code']}", memory=said["memory"],
     )  # fmt: skip
@@ -208,7 +208,7 @@ def _register_friction(name: str, summary: str, kinds: dict[str, str], tolerance
         name, takes=ContactProblem, needs=SICONOS, summary=summary, tolerance=tolerance,
         refuses=_refusal(kinds),
     )  # fmt: skip
-    def solve(request: Request) -> Reply:
+    def solve(request: PeerRequest) -> PeerReply:
         problem: ContactProblem = request.problem
         kind = kind_of(problem, kinds) or ""
         return _reply(request, kind, kinds[kind], _arrays(problem, kind) | {"start": request.start})
@@ -227,7 +227,7 @@ def _arrays(problem: ContactProblem, kind: str) -> dict[str, Any]:
 
 def _register_linear(name: str, summary: str, solver: str, tolerance: Tolerance) -> None:
     @peer(name, takes=LCP, needs=SICONOS, summary=summary, tolerance=tolerance)
-    def solve(request: Request) -> Reply:
+    def solve(request: PeerRequest) -> PeerReply:
         problem: LCP = request.problem
         return _reply(request, "lcp", solver, {"M": _dense(problem.M), "q": problem.q})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.bench.sets.mcp.model import Model, linear, ncp
+from perp.bench.sets.mcp.model import McpModel, linear, ncp
 from perp.formulations.expressions import Symbol, exp, log, variables
 
 INF = float("inf")
@@ -24,7 +24,7 @@ def kojima(z: list[Symbol], row1: float, row2: float, constant: float) -> list[S
 FOUR = ([0.0] * 4, [1.0] * 4, [10.0] * 4, [1.0, 0, 1, 0], [100.0] * 4)
 
 
-def classics() -> list[Model]:
+def classics() -> list[McpModel]:
     """The problems."""
     return [
         ncp(
@@ -84,7 +84,7 @@ def classics() -> list[Model]:
             lambda z: [log(z[i] + 1) + (z[i] - 0.3 * i) - (0.1 * z[i - 1] if i else 0.0) for i in range(5)],
             ([0.0] * 5, [2.0] * 5, [20.0] * 5),
         ),
-        Model(
+        McpModel(
             "square-root-2",
             "De Luca, Facchinei and Kanzow, Math. Program. 75 (1996): free variables",
             [variables(2)[0] ** 2 - 2, variables(2)[1] - variables(2)[0]],
@@ -92,7 +92,7 @@ def classics() -> list[Model]:
             [INF] * 2,
             ([1.0, 0.0], [10.0, -5.0], [0.1, 0.1]),
         ),
-        Model(
+        McpModel(
             "powell-singular",
             "Powell (1962): equations with a singular Jacobian at the solution",
             _powell(),
@@ -100,7 +100,7 @@ def classics() -> list[Model]:
             [INF] * 4,
             ([3.0, -1, 0, 1], [1.0] * 4),
         ),
-        Model(
+        McpModel(
             "powell-bounded",
             "the same in the box [0.1, 10]",
             _powell(),
@@ -108,7 +108,7 @@ def classics() -> list[Model]:
             [10.0] * 4,
             ([3.0, 1, 1, 1], [0.1] * 4),
         ),
-        Model(
+        McpModel(
             "rosenbrock-equations",
             "Rosenbrock (1960) as equations with bounds",
             [10 * (variables(2)[1] - variables(2)[0] ** 2), 1 - variables(2)[0]],
@@ -116,7 +116,7 @@ def classics() -> list[Model]:
             [INF] * 2,
             ([-1.2, 1.0], [5.0, 5.0]),
         ),
-        Model(
+        McpModel(
             "box-both-sides",
             "Ferris and Pang, SIAM Review 39 (1997): one variable at each side",
             [z**3 + c for z, c in zip(variables(3), (-8.0, 8.0, 0.125), strict=True)],
@@ -124,7 +124,7 @@ def classics() -> list[Model]:
             [1.0] * 3,
             ([0.0] * 3, [1.0] * 3, [-1.0] * 3),
         ),
-        Model(
+        McpModel(
             "fixed-variables",
             "Rutherford, MILES (1993): variables whose bounds are equal",
             [
@@ -185,7 +185,7 @@ def classics() -> list[Model]:
             ([0.0], [3.0]),
             solvable=False,
         ),
-        Model(
+        McpModel(
             "no-solution-free",
             "1 + z² has no zero",
             [1 + variables(1)[0] ** 2],

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from perp.bench.sets.mcp.model import Model, linear, ncp
+from perp.bench.sets.mcp.model import McpModel, linear, ncp
 from perp.formulations.expressions import Symbol, variables
 
 INF = float("inf")
@@ -23,7 +23,7 @@ def _nash(beta: list[float], cost: list[float], slope: float, gamma: float) -> l
     ]
 
 
-def _mathiesen(alpha: float, b2: float, b3: float) -> Model:
+def _mathiesen(alpha: float, b2: float, b3: float) -> McpModel:
     """Three goods, one activity that makes good 1 from goods 2 and 3, one consumer (Mathiesen 1985)."""
     y, p1, p2, p3 = variables(4)
     income = b2 * p2 + b3 * p3
@@ -34,7 +34,7 @@ def _mathiesen(alpha: float, b2: float, b3: float) -> Model:
         b3 - y,
     ]
     starts = ([1.0] * 4, [0.5, 1.0, 2.0, 1.0], [3.0, 3.0, 1.0, 1.0])
-    return Model(
+    return McpModel(
         f"mathiesen-{alpha:g}-{b2:g}-{b3:g}",
         "Mathiesen, Econ. Lett. 18 (1985)",
         rows,
@@ -44,7 +44,7 @@ def _mathiesen(alpha: float, b2: float, b3: float) -> Model:
     )
 
 
-def _scarf_1960(weight: float) -> Model:
+def _scarf_1960(weight: float) -> McpModel:
     """Three consumers with complementary goods, whose tâtonnement cycles; good 3 is the numéraire."""
     p: list[Any] = [*variables(2), 1.0]
     demand: list[Any] = [0.0, 0.0, 0.0]
@@ -53,7 +53,7 @@ def _scarf_1960(weight: float) -> Model:
         share = p[i] / (p[i] + weight * p[j])
         demand[i] = demand[i] + share
         demand[j] = demand[j] + weight * share
-    return Model(
+    return McpModel(
         f"scarf-{weight:g}",
         "Scarf, Int. Econ. Review 1 (1960)",
         [1.0 - demand[0], 1.0 - demand[1]],
@@ -63,7 +63,7 @@ def _scarf_1960(weight: float) -> Model:
     )
 
 
-def _exchange(goods: int, consumers: int, sigma: float, seed: int) -> Model:
+def _exchange(goods: int, consumers: int, sigma: float, seed: int) -> McpModel:
     """Pure exchange with CES demands, as Scarf's and Kehoe's tests: excess supply ⊥ price, one numéraire."""
     rng = np.random.default_rng(seed)
     share, endowment = rng.uniform(0.2, 1, (consumers, goods)), rng.uniform(0, 3, (consumers, goods))
@@ -79,7 +79,7 @@ def _exchange(goods: int, consumers: int, sigma: float, seed: int) -> Model:
             excess = excess - float(share[c, i]) * income / (p[i] ** sigma * index)  # type: ignore[operator]
         rows.append(excess)
     n = goods - 1
-    return Model(
+    return McpModel(
         f"ces-exchange-{goods}-{consumers}-{sigma:g}",
         "Kehoe, Econometrica 48 (1980): CES exchange",
         rows,
@@ -91,7 +91,7 @@ def _exchange(goods: int, consumers: int, sigma: float, seed: int) -> Model:
 
 def _transport(
     name: str, supply: list[float], demand: list[float], cost: np.ndarray, elasticity: float, tax: float
-) -> Model:
+) -> McpModel:
     """Flows, prices at sources and markets; demand falls with its price (spatial price equilibrium)."""
     m, n = len(supply), len(demand)
     z = variables(m * n + m + n)
@@ -105,7 +105,7 @@ def _transport(
     ]
     lower = [0.0] * (m * n + m) + [1e-4] * n
     size = m * n + m + n
-    return Model(
+    return McpModel(
         name,
         "Samuelson (1952); Takayama and Judge (1971); GAMS library transmcp",
         rows,
@@ -115,7 +115,7 @@ def _transport(
     )
 
 
-def _traffic() -> Model:
+def _traffic() -> McpModel:
     """Bertsekas and Gafni's ring of five towns: flow each way round per pair, and its travel time."""
     n = 5
     z = variables(15)
@@ -135,7 +135,7 @@ def _traffic() -> Model:
         for o in range(n)
     ]
     rows += [z[o] + z[5 + o] - demand[o] for o in range(n)]
-    return Model(
+    return McpModel(
         "bertsekas-gafni",
         "Bertsekas and Gafni, Math. Program. Study 17 (1982)",
         rows,
@@ -145,7 +145,7 @@ def _traffic() -> Model:
     )
 
 
-def _braess(toll: float) -> Model:
+def _braess(toll: float) -> McpModel:
     """Braess's network (1968): three routes for 6 vehicles, a toll on the short cut."""
     a, b, c, t = variables(4)
     first, second = a + c, b + c
@@ -155,7 +155,7 @@ def _braess(toll: float) -> Model:
         10 * first + 10 + c + 10 * second + toll - t,
         a + b + c - 6,
     ]
-    return Model(
+    return McpModel(
         f"braess-{toll:g}",
         "Braess, Unternehmensforschung 12 (1968)",
         rows,
@@ -165,7 +165,7 @@ def _braess(toll: float) -> Model:
     )
 
 
-def _thuenen(rings: int) -> Model:
+def _thuenen(rings: int) -> McpModel:
     """Von Thünen: crops compete for rings of land at growing distance; labour has one wage, rent is local."""
     crops = 3
     z = variables(crops * rings + rings + crops + 1)
@@ -184,7 +184,7 @@ def _thuenen(rings: int) -> Model:
     lower = [0.0] * n
     for k in range(n - 1 - crops, n - 1):
         lower[k] = 1e-3
-    return Model(
+    return McpModel(
         f"von-thuenen-{rings}",
         "von Thünen (1826) in the form of Samuelson (1983) and MCPLIB's vonthmcp",
         rows,
@@ -194,7 +194,7 @@ def _thuenen(rings: int) -> Model:
     )
 
 
-def _power_market(conjecture: float) -> Model:
+def _power_market(conjecture: float) -> McpModel:
     """Two firms at three nodes of a network with one congested line (Hobbs 2001): sales, wheeling fees."""
     nodes, firms = 3, 2
     z = variables(firms * nodes + nodes + 2)
@@ -221,7 +221,7 @@ def _power_market(conjecture: float) -> Model:
     rows += [30.0 - flow, 30.0 + flow]
     n = len(rows)
     lower = [0.0] * (firms * nodes) + [-INF] * nodes + [0.0, 0.0]
-    return Model(
+    return McpModel(
         f"power-market-{conjecture:g}",
         "Hobbs, IEEE Trans. Power Syst. 16 (2001)",
         rows,
@@ -231,7 +231,7 @@ def _power_market(conjecture: float) -> Model:
     )
 
 
-def _game(name: str, A: list[list[float]], B: list[list[float]]) -> Model:
+def _game(name: str, A: list[list[float]], B: list[list[float]]) -> McpModel:
     """A bimatrix game: costs made positive, 0 ≤ (x, y) ⊥ (A y − 1, Bᵀ x − 1) ≥ 0 (Lemke and Howson 1964)."""
     a, b = np.array(A, float), np.array(B, float)
     m, n = a.shape
@@ -245,7 +245,7 @@ def _game(name: str, A: list[list[float]], B: list[list[float]]) -> Model:
     )
 
 
-def _capital() -> Model:
+def _capital() -> McpModel:
     """Invariant capital stock: max Σ v(x) with A x + k ≤ B x …, discount 0.7 (Hansen and Koopmans 1972)."""
     x = variables(3 + 2 + 1)
     a, y, w = x[:3], x[3:5], x[5]
@@ -260,7 +260,7 @@ def _capital() -> Model:
     ]
     rows += [_sum([(make[k][j] - use[k][j]) * a[j] for j in range(3)]) for k in range(2)]
     rows += [2.0 - _sum([land[j] * a[j] for j in range(3)])]
-    return Model(
+    return McpModel(
         "hansen-koopmans",
         "Hansen and Koopmans, J. Econ. Theory 5 (1972): the form, with three activities",
         rows,
@@ -274,7 +274,7 @@ def _sum(terms: list[Symbol]) -> Symbol:
     return sum(terms[1:], terms[0])
 
 
-def economics() -> list[Model]:
+def economics() -> list[McpModel]:
     """The problems."""
     five = _nash([1.2, 1.1, 1.0, 0.9, 0.8], [10, 8, 6, 4, 2], 1 / 5, 1.1)
     ten = _nash([1.2, 1, 0.9, 0.6, 1.5, 1, 0.7, 1.1, 0.95, 0.75], [5, 3, 8, 5, 1, 3, 7, 4, 6, 3], 10.0, 1.2)
@@ -282,11 +282,11 @@ def economics() -> list[Model]:
     seattle = np.array([[2.5, 1.7, 1.8], [2.5, 1.8, 1.4]]) * 0.09
     q = variables(2)
     return [
-        Model("nash-cournot-5", murphy, five, [1e-4] * 5, [INF] * 5, ([10.0] * 5, [1.0] * 5, [100.0] * 5)),
-        Model(
+        McpModel("nash-cournot-5", murphy, five, [1e-4] * 5, [INF] * 5, ([10.0] * 5, [1.0] * 5, [100.0] * 5)),
+        McpModel(
             "nash-cournot-10", murphy, ten, [1e-4] * 10, [INF] * 10, ([10.0] * 10, [1.0] * 10, [50.0] * 10)
         ),
-        Model(
+        McpModel(
             "nash-cournot-5-capacity",
             murphy + ", with capacities",
             five,
@@ -301,7 +301,7 @@ def economics() -> list[Model]:
             lambda z: [2 * z[0] + z[1] - 9, z[0] + 2 * z[1] - 8],
             ([0.0, 0.0], [5.0, 5.0]),
         ),
-        Model(
+        McpModel(
             "stackelberg-quota",
             "a duopoly with a quota at the kink",
             [4 * q[0] + q[1] - 20, q[0] + 3 * q[1] - 14],

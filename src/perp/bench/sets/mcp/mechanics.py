@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from perp.bench.sets.mcp.model import Model
+from perp.bench.sets.mcp.model import McpModel
 from perp.formulations.expressions import Symbol, exp, log, variables
 
 INF = float("inf")
@@ -14,7 +14,7 @@ def _sum(terms: list[Symbol]) -> Symbol:
     return sum(terms[1:], terms[0])
 
 
-def _obstacle(m: int, name: str, load: float, reaction: float, upper: float) -> Model:
+def _obstacle(m: int, name: str, load: float, reaction: float, upper: float) -> McpModel:
     """A membrane over an obstacle on the unit square, m × m points: −Δz + r (e^z − 1) = load."""
     z, h = variables(m * m), 1 / (m + 1)
 
@@ -30,7 +30,7 @@ def _obstacle(m: int, name: str, load: float, reaction: float, upper: float) -> 
             low = (math.sin(9 * x) * math.sin(9 * y)) ** 3 if load > 0 else -abs(x - 0.5) - 0.02
             lower.append(min(low, upper))
     n = m * m
-    return Model(
+    return McpModel(
         name,
         "Dembo and Tulowitzki (1983); Moré and Toraldo, SIAM J. Optim. 1 (1991)",
         rows,
@@ -40,7 +40,7 @@ def _obstacle(m: int, name: str, load: float, reaction: float, upper: float) -> 
     )
 
 
-def _torsion(m: int, c: float) -> Model:
+def _torsion(m: int, c: float) -> McpModel:
     """Elastic–plastic torsion: |z| ≤ distance to the boundary."""
     z, h = variables(m * m), 1 / (m + 1)
 
@@ -53,7 +53,7 @@ def _torsion(m: int, c: float) -> Model:
         for j in range(m)
     ]
     width = [h * min(i + 1, j + 1, m - i, m - j) for i in range(m) for j in range(m)]
-    return Model(
+    return McpModel(
         f"torsion-{c:g}",
         "Glowinski (1984); Moré and Toraldo (1991)",
         rows,
@@ -63,7 +63,7 @@ def _torsion(m: int, c: float) -> Model:
     )
 
 
-def _journal_bearing(n: int, eccentricity: float) -> Model:
+def _journal_bearing(n: int, eccentricity: float) -> McpModel:
     """Reynolds's equation of a long bearing with cavitation: −(h³ p′)′ + e h′ ≥ 0 ⊥ p ≥ 0."""
     p, step = variables(n), 2 * math.pi / (n + 1)
 
@@ -78,7 +78,7 @@ def _journal_bearing(n: int, eccentricity: float) -> Model:
         row = row - left * p[i - 1] if i else row
         row = row - right * p[i + 1] if i < n - 1 else row
         rows.append(row - step**2 * eccentricity * math.sin(t))
-    return Model(
+    return McpModel(
         f"journal-bearing-{eccentricity:g}",
         "Cryer, J. ACM 18 (1971); Lin and Cryer (1985)",
         rows,
@@ -88,7 +88,7 @@ def _journal_bearing(n: int, eccentricity: float) -> Model:
     )
 
 
-def _lubrication(n: int, load: float, viscosity: float) -> Model:
+def _lubrication(n: int, load: float, viscosity: float) -> McpModel:
     """Elastohydrodynamic line contact: p ≥ 0 ⊥ Reynolds with h(p) by a logarithmic kernel, k by the load."""
     z = variables(n + 1)
     p, k = z[:n], z[n]
@@ -111,7 +111,7 @@ def _lubrication(n: int, load: float, viscosity: float) -> Model:
 
         rows.append(flow(left, before, p[i]) - flow(right, p[i], after) + load * (right - left))
     rows.append(_sum([step * pressure for pressure in p]) - math.pi / 2)
-    return Model(
+    return McpModel(
         f"lubrication-{n}-{viscosity:g}",
         "Kostreva, Comput. Struct. 19 (1984): line contact",
         rows,
@@ -121,7 +121,7 @@ def _lubrication(n: int, load: float, viscosity: float) -> Model:
     )
 
 
-def _american_put(n: int, volatility: float, cost: float) -> Model:
+def _american_put(n: int, volatility: float, cost: float) -> McpModel:
     """One implicit year of an American put in log-price; `cost` makes volatility depend on the curvature."""
     z, strike, rate, width = variables(n), 1.0, 0.06, 2.0
     step = width / (n + 1)
@@ -140,7 +140,7 @@ def _american_put(n: int, volatility: float, cost: float) -> Model:
         rows.append(
             (z[i] - payoff[i]) - 0.25 * (0.5 * variance * (bend - slope) + extra + rate * slope - rate * z[i])
         )
-    return Model(
+    return McpModel(
         f"american-put-{n}-{cost:g}",
         "Brennan and Schwartz, J. Finance 32 (1977); Leland (1985) for the cost",
         rows,
@@ -150,7 +150,7 @@ def _american_put(n: int, volatility: float, cost: float) -> Model:
     )
 
 
-def _control(steps: int, bound: float, nonlinear: float) -> Model:
+def _control(steps: int, bound: float, nonlinear: float) -> McpModel:
     """Minimise ½ Σ (x² + u²) h over x′ = −x − n x³ + u, |u| ≤ bound: states, controls, costates."""
     z, h = variables(3 * steps), 1 / steps
     x, u, costate = z[:steps], z[steps : 2 * steps], z[2 * steps :]
@@ -165,7 +165,7 @@ def _control(steps: int, bound: float, nonlinear: float) -> Model:
         rows.append(x[k] - before - h * (u[k] - before - nonlinear * before**3))
     lower = [-INF] * steps + [-bound] * steps + [-INF] * steps
     upper = [INF] * steps + [bound] * steps + [INF] * steps
-    return Model(
+    return McpModel(
         f"control-{steps}-{nonlinear:g}",
         "Bertsekas (1982); MCPLIB's opt_cont and bert_oc: the form",
         rows,
@@ -175,7 +175,7 @@ def _control(steps: int, bound: float, nonlinear: float) -> Model:
     )
 
 
-def _frame(count: int) -> Model:
+def _frame(count: int) -> McpModel:
     """A string of nonlinear springs over unilateral supports at a depth of 0.1 (Tin-Loi and Pang 1993)."""
     z = variables(2 * count)
     w, force = z[:count], z[count:]
@@ -185,7 +185,7 @@ def _frame(count: int) -> Model:
         right = (w[i + 1] if i < count - 1 else 0 * z[0]) - w[i]
         rows.append((left + 20 * left**3) - (right + 20 * right**3) - 0.05 - force[i] * -1.0)
     rows += [0.1 - w[i] for i in range(count)]
-    return Model(
+    return McpModel(
         f"springs-{count}",
         "Tin-Loi and Pang, Comput. Methods Appl. Mech. Eng. 107 (1993): the form",
         rows,
@@ -195,7 +195,7 @@ def _frame(count: int) -> Model:
     )
 
 
-def _diodes(current: float) -> Model:
+def _diodes(current: float) -> McpModel:
     """A bridge of ideal diodes with a resistor: voltages of two nodes, currents of four diodes."""
     v1, v2, a, b, c, d = variables(6)
     source = current
@@ -207,7 +207,7 @@ def _diodes(current: float) -> Model:
         source - v2 + 0.1 * c,
         -1.0 * source - v2 + 0.1 * d,
     ]
-    return Model(
+    return McpModel(
         f"diode-bridge-{current:g}",
         "Leenaerts and van Bokhoven (1998): rectifier, exponentials left out",
         rows,
@@ -217,14 +217,14 @@ def _diodes(current: float) -> Model:
     )
 
 
-def _ignition(n: int, parameter: float) -> Model:
+def _ignition(n: int, parameter: float) -> McpModel:
     """Bratu's equation with an obstacle: −z″ = λ e^z under z ≤ 1 (Hoppe and Mittelmann 1989)."""
     z, h = variables(n), 1 / (n + 1)
     rows = [
         2 * z[i] - (z[i - 1] if i else 0.0) - (z[i + 1] if i < n - 1 else 0.0) - h * h * parameter * exp(z[i])
         for i in range(n)
     ]
-    return Model(
+    return McpModel(
         f"bratu-{parameter:g}",
         "Hoppe and Mittelmann, IMA J. Numer. Anal. 9 (1989)",
         rows,
@@ -234,10 +234,10 @@ def _ignition(n: int, parameter: float) -> Model:
     )
 
 
-def _equilibrium() -> Model:
+def _equilibrium() -> McpModel:
     """Chemical equilibrium of two reactions with a phase that may vanish: logarithms at a bound."""
     a, b, s = variables(3)
-    return Model(
+    return McpModel(
         "phase-vanishing",
         "Kräutle, SIAM J. Sci. Comput. 33 (2011): the form",
         [a + b + s - 2, log(a) - log(b) - 0.3, 1.2 - a],
@@ -247,7 +247,7 @@ def _equilibrium() -> Model:
     )
 
 
-def mechanics() -> list[Model]:
+def mechanics() -> list[McpModel]:
     """The problems."""
     return [
         _obstacle(12, "obstacle-lower", 100.0, 0.0, INF),

@@ -14,7 +14,7 @@ Vector = Sequence[float]
 
 
 @dataclass(frozen=True)
-class Model:
+class McpModel:
     """An MCP as formulas.
 
     Attributes:
@@ -50,9 +50,9 @@ def ncp(
     starts: Sequence[Vector],
     *,
     solvable: bool = True,
-) -> Model:
+) -> McpModel:
     """A nonlinear complementarity problem: all variables at least 0."""
-    return Model(name, source, f(variables(n)), [0.0] * n, [np.inf] * n, starts, solvable)
+    return McpModel(name, source, f(variables(n)), [0.0] * n, [np.inf] * n, starts, solvable)
 
 
 def linear(
@@ -63,14 +63,14 @@ def linear(
     starts: Sequence[Vector] = (),
     *,
     solvable: bool = True,
-) -> Model:
+) -> McpModel:
     """An LCP from its matrix."""
     n = len(q)
     z = variables(n)
     rows = [
         sum((float(M[i][j]) * z[j] for j in range(n) if M[i][j]), z[0] * 0.0) + float(q[i]) for i in range(n)
     ]
-    return Model(name, source, rows, [0.0] * n, [np.inf] * n, starts or ([0.0] * n, [1.0] * n), solvable)
+    return McpModel(name, source, rows, [0.0] * n, [np.inf] * n, starts or ([0.0] * n, [1.0] * n), solvable)
 
 
 def kkt(
@@ -84,7 +84,7 @@ def kkt(
     equal: int = 0,
     lower: Vector | None = None,
     upper: Vector | None = None,
-) -> Model:
+) -> McpModel:
     """The optimality conditions of min φ(x), c(x) ≥ 0 (the first `equal` ones = 0), lower ≤ x ≤ upper.
 
     ∇φ − λᵀ ∇c ⊥ x in its box, c(x) ⊥ λ ≥ 0 (free for equations).
@@ -94,7 +94,7 @@ def kkt(
     c = constraints(z[:n])
     lagrangian = objective(z[:n]) - sum((z[n + k] * c[k] for k in range(m)), z[0] * 0.0)
     rows = gradient(lagrangian, n) + c
-    return Model(
+    return McpModel(
         name,
         source,
         rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perp.bench.sets.mcp.model import Model, kkt
+from perp.bench.sets.mcp.model import McpModel, kkt
 from perp.formulations.expressions import Symbol, exp, log
 
 INF = float("inf")
@@ -17,7 +17,7 @@ def _sum(terms: list[Symbol]) -> Symbol:
     return sum(terms[1:], terms[0])
 
 
-def _colville() -> Model:
+def _colville() -> McpModel:
     """Problem 117 (Colville 2): 15 variables, 5 cubic constraints."""
     e, d = [-15.0, -27, -36, -18, -12], [4.0, 8, 10, 6, 2]
     b = [-40.0, -2, -0.25, -4, -4, -1, -40, -60, 5, 1]
@@ -61,7 +61,7 @@ def _colville() -> Model:
     return kkt("hs117-colville", SOURCE, 15, objective, constraints, [start, [1.0] * 15], lower=[0.0] * 15)
 
 
-def programs() -> list[Model]:
+def programs() -> list[McpModel]:
     """The problems."""
     return [
         kkt(
