@@ -101,7 +101,7 @@ def test_a_recording_that_promises_more_than_it_holds_is_refused(tmp_path: Path)
     perp.Simulation(library.box_on_plane(), step=0.01).run(0.03, out=path)
     with h5py.File(path, "r+") as file:
         del file["steps/time"]
-        file["steps"].create_dataset("time", shape=(10**11,), chunks=(1000,), compression="gzip", dtype="f8")
+        file.create_dataset("steps/time", shape=(10**11,), chunks=(1000,), compression="gzip", dtype="f8")
     tracemalloc.start()
     with pytest.raises(perp.FileError):
         perp.Recording.open(path)
