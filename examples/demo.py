@@ -13,8 +13,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 
 import perp
-from perp.compilation import ahead
 from perp.compilation.stopwatch import STOPWATCH
+from perp.stepping import ahead
 
 GRAVITY = 9.81  # [m/s²]
 STEP = 0.01  # [s]

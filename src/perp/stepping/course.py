@@ -340,5 +340,5 @@ def put_right(w, packed):
     return DONE
 
 
-# Kernels of a world that half of the code of a step is made of, for `perp.compilation.ahead`.
+# Kernels of a world that half of the code of a step is made of, for `perp.stepping.ahead`.
 SECOND_HALF = (_solve, end.finish, rest, _look_further, _held, _solve_again)

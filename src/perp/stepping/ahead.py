@@ -18,7 +18,7 @@ def start() -> subprocess.Popen[bytes] | None:
     if (os.cpu_count() or 1) < 2 or run.is_kept():
         return None
     return subprocess.Popen(
-        [sys.executable, "-m", "perp.compilation.ahead"],
+        [sys.executable, "-m", "perp.stepping.ahead"],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
 
