@@ -204,11 +204,12 @@ def _solve_again(w):
         return True
     if x[DRIFTS] < _MOST_DRIFTS and drift_again(w):
         x[DRIFTS] += 1
-        return True
-    if x[BOUNCES] < _MOST_BOUNCES and lively(w, x[BOUNCES]):
+    elif x[BOUNCES] < _MOST_BOUNCES and lively(w, x[BOUNCES]):
         x[BOUNCES] += 1
-        return True
-    return False
+    else:
+        return False
+    w.nearest, x[WORSE] = np.inf, 0  # another problem, whose rounds are its own
+    return True
 
 
 @kernel(error_model="numpy")
