@@ -7,6 +7,7 @@ that cannot be taken or has no derivative gives NaN: exceptions do not leave a c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,9 +33,8 @@ def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
     Raises:
         ProblemError: JAX computes in single precision, or coordinates are not reduced.
     """
-    import jax
-    import jax.numpy as jnp
-
+    jax: Any = import_module("jax")
+    jnp: Any = import_module("jax.numpy")
     if not jax.config.read("jax_enable_x64"):
         raise ProblemError('steps need double precision: jax.config.update("jax_enable_x64", True)')
     op = StepOp(sim, parameters)

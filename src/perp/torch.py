@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,20 +29,20 @@ def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
     Raises:
         ProblemError: A tensor is in single precision, or coordinates are not reduced.
     """
-    import torch
-
+    torch: Any = import_module("torch")
     op = StepOp(sim, parameters)
 
     class Step(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any, u: Any, theta: Any) -> Any:
             ctx.save_for_backward(x, u, theta)
-            return torch.from_numpy(op(*(t.detach().numpy() for t in (x, u, theta))))
+            return torch.from_numpy(op(x.detach().numpy(), u.detach().numpy(), theta.detach().numpy()))
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            arrays = (t.detach().numpy() for t in ctx.saved_tensors)
-            return tuple(torch.from_numpy(np.array(g)) for g in op.gradient(*arrays, grads[0].numpy()))
+            x, u, theta = (t.detach().numpy() for t in ctx.saved_tensors)
+            found = op.gradient(x, u, theta, grads[0].numpy())
+            return tuple(torch.from_numpy(np.array(g)) for g in found)
 
     def function(x: Any, u: Any = None, theta: Any = None) -> Any:
         if x.dtype is not torch.float64:
