@@ -41,12 +41,18 @@ def parameter_values(sim: Simulation, names: Any) -> dict[str, np.ndarray]:
             out[parameter] = np.array([-float(array[at])])
             continue
         if kind in _COEFFICIENTS and not name:
-            out[parameter] = np.array([float(np.max(array[at], initial=0.0))])
+            out[parameter] = np.array([_largest(m, kind)])
             continue
         out[parameter] = np.atleast_1d(np.array(array[at], dtype=float)).ravel()[
             : _width(m, model, parameter)
         ]
     return out
+
+
+def _largest(m: Any, kind: str) -> float:
+    """The largest coefficient of the shapes that can touch anything."""
+    touching = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
+    return float(np.max(m.geom_friction[touching, _COEFFICIENTS[kind]], initial=0.0))
 
 
 def with_parameters(sim: Simulation, values: Mapping[str, Any]) -> Simulation:
@@ -65,7 +71,7 @@ def with_parameters(sim: Simulation, values: Mapping[str, Any]) -> Simulation:
             continue
         if kind in _COEFFICIENTS and not name:
             # all contacts by the same: the larger of two coefficients is then that of the contact still
-            shift = numbers[0] - float(np.max(m.geom_friction[:, _COEFFICIENTS[kind]], initial=0.0))
+            shift = numbers[0] - _largest(m, kind)
             for array, at in _place(m, sim.model, parameter):
                 array[at] = np.maximum(array[at] + shift, 0.0)
             continue

@@ -1,0 +1,74 @@
+"""A step as an operation of JAX: `perp.jax.step`.
+
+The step runs on the host (`pure_callback`), in double precision; a batch made by `vmap` is a loop. A step
+that cannot be taken or has no derivative gives NaN: exceptions do not leave a callback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perp.problems import PerpError, ProblemError
+from perp.step_op import StepOp
+
+if TYPE_CHECKING:
+    from perp.simulation import Simulation
+
+
+def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
+    """The step of a simulation as a function f(x, u, theta) of JAX arrays, with a gradient.
+
+    Args:
+        sim: In reduced coordinates; it is copied.
+        parameters: Names of parameters whose values theta holds, one number each.
+
+    Returns:
+        f, which takes states x = (qpos, qvel, act), controls u and values theta (empty by default) and
+        returns the state after a step; it can be jitted, differentiated once backwards, and mapped.
+
+    Raises:
+        ProblemError: JAX computes in single precision, or coordinates are not reduced.
+    """
+    jax: Any = import_module("jax")
+    jnp: Any = import_module("jax.numpy")
+    if not jax.config.read("jax_enable_x64"):
+        raise ProblemError('steps need double precision: jax.config.update("jax_enable_x64", True)')
+    op = StepOp(sim, parameters)
+    sizes = op.size, op.motors, len(op.parameters)
+
+    def forward(x: Any, u: Any, theta: Any) -> np.ndarray:
+        try:
+            return op(np.asarray(x), np.asarray(u), np.asarray(theta))
+        except PerpError:
+            return np.full(op.size, np.nan)
+
+    def backward(x: Any, u: Any, theta: Any, g: Any) -> tuple[np.ndarray, ...]:
+        try:
+            return op.gradient(np.asarray(x), np.asarray(u), np.asarray(theta), np.asarray(g))
+        except PerpError:
+            return tuple(np.full(n, np.nan) for n in sizes)
+
+    shape = jax.ShapeDtypeStruct((op.size,), jnp.float64)
+    shapes = tuple(jax.ShapeDtypeStruct((n,), jnp.float64) for n in sizes)
+
+    @jax.custom_vjp
+    def call(x: Any, u: Any, theta: Any) -> Any:
+        return jax.pure_callback(forward, shape, x, u, theta, vmap_method="sequential")
+
+    def call_forward(x: Any, u: Any, theta: Any) -> Any:
+        return call(x, u, theta), (x, u, theta)
+
+    def call_backward(kept: Any, g: Any) -> Any:
+        return jax.pure_callback(backward, shapes, *kept, g, vmap_method="sequential")
+
+    call.defvjp(call_forward, call_backward)
+
+    def function(x: Any, u: Any = None, theta: Any = None) -> Any:
+        controls = jnp.zeros(sizes[1]) if u is None else u
+        return call(x, controls, jnp.zeros(sizes[2]) if theta is None else theta)
+
+    return function

@@ -1,0 +1,56 @@
+"""A step as an operation of PyTorch: `perp.torch.step`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perp.problems import ProblemError
+from perp.step_op import StepOp
+
+if TYPE_CHECKING:
+    from perp.simulation import Simulation
+
+
+def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
+    """The step of a simulation as a function f(x, u, theta) of tensors, with a gradient.
+
+    Args:
+        sim: In reduced coordinates; it is copied.
+        parameters: Names of parameters whose values theta holds, one number each.
+
+    Returns:
+        f, which takes states x = (qpos, qvel, act), controls u and values theta in double precision and
+        returns the state after a step. A leading axis of x and u is a batch.
+
+    Raises:
+        ProblemError: A tensor is in single precision, or coordinates are not reduced.
+    """
+    torch: Any = import_module("torch")
+    op = StepOp(sim, parameters)
+
+    class Step(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, u: Any, theta: Any) -> Any:
+            ctx.save_for_backward(x, u, theta)
+            return torch.from_numpy(op(x.detach().numpy(), u.detach().numpy(), theta.detach().numpy()))
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            x, u, theta = (t.detach().numpy() for t in ctx.saved_tensors)
+            found = op.gradient(x, u, theta, grads[0].numpy())
+            return tuple(torch.from_numpy(np.array(g)) for g in found)
+
+    def function(x: Any, u: Any = None, theta: Any = None) -> Any:
+        if x.dtype is not torch.float64:
+            raise ProblemError(f"x is {x.dtype}: torch.float64 is needed")
+        controls = torch.zeros((*x.shape[:-1], op.motors), dtype=torch.float64) if u is None else u
+        values = torch.zeros(len(op.parameters), dtype=torch.float64) if theta is None else theta
+        if x.ndim == 1:
+            return Step.apply(x, controls, values)
+        return torch.stack([function(a, b, values) for a, b in zip(x, controls, strict=True)])
+
+    return function
