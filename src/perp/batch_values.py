@@ -6,6 +6,7 @@ stands for. They are written there before a world is stepped.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from perp.dynamics.libmujoco import address_of
 from perp.problems import ProblemError
 from perp.problems.validation import check_finite, to_float
 from perp.scenes import SceneError
+from perp.scenes.engine import engine
 from perp.scenes.model import find
 from perp.stepping import Stepper
 
@@ -59,7 +61,7 @@ def _arrays(stepper: Stepper) -> dict[str, np.ndarray]:
         "opt_gravity": m.opt.gravity, "mass": tables["mass"], "inertia": tables["inertia"],
         "body_mass": m.body_mass, "body_inertia": m.body_inertia, "subtree": m.body_subtreemass,
         "subtree_mass": tables["subtree_mass"], "gain": tables["motor_gain"], "bias": tables["motor_bias"],
-        "restitution": tables["geom_restitution"],
+        "restitution": tables["geom_restitution"], "dof_M0": m.dof_M0,
     }  # fmt: skip
     for name, array in found.items():
         if array.dtype != np.float64 or not array.flags.c_contiguous:
@@ -151,11 +153,24 @@ def _set_mass(own: OwnValues, stepper: Stepper, x: Any) -> None:
         own.put("inertia", 3 * b + part, ratio * model.inertia[b])
         own.put("body_mass", [number], values)
         own.put("body_inertia", 3 * number + part, ratio * m.body_inertia[number])
-    subtree = everywhere.copy()
-    for b in range(m.nbody - 1, 0, -1):
-        subtree[:, m.body_parentid[b]] += subtree[:, b]
+    subtree, M0 = _derived(m, everywhere)
     own.put("subtree", range(m.nbody), subtree)
     own.put("subtree_mass", range(m.nbody), subtree)
+    own.put("dof_M0", range(m.nv), M0)
+
+
+def _derived(m: Any, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Masses of subtrees and inertias of freedoms at the reference, for masses of shape (worlds, bodies)."""
+    mujoco, changed = engine(), copy.copy(m)
+    data = mujoco.MjData(changed)
+    subtree, M0 = np.empty((len(mass), m.nbody)), np.empty((len(mass), m.nv))
+    factor = np.divide(mass, m.body_mass, out=np.ones_like(mass), where=m.body_mass > 0)
+    for i, line in enumerate(mass):
+        changed.body_mass[:] = line
+        changed.body_inertia[:] = m.body_inertia * factor[i][:, None]
+        mujoco.mj_setConst(changed, data)
+        subtree[i], M0[i] = changed.body_subtreemass, changed.dof_M0
+    return subtree, M0
 
 
 def _set_gain(own: OwnValues, stepper: Stepper, x: Any) -> None:
