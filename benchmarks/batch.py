@@ -113,10 +113,15 @@ def main() -> None:
             continue
         mine, other = ours(scene, h, 64, 100, moving), theirs(scene, h, 64, 100, moving)
         ratio = mine["cpu"] / other
-        print(f"| {name} | {1 / mine['cpu']:,.0f} | {1 / other:,.0f} | {ratio:.1f} | {mine['met']:.4f} |", flush=True)
+        print(
+            f"| {name} | {1 / mine['cpu']:,.0f} | {1 / other:,.0f} | {ratio:.1f} | {mine['met']:.4f} |",
+            flush=True,
+        )
     one, many = (ours(quadruped(), 0.005, 128, 100, True, n) for n in (1, arguments.threads))
     wall = one["wall"] / many["wall"] / arguments.threads
-    print(f"\n{arguments.threads} threads: efficiency {wall:.2f} (wall), {one['cpu'] / many['cpu']:.2f} (CPU)")
+    print(
+        f"\n{arguments.threads} threads: efficiency {wall:.2f} (wall), {one['cpu'] / many['cpu']:.2f} (CPU)"
+    )
     for name, scene, worlds in (("box", box(), arguments.worlds), ("quadruped", quadruped(), 1000)):
         took, more = memory(scene, worlds)
         print(f"{worlds} worlds of a {name}: {took:.0f} MB, {more:.1f} MB more after 1e5 steps")

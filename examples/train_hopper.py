@@ -50,7 +50,7 @@ TASK = Task(SCENE, reward, observe, fallen, bent, steps=ACTIONS, repeat=REPEAT)
 def returns(env: VectorEnv, weights: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Sum of rewards of each policy until its end, and how far it came [m], shapes (worlds,)."""
     seen, _ = env.reset(seed=seed)
-    motors, n = env.action_space.shape[1], seen.shape[1]
+    motors, n = env.batch.ctrl.shape[1], seen.shape[1]
     W = weights.reshape(-1, motors, n + 1)
     total, way, alive = np.zeros(len(W)), np.zeros(len(W)), np.ones(len(W), bool)
     for _ in range(ACTIONS):
@@ -64,10 +64,12 @@ def returns(env: VectorEnv, weights: np.ndarray, seed: int) -> tuple[np.ndarray,
     return total, way
 
 
-def train(generations: int, worlds: int, seed: int = 0) -> tuple[np.ndarray, list[tuple[float, float, float]]]:
+def train(
+    generations: int, worlds: int, seed: int = 0
+) -> tuple[np.ndarray, list[tuple[float, float, float]]]:
     """Best mean weights, and after every generation the median and best return and the way of the best."""
     env = VectorEnv(TASK, worlds)
-    random, size = np.random.default_rng(seed), 3 * (env.observation_space.shape[1] + 1)
+    random, size = np.random.default_rng(seed), 3 * (env.reset(seed=seed)[0].shape[1] + 1)
     mean, spread, history = np.zeros(size), np.full(size, 0.5), []
     for generation in range(generations):
         tried = mean + spread * random.standard_normal((worlds, size))

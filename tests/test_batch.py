@@ -240,7 +240,9 @@ def test_bad_arguments_say_what_is_wrong(act: Any, word: str) -> None:
         act(batch)
 
 
-@pytest.mark.parametrize("options", [{"worlds": 0}, {"worlds": 2, "threads": 0}, {"worlds": 2, "solver": "admm"}])
+@pytest.mark.parametrize(
+    "options", [{"worlds": 0}, {"worlds": 2, "threads": 0}, {"worlds": 2, "solver": "admm"}]
+)
 def test_a_batch_that_makes_no_sense(options: dict[str, Any]) -> None:
     with pytest.raises(perp.PerpError):
         perp.Batch(BOX, **options)

@@ -78,7 +78,7 @@ def test_many_are_gymnasiums_own_vector_of_single_ones(mode: AutoresetMode) -> N
         over = mine[2] | mine[3]
         ends += int(over.sum())
         if mode is AutoresetMode.SAME_STEP and over.any():
-            kept = np.stack([x for x in other[4]["final_obs"][over]])
+            kept = np.stack(list(other[4]["final_obs"][over]))
             assert np.array_equal(mine[4]["final_obs"][over], kept)
     assert ends > 4
 

@@ -95,9 +95,9 @@ _LAZY = {
 }
 
 __all__ = [
-    "Batch",
     "LCP",
     "MCP",
+    "Batch",
     "Box",
     "BoxedLCP",
     "Certificate",

@@ -11,6 +11,7 @@ import os
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,8 @@ class Batch:
                 raise ProblemError(f"{next(iter(options))}: a simulation has its options already")
             start = scene.copy()
         else:
-            start = Simulation(scene, **{"coordinates": "reduced"} | options)
+            options.setdefault("coordinates", "reduced")
+            start = Simulation(scene, **options)
         if start.stepper.settings.solver is not None:
             raise ProblemError("solver: batches are stepped by the stepper's own kernel")
         self._start, self.worlds, self.threads = start, int(worlds), int(count)
@@ -72,7 +74,7 @@ class Batch:
         n, stepper = self.worlds, start.stepper
         self._arrays = Arrays(
             np.tile(start.state.packed, (n, 1)), np.tile(line_of_memory(stepper, _CONTACTS), (n, 1)),
-            np.full(n, start.time), np.tile(start.control, (n, 1)), np.tile(start.wrench, (n, 1, 1)),
+            np.full(n, start.time), np.tile(start.ctrl, (n, 1)), np.tile(start.wrench, (n, 1, 1)),
             np.zeros(n, np.int64),
         )  # fmt: skip
         self._own = OwnValues(np.zeros((n, 0)))
@@ -182,7 +184,7 @@ class Batch:
                 )
             if steps is not None and steps != found.shape[-2]:
                 raise ProblemError(f"steps = {steps}: controls has {found.shape[-2]}")
-            steps = found.shape[-2]
+            steps = int(found.shape[-2])
             given = np.ascontiguousarray(np.broadcast_to(found, (n, steps, motors)))
         if steps is None or steps < 1:
             raise ProblemError("a rollout needs controls, or a number of steps from 1 on")
@@ -210,7 +212,7 @@ class Batch:
             self._workers.append(Worker(self._start.stepper, self.step_size))
         edges = np.linspace(0, self.worlds, min(self.worlds, _CHUNKS * count if count > 1 else 1) + 1)
         edges = edges.astype(int)
-        chunks = deque((int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True))
+        chunks = deque((int(a), int(b)) for a, b in pairwise(edges))
         while not self._work(self._workers[:count], chunks, call):
             memory = self._arrays.memory
             more = max(_CONTACTS * PER_CONTACT, memory.shape[1])
@@ -267,7 +269,7 @@ class Batch:
         start.reset(keyframe=keyframe)
         a.state[which], a.time[which], a.wrench[which] = start.state.packed, start.time, 0.0
         if keyframe is not None or start.home is not None:
-            a.control[which] = start.control
+            a.control[which] = start.ctrl
         line = line_of_memory(start.stepper)
         a.memory[which] = 0.0
         a.memory[which, : line.size] = line
@@ -286,7 +288,7 @@ class Batch:
             ProblemError: It belongs to another batch; nothing is changed.
         """
         for name, array in vars(self._arrays).items():
-            if name not in snapshot or snapshot[name].shape != array.shape and name != "memory":
+            if name not in snapshot or (snapshot[name].shape != array.shape and name != "memory"):
                 raise ProblemError(f"snapshot[{name!r}] is missing or has another shape than {array.shape}")
         if snapshot["value"].shape != self._own.value.shape:
             raise ProblemError("the snapshot is of a time when worlds had other values of their own")
@@ -314,4 +316,3 @@ class Batch:
 
     def __repr__(self) -> str:
         return f"Batch({self.worlds} worlds, {self.threads} threads, step {self.step_size:g} s)"
-

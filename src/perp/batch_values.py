@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from perp.dynamics.libmujoco import address_of
+from perp.modifying import shapes_named
 from perp.problems import ProblemError
 from perp.problems.validation import check_finite, to_float
 from perp.scenes import SceneError
@@ -55,7 +56,7 @@ class OwnValues:
 
 def _arrays(stepper: Stepper) -> dict[str, np.ndarray]:
     """Arrays of a stepper that worlds may have values of their own for."""
-    m, tables = stepper.mujoco_model, stepper.world.tables
+    m, tables = stepper.mujoco_model, stepper.tables
     found = {
         "geom_friction": m.geom_friction, "pair_friction": m.pair_friction, "gravity": tables["gravity"],
         "opt_gravity": m.opt.gravity, "mass": tables["mass"], "inertia": tables["inertia"],
@@ -176,7 +177,7 @@ def _derived(m: Any, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _set_gain(own: OwnValues, stepper: Stepper, x: Any) -> None:
     if not stepper.reduced:
         raise SceneError('gain: worlds have gains of their own with coordinates="reduced" only')
-    tables, names = stepper.world.tables, stepper.motor_names
+    tables, names = stepper.tables, stepper.motor_names
     for name, y in _by_name("gain", x).items():
         at = np.flatnonzero(tables["motor_control"] == find(name, names, "motor"))
         if not at.size:
@@ -191,7 +192,3 @@ _SETTERS = {
     "friction": _set_friction, "mass": _set_mass, "gain": _set_gain, "gravity": _set_gravity,
     "restitution": _set_restitution,
 }  # fmt: skip
-
-
-def shapes_named(m, model, name):
-    return np.array([model.geom_names.index(name)])

@@ -55,6 +55,7 @@ class Worker:
     def __init__(self, like: Stepper, h: float) -> None:
         self.stepper = Stepper(like.model, like.settings, reduced=like.reduced)
         self.stepper.set_step(h, np.zeros_like(self.stepper.world.wrench))
+        self.stepper.set_inputs(like.inputs())
         self._at = np.zeros(worlds.PLACES, np.int64)
         self._full = [_contacts_full(self.stepper, k) for k in range(2)]
         self._row, self._law = _motor_laws(self.stepper)

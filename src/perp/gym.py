@@ -97,13 +97,13 @@ class _Episodes:
 
     def reset(self, mask: np.ndarray, seeds: Sequence[int | None]) -> None:
         """Begin anew in some worlds."""
-        for i in np.flatnonzero(mask):
+        for i in np.flatnonzero(mask).tolist():
             if seeds[i] is not None:
                 self.random[i] = np.random.default_rng(seeds[i])
         self.batch.reset(mask, keyframe=self.task.options.get("keyframe"))
         self.age[mask] = 0
-        for i in np.flatnonzero(mask):
-            self.task.start(self.batch, int(i), self.random[i])
+        for i in np.flatnonzero(mask).tolist():
+            self.task.start(self.batch, i, self.random[i])
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Observations, rewards, and which worlds have ended or were cut off."""
@@ -207,21 +207,21 @@ class VectorEnv(_VectorEnv):
         self._over[mask] = False
         return self._episodes.observations(), self._episodes.infos()
 
-    def step(
-        self, actions: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         e, mode, again = self._episodes, self._autoreset, self._over.copy()
         if mode is AutoresetMode.DISABLED and again.any():
             raise ProblemError(f"environments {np.flatnonzero(again)} are over: reset them before a step")
         seen, reward, ended, cut = e.step(np.asarray(actions, dtype=np.float64))
-        infos = e.infos()
+        infos: dict[str, Any] = dict(e.infos())
         if mode is AutoresetMode.NEXT_STEP and again.any():
             e.reset(again, [None] * self.num_envs)
             seen, reward[again], ended[again], cut[again] = e.observations(), 0.0, False, False
         self._over = ended | cut
         if mode is AutoresetMode.SAME_STEP and self._over.any():
             infos["final_obs"], infos["_final_obs"] = seen.copy(), self._over.copy()
-            infos["final_info"] = {name: values.copy() for name, values in infos.items() if name != "final_obs"}
+            infos["final_info"] = {
+                name: values.copy() for name, values in infos.items() if name != "final_obs"
+            }
             infos["_final_info"] = self._over.copy()
             e.reset(self._over, [None] * self.num_envs)
             seen = e.observations()

@@ -90,7 +90,7 @@ def _load_world(w, i):
         copy_into(mine, line[n : n + mine.size])
         n += mine.size
     for k in range(b.source.size):
-        write_number(b.target[k], b.value[i, b.source[k]])
+        write_number(b.target[k], b.value[i, b.source[k]])  # pyright: ignore[reportCallIssue]
     _load_memory(w, b.memory[i])
     for row in range(w.wrench.shape[0]):
         copy_into(w.wrench[row], b.wrench[i, row])

@@ -75,6 +75,7 @@ class Stepper:
         self.full = int(engine().mjtWarning.mjWARN_CONTACTFULL)
         self._step_size = 0.0
         self._two_stages = bool(not reduced and self.table.law.size)
+        self.world.control[:] = self.initial_control()
         self.forget()
 
     @property
@@ -90,9 +91,8 @@ class Stepper:
 
     def set_motor(self, motor: int, control: float) -> None:
         """Give one motor its control value."""
-        if self.reduced:
-            self.world.control[motor] = control
-        else:
+        self.world.control[motor] = control
+        if not self.reduced:
             self.table.set_motor(self.model, motor, control)
         wake(self.world.struct, -1)
 
@@ -111,6 +111,28 @@ class Stepper:
             engine().mj_kinematics(self.mujoco_model, data)
         self.world.course[course.SETTLED] = 0
         wake(self.world.struct, -1)
+
+    def inputs(self) -> dict[str, np.ndarray]:
+        """What was given besides the state: controls, poses of mocap bodies, velocities of surfaces."""
+        m, data = self.mujoco_model, self._places[0][1]
+        out = {"control": self.world.control.copy()}
+        if m.nmocap:
+            out |= {"mocap_pos": data.mocap_pos.copy(), "mocap_quat": data.mocap_quat.copy()}
+        if m.flg_surfacevel:
+            out["surface"] = m.geom_surfacevel.copy()
+        return out
+
+    def set_inputs(self, inputs: Mapping[str, np.ndarray]) -> None:
+        """Give what `inputs` returned; surfaces that it says nothing about stand still."""
+        m = self.mujoco_model
+        for motor, value in enumerate(inputs["control"].tolist()):
+            self.set_motor(motor, value)
+        if "mocap_pos" in inputs and self.reduced:
+            self.set_mocap(inputs["mocap_pos"], inputs["mocap_quat"])
+        m.flg_surfacevel = int("surface" in inputs)
+        if "surface" in inputs:
+            m.geom_surfacevel[:] = inputs["surface"]
+        self.world.course[course.SETTLED] = 0
 
     def joint_law(self, name: str) -> MaximalJoint | ReducedJoint:
         """Access to a joint by name."""

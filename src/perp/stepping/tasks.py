@@ -44,5 +44,3 @@ def run(w, packed, task):
     if code == DONE and task == PUT_RIGHT:
         return code, pack_state(w), np.empty(0)
     return code, np.empty(0), np.empty(0)
-
-

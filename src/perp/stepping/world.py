@@ -229,7 +229,7 @@ class World:
     ) -> None:
         n, nv, rows = tables["mass"].size, int(tree_size.sum()), tables["law"].size
         joints = int(tables["identity_base"][-1])
-        self._tree_size, self.tables = tree_size, tables
+        self._tree_size, self._tables = tree_size, tables
         self.width = self._width(tables, nv)
         self._entries = self._joint_entries(tables, nv)
         self.joints = joints
