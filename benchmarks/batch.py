@@ -2,8 +2,8 @@
 
     python benchmarks/batch.py [--threads 2] [--worlds 10000]
 
-Steps are 5 ms (humanoid 2.5 ms). CPU time is counted, the best of three runs; wall time for threads. Robots in
-motion are driven by waves, the same for both.
+Steps are 5 ms (humanoid 2.5 ms). CPU time is counted, the best of three runs; wall time for threads. Robots
+in motion are driven by waves, the same for both.
 """
 
 from __future__ import annotations
