@@ -33,14 +33,17 @@ def travel(recording: perp.Recording) -> dict[str, float]:
     return {"travel": float(recording.position("box")[-1, 0])}
 
 
-def main(out: str | None, accident: str = "") -> None:
+def main(out: str | None = None, accident: str = "") -> None:
     """Run the sweep and print its table."""
-    from distributed import LocalCluster
+    import distributed
 
-    rows = [{"friction": mu, "slope": slope} for mu in (0.1, 0.3) for slope in (0.05, 0.2)]
+    local: Any = distributed.LocalCluster  # its types are those of its asynchronous use
+    rows: list[dict[str, Any]] = [
+        {"friction": mu, "slope": slope} for mu in (0.1, 0.3) for slope in (0.05, 0.2)
+    ]
     if accident:
         rows[1]["accident"] = accident
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with local(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         table = perp.sweep(
             library.box_on_plane(), rows, seconds=0.5, edit=tilt, measure=travel, out=out,
             scheduler=cluster.scheduler_address, progress=True,

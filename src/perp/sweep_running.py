@@ -76,12 +76,16 @@ class Results:
     def _read(self) -> None:
         assert self._path is not None  # noqa: S101 - for the type checker
         kept: dict[str, Result] = {}
-        for line in self._path.read_text(encoding="utf-8").splitlines():
+        text = self._path.read_text(encoding="utf-8")
+        if text and not text.endswith("\n"):
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write("\n")  # after a line that an interruption cut
+        for line in text.splitlines():
             try:
                 entry = json.loads(line)
                 kept[entry["key"]] = entry["result"]
             except (ValueError, KeyError, TypeError):
-                continue  # the line that an interruption cut
+                continue
         for i, key in enumerate(self._keys):
             if key in kept and not kept[key]["error"]:
                 self._found[i] = kept[key]
