@@ -85,7 +85,7 @@ def train(
 def main() -> None:
     """Train, say what came out, and draw it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--generations", type=int, default=40)
+    parser.add_argument("--generations", type=int, default=30)
     parser.add_argument("--worlds", type=int, default=64)
     parser.add_argument("--picture", type=Path, help="where to draw the learning curve and the hops")
     arguments = parser.parse_args()

@@ -177,7 +177,7 @@ def run_on_cluster(run: Run, jobs: dict[int, Job], keep: Keep, scheduler: str) -
         raise PerpError(f"scheduler {scheduler}: {error}") from None
     with client:
         futures = {client.submit(run, job, pure=False): i for i, job in jobs.items()}
-        for future in as_they_come(futures):
+        for future in as_they_come(futures, loop=client.loop):
             keep(futures[future], _of_worker(future))
 
 
