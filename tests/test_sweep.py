@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 import perp
 from perp.scenes import library
 from perp.scenes.engine import engine
+from perp.sweep_running import SweepProgress
 
 SLOPE = 0.2
 
@@ -102,6 +104,73 @@ def test_parameters_that_make_no_sense_are_refused_at_once() -> None:
         perp.sweep(scene, [{"error": 1}], seconds=1.0)
 
 
+def die_once(spec, marker: str, slope: float = 0.0) -> None:
+    """An edit that kills its process where a file does not exist yet."""
+    if not Path(marker).exists():
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    tilted(spec, slope)
+
+
+def test_a_killed_process_loses_only_its_run_which_is_run_again(tmp_path: Path) -> None:
+    safe, marker = tmp_path / "safe", tmp_path / "died"
+    safe.touch()
+    rows = [{"slope": 0.05 * k, "marker": str(marker if k == 1 else safe)} for k in range(4)]
+    scene = library.box_on_plane(friction=0.05)
+    table = perp.sweep(scene, rows, seconds=0.1, edit=die_once, measure=travel, workers=2)
+    assert marker.exists()
+    assert table["error"].tolist() == [""] * 4
+    here = perp.sweep(scene, rows, seconds=0.1, edit=die_once, measure=travel, workers=0)
+    assert table["travel"].tolist() == here["travel"].tolist()
+
+
+def test_any_executor_will_do_and_progress_is_told() -> None:
+    seen: list[SweepProgress] = []
+    with ThreadPoolExecutor(1) as executor:
+        table = perp.sweep(
+            library.box_on_plane(slope=SLOPE), {"friction": [0.1, 0.5, -1.0]}, seconds=0.1, measure=travel,
+            executor=executor, progress=seen.append,
+        )  # fmt: skip
+        assert executor.submit(int).result() == 0
+    assert table["travel"][0] > 1e-3 > table["travel"][1]
+    assert table["error"][2]
+    assert [p.done for p in seen] == [1, 2, 3]
+    assert seen[-1].remaining == 0.0
+    assert seen[0].rate > 0.0
+    assert "3 of 3" in str(seen[-1])
+
+
+def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
+    """Only what is missing or failed is run, and other parameters are not taken for the same."""
+    out, seen = tmp_path / "sweep.jsonl", list[int]()
+    scene, values = library.box_on_plane(slope=SLOPE), {"friction": [0.1, 0.3, 0.5]}
+
+    def again(**more) -> perp.Table:
+        seen.clear()
+        options = {"seconds": 0.1, "measure": travel, "workers": 0, "out": out} | more
+        return perp.sweep(scene, values, progress=lambda p: seen.append(p.done), **options)
+
+    class Interrupted(Exception):
+        pass
+
+    def stop(progress: SweepProgress) -> None:
+        if progress.done == 2:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        perp.sweep(scene, values, seconds=0.1, measure=travel, workers=0, out=out, progress=stop)
+    text = out.read_text(encoding="utf-8")
+    out.write_text(text + text[:20], encoding="utf-8")  # a line that was cut
+    table = again()
+    assert seen == [3]
+    whole = perp.sweep(scene, values, seconds=0.1, measure=travel, workers=0)
+    assert table["travel"].tolist() == whole["travel"].tolist()
+    again()
+    assert seen == []
+    again(seconds=0.2)
+    assert seen == [1, 2, 3]
+
+
 CLUSTER = """
 import sys
 import perp
@@ -132,3 +201,18 @@ def test_a_dask_cluster_gives_the_same_table(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "[False, False, True]" in run.stdout
     assert "scheduler tcp://127.0.0.1:1" in run.stdout
+
+
+@pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="dask is not installed")
+def test_a_killed_worker_of_a_cluster_loses_only_its_run(tmp_path: Path) -> None:
+    """The example with two worker processes, one of which is killed once."""
+    example = Path(__file__).parents[1] / "examples" / "sweep_on_dask.py"
+    command = [sys.executable, str(example), "results.jsonl", str(tmp_path / "accident")]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "accident").exists()
+    lines = [line for line in run.stdout.splitlines() if line.startswith("friction")]
+    assert len(lines) == 4
+    assert all(line.endswith(" m") for line in lines)
+    assert "4 of 4" in run.stderr
+    assert len((tmp_path / "results.jsonl").read_text(encoding="utf-8").splitlines()) == 4

@@ -42,6 +42,7 @@ from perp.problems import (
 )
 
 if TYPE_CHECKING:
+    from perp.batch import Batch
     from perp.certify import Certificate, certify
     from perp.derivatives import derivative
     from perp.files import load, load_guess
@@ -62,6 +63,7 @@ __version__ = "0.1.0"
 
 # Imported on first use, so that `import perp` stays light.
 _LAZY = {
+    "Batch": "perp.batch",
     "certify": "perp.certify",
     "Certificate": "perp.certify",
     "derivative": "perp.derivatives",
@@ -95,6 +97,7 @@ _LAZY = {
 __all__ = [
     "LCP",
     "MCP",
+    "Batch",
     "Box",
     "BoxedLCP",
     "Certificate",

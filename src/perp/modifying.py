@@ -67,7 +67,7 @@ def modified(model: Model, loaded: Any, changes: Changes, *, reduced: bool) -> M
     """
     m = copy.copy(loaded)
     for name, value in changes.friction.items():
-        shapes = slice(None) if not name else _shapes(m, model, name)
+        shapes = slice(None) if not name else shapes_named(m, model, name)
         m.geom_friction[shapes, 0] = value
         if not name:
             m.pair_friction[:, :2] = value
@@ -93,7 +93,7 @@ def modified(model: Model, loaded: Any, changes: Changes, *, reduced: bool) -> M
     )  # fmt: skip
 
 
-def _shapes(m: Any, model: Model, name: str) -> np.ndarray:
+def shapes_named(m: Any, model: Model, name: str) -> np.ndarray:
     """Numbers of the shapes of that name, or of the body of that name."""
     if name in model.geom_names:
         return np.array([model.geom_names.index(name)])

@@ -8,7 +8,6 @@ sim.body("box").position
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 from warnings import warn
@@ -334,11 +333,30 @@ class Simulation(Access):
 
     def copy(self) -> Self:
         """An independent simulation in the same state."""
-        other = copy(self)
-        other.stepper = Stepper(self.model, self.stepper.settings, reduced=self.stepper.reduced)
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other._seat = self._seat.fork()
+        other.state = self.stepper.unpacked(self.state.time, self.state.packed.copy())
         other._wrench, other._control, other._recorders = self.wrench, self.ctrl, []
-        other.restore(self.snapshot())
+        other._last = other._before = other._differentiator = None
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        stepper = self.stepper
+        kept = {
+            name: x
+            for name, x in vars(self).items()
+            if name not in ("_seat", "_recorders", "_differentiator")
+        }
+        return kept | {"_stepping": (stepper.settings, stepper.reduced, stepper.inputs(), stepper.memory())}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        settings, reduced, inputs, memory = kept.pop("_stepping")
+        vars(self).update(kept, _recorders=[], _differentiator=None)
+        self.stepper = stepper = Stepper(self.model, settings, reduced=reduced)
+        self.state = stepper.unpacked(self.state.time, self.state.packed)
+        stepper.set_inputs(inputs)
+        stepper.set_memory(memory)
 
     @classmethod
     def resume(cls, path: PathName) -> Simulation:

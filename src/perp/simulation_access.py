@@ -15,6 +15,7 @@ from perp.scenes import SceneError
 from perp.scenes.model import find
 from perp.scenes.sensors import sensor_names
 from perp.simulation_arguments import triple
+from perp.simulation_sharing import Seat
 from perp.stepping.course import SETTLED
 from perp.stepping.sleeping import wake
 
@@ -29,10 +30,19 @@ class Access:
     """The part of `Simulation` that reads and sets its state by the words of the scene file."""
 
     model: Model
-    stepper: Stepper
+    _seat: Seat
     state: State
     _control: np.ndarray
     _last: StepRecord | None
+
+    @property
+    def stepper(self) -> Stepper:
+        """What takes the steps; copies of a simulation share it."""
+        return self._seat.stepper
+
+    @stepper.setter
+    def stepper(self, stepper: Stepper) -> None:
+        self._seat = Seat(stepper)
 
     @property
     def _whole(self) -> Simulation:

@@ -11,27 +11,33 @@ changes the scene. A run that fails is a row with its error.
 from __future__ import annotations
 
 import itertools
-import math
-import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Executor
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from perp.problems import PerpError, ProblemError
 from perp.scenes.engine import engine
+from perp.sweep_running import (
+    Job,
+    Results,
+    SweepProgress,
+    run_here,
+    run_on_cluster,
+    run_on_executor,
+    run_on_processes,
+)
 from perp.sweep_table import Table
 
 if TYPE_CHECKING:
+    from perp.files.reading import PathName
     from perp.recording import Recording
 
 __all__ = ["sweep"]
 
 Edit = Callable[..., None]
 Measure = Callable[["Recording"], Mapping[str, Any]]
-Job = tuple[Any, ...]
 _SETTINGS = (
     "step", "level", "coordinates", "solver", "restitution", "keyframe", "free_base", "ground", "hold",
     "pose", "motors",
@@ -49,6 +55,9 @@ def sweep(
     measure: Measure | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
+    executor: Executor | None = None,
+    out: PathName | None = None,
+    progress: bool | Callable[[SweepProgress], Any] = False,
     **options: Any,
 ) -> Table:
     """Run a scene for every combination of parameters.
@@ -64,6 +73,11 @@ def sweep(
         measure: More columns from each recording; such a function too.
         workers: Local processes; one for each processor when None, none of them (this process) when 0.
         scheduler: Address of a Dask scheduler, for example "tcp://host:8786".
+        executor: Any executor of `concurrent.futures`, also of other packages, in place of
+            both; it stays open.
+        out: A file to keep results in, one JSON line a run: a sweep that was interrupted goes on with it.
+        progress: True for a line on stderr with rate and remaining time, or a function that is given a
+            `SweepProgress` after every run.
         options: Further arguments of every `Simulation`.
 
     Returns:
@@ -81,13 +95,22 @@ def sweep(
     fixed = {"step": step, **options}
     text = _text(scene)
     jobs = [(text, row, fixed, seconds, control, edit, measure) for row in rows]
-    if scheduler is not None:
-        results = _on_cluster(jobs, scheduler)
+    about = repr((text, sorted(fixed.items()), seconds, control, _name(edit), _name(measure)))
+    results = Results(rows, about, out, progress)
+    todo = {i: jobs[i] for i in results.missing}
+    if executor is not None:
+        run_on_executor(_run, todo, results.keep, executor)
+    elif scheduler is not None:
+        run_on_cluster(_run, todo, results.keep, scheduler)
     elif workers == 0:
-        results = [_run(job) for job in jobs]
+        run_here(_run, todo, results.keep)
     else:
-        results = _on_processes(jobs, workers)
-    return Table([{**row, **result} for row, result in zip(rows, results, strict=True)])
+        run_on_processes(_run, todo, results.keep, workers)
+    return Table([{**row, **result} for row, result in zip(rows, results.listed(), strict=True)])
+
+
+def _name(function: Any) -> str:
+    return "" if function is None else f"{function.__module__}.{function.__qualname__}"
 
 
 def _combinations(parameters: Any) -> list[dict[str, Any]]:
@@ -185,50 +208,3 @@ def _figures(recording: Recording) -> dict[str, Any]:
     from perp.summary import summarise
 
     return asdict(summarise(recording))
-
-
-def _on_processes(jobs: list[Job], workers: int | None) -> list[dict[str, Any]]:
-    """Fresh processes: a fork of a process with threads may hang."""
-    if workers is not None and workers < 0:
-        raise ProblemError(f"workers = {workers}: a number from 0 on is needed")
-    out = _in_pool(jobs, workers)
-    for i, result in enumerate(out):
-        if result is None:  # a process died, and took the others' jobs with it: one at a time shows which
-            out[i] = _in_pool([jobs[i]], 1)[0]
-    died = {"error": "the process that ran it died", "seconds": math.nan}
-    return [died if result is None else result for result in out]
-
-
-def _in_pool(jobs: list[Job], workers: int | None) -> list[dict[str, Any] | None]:
-    """Results of the jobs; None for those whose pool broke."""
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        futures = [pool.submit(_run, job) for job in jobs]
-        out: list[dict[str, Any] | None] = []
-        for future in futures:
-            try:
-                out.append(future.result())
-            except BrokenProcessPool:
-                out.append(None)
-    return out
-
-
-def _on_cluster(jobs: list[Job], scheduler: str) -> list[dict[str, Any]]:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise PerpError("a Dask cluster needs dask: pip install 'perp[cluster]'") from None
-    try:
-        client = Client(scheduler, timeout="10s", set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise PerpError(f"scheduler {scheduler}: {error}") from None
-    with client:
-        futures = [client.submit(_run, job, pure=False) for job in jobs]
-        return [_of_worker(future) for future in futures]
-
-
-def _of_worker(future: Any) -> dict[str, Any]:
-    """What a run returned; a worker that died is a failed run too."""
-    try:
-        return future.result()
-    except Exception as error:  # noqa: BLE001 a worker may be lost in any way
-        return {"error": f"the worker failed: {type(error).__name__}: {error}", "seconds": math.nan}

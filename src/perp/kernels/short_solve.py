@@ -125,3 +125,22 @@ def short_solve(packed, given, tol, impulse, velocity):
     _, sweeps, _ = sweep_while_it_pays(blocks, x, MARGIN * tol, least - first, SWEEPS)
     _unpack(blocks, x, impulse)
     return _judge(given, blocks.relaxed, impulse, velocity), first + sweeps
+
+
+@kernel(nogil=True)
+def short_solves(packed, given, first, tol, impulse, velocity, value, sweeps):
+    """Many problems by the addresses of their structs, one after the other; as `short_solve` for each.
+
+    Args:
+        packed: Addresses, shape (problems,).
+        given: Addresses, shape (problems,).
+        first: Where the rows of each begin, and their number, shape (problems + 1,).
+        tol: What the residual is held against.
+        impulse: Of all rows, are filled.
+        velocity: Of all rows, are filled.
+        value: Residuals, are filled, shape (problems,).
+        sweeps: Their numbers, are filled, shape (problems,).
+    """
+    for k in range(packed.size):
+        rows = slice(first[k], first[k + 1])
+        value[k], sweeps[k] = short_solve(packed[k], given[k], tol, impulse[rows], velocity[rows])

@@ -11,8 +11,12 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from perp.problems import NotSolved, Problem, ProblemError, Solution
+from perp.problems import ContactProblem, NotSolved, Problem, ProblemError, Solution
+from perp.solvers.small_contact import solve_small_ones
 from perp.solvers.solve import solve
+
+# The default of `solve`.
+_TOLERANCE = 1e-8
 
 
 def solve_many(
@@ -48,8 +52,19 @@ def solve_many(
     chunk = max(1, len(listed) // (8 * count))
     chunks = [listed[k : k + chunk] for k in range(0, len(listed), chunk)]
 
+    short = solver == "auto" and not options.keys() - {"tol"} and type(options.get("tol", 0.0)) is float
+
     def run(part: list[Problem]) -> list[Solution]:
-        return [solve(problem, solver, throw=False, **options) for problem in part]
+        found: dict[int, Solution] = {}
+        if short:
+            # small contact problems of a chunk in one compiled call; whatever is left takes the long way
+            small = [k for k, problem in enumerate(part) if type(problem) is ContactProblem]
+            solved = solve_small_ones([part[k] for k in small], options.get("tol", _TOLERANCE))  # pyright: ignore[reportArgumentType]
+            found = {k: solution for k, solution in zip(small, solved, strict=True) if solution is not None}
+        return [
+            found[k] if k in found else solve(problem, solver, throw=False, **options)
+            for k, problem in enumerate(part)
+        ]
 
     if count == 1:
         solutions = run(listed)

@@ -13,7 +13,7 @@ import sys
 
 def start() -> subprocess.Popen[bytes] | None:
     """Begin, unless the step is compiled already or there is no second core."""
-    from perp.stepping.course import run
+    from perp.stepping.tasks import run
 
     if (os.cpu_count() or 1) < 2 or run.is_kept():
         return None

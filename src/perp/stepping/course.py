@@ -1,4 +1,4 @@
-"""The course of a step, one compiled call without the interpreter lock.
+"""The course of a step, from its start to its end without the interpreter.
 
     begin    smooth part, rows and contacts at q⁻, impulses of the last step as a start
     solve    the problem by `kernels.tree_newton`; where another solver is asked for, `advance` returns for it
@@ -20,7 +20,6 @@ from perp.kernels.arrays import copy_into
 from perp.kernels.tree_newton import solve_trees
 from perp.stepping import verdict as end
 from perp.stepping.arms import average_arms
-from perp.stepping.packing import pack_contacts, pack_state
 from perp.stepping.sleeping import disturb, rest
 from perp.stepping.start import quieten_forces, quieten_rows
 from perp.stepping.step import (
@@ -46,9 +45,7 @@ from perp.stepping.step import (
 )
 from perp.stepping.world import CONTACTS, JOINTS, LAST_PAUSE, PAUSE
 
-# What `run` is asked to do.
-STEP, GO_ON, PROBLEM, PUT_RIGHT = range(4)
-# What it returns: the step is done, the world needs more room, a solver is asked for.
+# What a step returns: it is done, the world needs more room, a solver is asked for.
 DONE, NEEDS_ROOM, NEEDS_SOLVER = 0, 1, 2
 # Where a step is, in `course`: what comes next, what the solve is for, and how often it was done.
 STAGE, PURPOSE, ROUNDS, DRIFTS, BOUNCES, LOOKS, SETTLED, WORSE, FOUND, RETRIED = range(10)
@@ -71,36 +68,6 @@ _PROJECTIONS = 40
 _MOST_WORSE, _NEARER = 3, 0.9
 # Speeds over those of the free motion, and ways in sizes of a body, that are taken for a runaway.
 _WILD = 10.0
-
-
-@kernel(nogil=True, error_model="numpy")
-def run(w, packed, task):
-    """Do a task from a packed state: all that Python asks of a world comes in here, compiled once.
-
-    Args:
-        w: The world.
-        packed: Its state; what is left of a step (GO_ON) does not need it.
-        task: STEP, GO_ON after `advance` has asked for something, PROBLEM for the problem of the step
-            alone, or PUT_RIGHT, a step without velocities, forces, drives and friction.
-
-    Returns:
-        DONE or what is asked for, the state at the end, and its contacts (of a step).
-    """
-    if task == PROBLEM:
-        code = begin(w, packed)
-    elif task == PUT_RIGHT:
-        code = put_right(w, packed)
-    else:
-        if task == STEP:
-            same = load(w, packed)
-            w.course[SETTLED] = 1 if same and w.course[SETTLED] else 0
-            w.course[STAGE] = BEGIN
-        code = advance(w)
-        if code == DONE:
-            return code, pack_state(w), pack_contacts(w)
-    if code == DONE and task == PUT_RIGHT:
-        return code, pack_state(w), np.empty(0)
-    return code, np.empty(0), np.empty(0)
 
 
 @kernel(error_model="numpy")

@@ -147,17 +147,7 @@ class StepRecord:
     @cached_property
     def contacts(self) -> Contacts:
         """The contacts of the step."""
-        x, k = self._lines, packing
-
-        def whole(at: int, n: int) -> np.ndarray:
-            return x[:, at : at + n].astype(np.int64)
-
-        return Contacts(
-            whole(k.GEOM, 2), whole(k.BODY, 2), x[:, k.POINT : k.POINT + 3],
-            x[:, k.FRAME : k.FRAME + 9].reshape(-1, 3, 3), x[:, k.GAP], whole(k.ROWS, 1)[:, 0],
-            x[:, k.FRICTION : k.FRICTION + 5], x[:, k.RESTITUTION], x[:, k.ROUND : k.ROUND + 2],
-            x[:, k.ACCURACY],
-        )  # fmt: skip
+        return contacts_of_lines(self._lines)
 
     @property
     def contact_impulses(self) -> np.ndarray:
@@ -177,3 +167,18 @@ class StepRecord:
     def contact_forces(self) -> np.ndarray:
         """Force of the first body on the second at each contact in the world, shape (contacts, 3) [N]."""
         return np.einsum("cr,crk->ck", self.contact_impulses[:, :3], self.contacts.frame) / self.step
+
+
+def contacts_of_lines(x: np.ndarray) -> Contacts:
+    """Contacts that were packed one a line."""
+    k = packing
+
+    def whole(at: int, n: int) -> np.ndarray:
+        return x[:, at : at + n].astype(np.int64)
+
+    return Contacts(
+        whole(k.GEOM, 2), whole(k.BODY, 2), x[:, k.POINT : k.POINT + 3],
+        x[:, k.FRAME : k.FRAME + 9].reshape(-1, 3, 3), x[:, k.GAP], whole(k.ROWS, 1)[:, 0],
+        x[:, k.FRICTION : k.FRICTION + 5], x[:, k.RESTITUTION], x[:, k.ROUND : k.ROUND + 2],
+        x[:, k.ACCURACY],
+    )  # fmt: skip

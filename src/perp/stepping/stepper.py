@@ -19,7 +19,7 @@ from perp.scenes import Model, SceneError
 from perp.scenes.engine import engine
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.scenes.loops import closes_loops, loop_joints
-from perp.stepping import course, memory
+from perp.stepping import course, memory, tasks
 from perp.stepping import step as steps
 from perp.stepping import verdict as end
 from perp.stepping.explaining import cause, extent, missed, put_right, runaway
@@ -68,13 +68,14 @@ class Stepper:
         self.world = World(
             tables, make_scene(tables), (self._places[0][0], self._places[1][0]), tree_size.astype(np.int64),
             nq,
-            na, int(m.nu) if reduced else 0,
+            na, int(m.nu) if reduced else len(model.motors),
         )  # fmt: skip
         self.sizes = nq, int(tree_size.sum()), na, self.table.law.size, model.body_count if reduced else 0
-        self._overflows = [place[1].warning.number for place in self._places]
-        self._full = int(engine().mjtWarning.mjWARN_CONTACTFULL)
+        self.overflows = [place[1].warning.number for place in self._places]
+        self.full = int(engine().mjtWarning.mjWARN_CONTACTFULL)
         self._step_size = 0.0
         self._two_stages = bool(not reduced and self.table.law.size)
+        self.world.control[:] = self.initial_control()
         self.forget()
 
     @property
@@ -90,9 +91,8 @@ class Stepper:
 
     def set_motor(self, motor: int, control: float) -> None:
         """Give one motor its control value."""
-        if self.reduced:
-            self.world.control[motor] = control
-        else:
+        self.world.control[motor] = control
+        if not self.reduced:
             self.table.set_motor(self.model, motor, control)
         wake(self.world.struct, -1)
 
@@ -111,6 +111,28 @@ class Stepper:
             engine().mj_kinematics(self.mujoco_model, data)
         self.world.course[course.SETTLED] = 0
         wake(self.world.struct, -1)
+
+    def inputs(self) -> dict[str, np.ndarray]:
+        """What was given besides the state: controls, poses of mocap bodies, velocities of surfaces."""
+        m, data = self.mujoco_model, self._places[0][1]
+        out = {"control": self.world.control.copy()}
+        if m.nmocap:
+            out |= {"mocap_pos": data.mocap_pos.copy(), "mocap_quat": data.mocap_quat.copy()}
+        if m.flg_surfacevel:
+            out["surface"] = m.geom_surfacevel.copy()
+        return out
+
+    def set_inputs(self, inputs: Mapping[str, np.ndarray]) -> None:
+        """Give what `inputs` returned; surfaces that it says nothing about stand still."""
+        m = self.mujoco_model
+        for motor, value in enumerate(inputs["control"].tolist()):
+            self.set_motor(motor, value)
+        if "mocap_pos" in inputs and self.reduced:
+            self.set_mocap(inputs["mocap_pos"], inputs["mocap_quat"])
+        m.flg_surfacevel = int("surface" in inputs)
+        if "surface" in inputs:
+            m.geom_surfacevel[:] = inputs["surface"]
+        self.world.course[course.SETTLED] = 0
 
     def joint_law(self, name: str) -> MaximalJoint | ReducedJoint:
         """Access to a joint by name."""
@@ -231,17 +253,17 @@ class Stepper:
         """
         began = working_time()
         w, core = self.world, self.world.struct
-        full, (first, second) = self._full, self._overflows
+        full, (first, second) = self.full, self.overflows
         before = first[full] + second[full]
-        self._set_step(h, wrench)
+        self.set_step(h, wrench)
         own: float | None = None  # residual of a relaxation that makes the step
-        code, packed, contacts = course.run(core, state.packed, course.STEP)
+        code, packed, contacts = tasks.run(core, state.packed, tasks.STEP)
         while code != course.DONE:
             if code == course.NEEDS_ROOM:
                 w.grow(*(int(x) for x in w.info[:3]))
             else:
                 own = solve_by(self.settings, w)
-            code, packed, contacts = course.run(core, state.packed, course.GO_ON)
+            code, packed, contacts = tasks.run(core, state.packed, tasks.GO_ON)
         if first[full] + second[full] > before:
             self.forget()
             raise CollisionError(
@@ -262,7 +284,8 @@ class Stepper:
         record.seconds = working_time() - began
         return after, record
 
-    def _set_step(self, h: float, wrench: np.ndarray) -> None:
+    def set_step(self, h: float, wrench: np.ndarray) -> None:
+        """Length of the next step, and the wrenches that act during it."""
         self.world.wrench[:] = wrench
         if h != self._step_size:
             self._step_size = h
@@ -271,8 +294,8 @@ class Stepper:
     def begin(self, state: State, h: float, wrench: np.ndarray) -> None:
         """The problem of a step from a state, into `world.problem`."""
         w = self.world
-        self._set_step(h, wrench)
-        while course.run(w.struct, state.packed, course.PROBLEM)[0] != course.DONE:
+        self.set_step(h, wrench)
+        while tasks.run(w.struct, state.packed, tasks.PROBLEM)[0] != course.DONE:
             w.grow(*(int(x) for x in w.info[:3]))
 
     def consistent(self, state: State, h: float) -> tuple[State, str]:
@@ -286,10 +309,10 @@ class Stepper:
         allowed = _NEGLIGIBLE * (self.model.size if np.isfinite(self.model.size) else 1.0)
         if max(wrong) <= allowed:
             return state, ""
-        code, packed, _ = course.run(core, state.packed, course.PUT_RIGHT)
+        code, packed, _ = tasks.run(core, state.packed, tasks.PUT_RIGHT)
         while code != course.DONE:
             w.grow(*(int(x) for x in w.info[:3]))
-            code, packed, _ = course.run(core, state.packed, course.PUT_RIGHT)
+            code, packed, _ = tasks.run(core, state.packed, tasks.PUT_RIGHT)
         moved = State.unpacked(state.time, packed, self.sizes)
         moved.qvel[:], moved.act[:] = state.qvel, state.act
         far = np.linalg.norm(moved.position - state.position, axis=1)

@@ -20,6 +20,7 @@ from perp.kernels.structs import StructType
 from perp.kernels.tree_newton import prepare
 from perp.kernels.tree_problem import TreeProblem, TreeProblemType, problem_view
 from perp.kernels.tree_workspace import WorkspaceType, tree_workspace, workspace_view
+from perp.stepping.worlds import WorldsType
 
 _i, _f = types.int64, types.float64
 
@@ -148,6 +149,8 @@ FIELDS = [
     ("rest_wrench", F2),
     ("body_tree", I),
     ("tree_q", I),
+    # a chunk of many worlds that are stepped one after the other as this one; empty but for `many_steps`
+    ("worlds", WorldsType),
 ]
 WorldType = StructType(FIELDS)
 JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS = range(6)
@@ -173,12 +176,19 @@ def pack_world(x):
     (w.course, w.near_velocity, w.near_impulse, w.nearest, w.level, w.usual_correction, w.recovery_speed,
      w.foreign, w.two_stages, w.sleep, w.rest_time, w.rest_island, w.rest_wrench, w.body_tree,
      w.tree_q) = x[76:]  # fmt: skip
+    w.worlds = structref.new(WorldsType)  # pyright: ignore[reportCallIssue]
     return w
 
 
 @kernel(error_model="numpy")
 def _replace_problem(w, problem, workspace, near_impulse):
     w.problem, w.workspace, w.near_impulse = problem, workspace, near_impulse
+
+
+@kernel(error_model="numpy")
+def set_worlds(w, worlds):
+    """The chunk that is stepped next."""
+    w.worlds = worlds
 
 
 @kernel(error_model="numpy")
@@ -259,7 +269,7 @@ class World:
         )  # fmt: skip
         values = {name: np.zeros(x) if isinstance(x, int | tuple) else x for name, x in room.items()}
         values |= {name: np.zeros(x, np.int64) for name, x in whole.items()} | scalars | given
-        self.struct = pack_world(tuple(values[name] for name, _ in FIELDS))
+        self.struct = pack_world(tuple(values[name] for name, _ in FIELDS if name != "worlds"))
         self.workspace: Any = values["workspace"]
         self.control: np.ndarray = values["control"]
         self.wrench: np.ndarray = values["wrench"]

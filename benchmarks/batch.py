@@ -1,0 +1,139 @@
+"""Steps per second and core of `perp.Batch` beside `mujoco.rollout` in the same run, threads, and memory.
+
+    python benchmarks/batch.py [--threads 2] [--worlds 10000]
+
+Steps are 5 ms (humanoid 2.5 ms). CPU time is counted, the best of three runs; wall time for threads. Robots
+in motion are driven by waves, the same for both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from simulate import quadruped
+
+import perp
+from perp.scenes import library
+from perp.scenes.engine import engine
+
+RUNS = 3
+
+
+def humanoid() -> Any:
+    """The humanoid of dm_control, lying and kicking; None where it is not installed."""
+    found = importlib.util.find_spec("dm_control")
+    if found is None or found.origin is None:
+        return None
+    return Path(found.origin).parent / "suite" / "humanoid.xml"
+
+
+def box() -> str:
+    """A cube that rests on a plane."""
+    return library.scene(library.plane(0.5) + library.box("box", (0.05, 0.05, 0.05), (0, 0, 0.05)))
+
+
+def controls(m: Any, worlds: int, steps: int, moving: bool) -> np.ndarray:
+    """Of every step: the lower end of the range to stand; for motion a wave of 2 Hz from there on.
+
+    Legs of a diagonal move together, and every world has a phase of its own.
+    """
+    low, span = m.actuator_ctrlrange[:, 0], np.ptp(m.actuator_ctrlrange, axis=1)
+    out = np.tile(low, (worlds, steps, 1))
+    if moving:
+        leg = np.arange(m.nu) // 3
+        phase = np.pi * ((leg == 1) | (leg == 2)) + np.random.default_rng(0).random(worlds)[:, None, None] * 7
+        angle = 2 * np.pi * 2.0 * m.opt.timestep * np.arange(steps)[None, :, None]
+        out += 0.15 * span * (1.0 - np.cos(angle + phase))
+    return out
+
+
+def ours(scene: Any, h: float, worlds: int, steps: int, moving: bool, threads: int = 1) -> dict[str, float]:
+    """Seconds of CPU and of wall a step of a world, and the share of steps that met their tolerance."""
+    batch = perp.Batch(scene, worlds, threads=threads, step=h)
+    batch.model.shapes.opt.timestep = h
+    given = controls(batch.model.shapes, worlds, steps, moving)
+    given = given if given.size else None
+    batch.rollout(given, steps=steps)
+    cpu, wall, met = [], [], []
+    for _ in range(RUNS):
+        a, b = time.process_time(), time.perf_counter()
+        found = batch.rollout(given, steps=steps)
+        cpu.append(time.process_time() - a)
+        wall.append(time.perf_counter() - b)
+        met.append((found.status == 0).mean())
+    n = worlds * steps
+    return {"cpu": min(cpu) / n, "wall": min(wall) / n, "met": float(np.mean(met))}
+
+
+def theirs(scene: Any, h: float, worlds: int, steps: int, moving: bool) -> float:
+    """Seconds of CPU a step of a world by mujoco's rollout on one thread."""
+    from mujoco import rollout
+
+    mujoco = engine()
+    text = isinstance(scene, str)
+    m = mujoco.MjModel.from_xml_string(scene) if text else mujoco.MjModel.from_xml_path(str(scene))
+    m.opt.timestep = h
+    given, data = controls(m, worlds, steps, moving), mujoco.MjData(m)
+    kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    state = np.empty(mujoco.mj_stateSize(m, kind))
+    mujoco.mj_getState(m, data, state, kind)
+    states, found = np.tile(state, (worlds, 1)), []
+    for _ in range(RUNS + 1):
+        began = time.process_time()
+        out, _ = rollout.rollout(m, data, states, given if given.size else None, nstep=steps)
+        found.append(time.process_time() - began)
+        states = np.ascontiguousarray(out[:, -1])
+    return min(found[1:]) / (worlds * steps)
+
+
+def memory(scene: Any, worlds: int) -> tuple[float, float]:
+    """MB that worlds take, and that 1e5 of their steps add."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    batch = perp.Batch(scene, worlds, threads=1, step=0.005)
+    batch.step(2)
+    made = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    batch.step(max(1, 100_000 // worlds))
+    return (made - before) / 1e3, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - made) / 1e3
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--worlds", type=int, default=10_000)
+    arguments = parser.parse_args()
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors\n")
+    scenes: list[tuple[str, Any, float, bool]] = [
+        ("box at rest", box(), 0.005, False), ("quadruped standing", quadruped(), 0.005, False),
+        ("quadruped in motion", quadruped(), 0.005, True), ("humanoid in motion", humanoid(), 0.0025, True),
+    ]  # fmt: skip
+    print("| scene | perp, steps/s and core | mujoco.rollout | ratio | met tolerance |")
+    print("|---|---|---|---|---|")
+    for name, scene, h, moving in scenes:
+        if scene is None:
+            continue
+        mine, other = ours(scene, h, 64, 100, moving), theirs(scene, h, 64, 100, moving)
+        ratio = mine["cpu"] / other
+        print(
+            f"| {name} | {1 / mine['cpu']:,.0f} | {1 / other:,.0f} | {ratio:.1f} | {mine['met']:.4f} |",
+            flush=True,
+        )
+    one, many = (ours(quadruped(), 0.005, 128, 100, True, n) for n in (1, arguments.threads))
+    wall = one["wall"] / many["wall"] / arguments.threads
+    print(
+        f"\n{arguments.threads} threads: efficiency {wall:.2f} (wall), {one['cpu'] / many['cpu']:.2f} (CPU)"
+    )
+    for name, scene, worlds in (("box", box(), arguments.worlds), ("quadruped", quadruped(), 1000)):
+        took, more = memory(scene, worlds)
+        print(f"{worlds} worlds of a {name}: {took:.0f} MB, {more:.1f} MB more after 1e5 steps")
+
+
+if __name__ == "__main__":
+    main()
