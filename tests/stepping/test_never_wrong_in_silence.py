@@ -78,11 +78,7 @@ HEAPS = [
 @pytest.mark.parametrize(
     ("kind", "count", "seed", "spread", "coordinates"),
     [
-        pytest.param(
-            *one, kind,
-            marks=[pytest.mark.xfail(strict=True, reason="28 of 200 steps leave more than 0.1 mm unsaid")]
-            if (one[:2], kind) == (("cylinder", 24), "maximal") else [],
-        )
+        pytest.param(*one, kind)
         for one in HEAPS
         for kind in BOTH
     ],
