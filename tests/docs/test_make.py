@@ -33,7 +33,7 @@ def make(folder: Path, *words: str) -> str:
         name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "MAKE", "COV_"))
     }
     run = subprocess.run(
-        ["make", "-o", ".venv/.ready", f"BIN={BIN}", *words],
+        ["make", "-o", ".venv/.ready", "-o", ".venv/.usable", f"BIN={BIN}", *words],
         cwd=folder, env=env, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr

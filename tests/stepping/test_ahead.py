@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from perp.stepping import ahead
-from perp.stepping.course import SECOND_HALF, run
+from perp.stepping.course import SECOND_HALF
+from perp.stepping.tasks import run
 from perp.stepping.world import WorldType
 
 
