@@ -86,8 +86,11 @@ class KernelCache(FunctionCache):
         bitcode, origin, callees, fndesc, environment, signature, reload_init = kept
         for function in reload_init:
             function()
+        kernels = [getattr(import_module(module), name, None) for module, name, _ in callees]
+        if not all(hasattr(kernel, "part") for kernel in kernels):
+            return None  # a callee is no kernel any more
         libraries = [
-            getattr(import_module(module), name).part(types).library for module, name, types in callees
+            kernel.part(types).library for kernel, (_, _, types) in zip(kernels, callees, strict=True)
         ]
         library = PartLibrary.restored(target_context.codegen(), fndesc.qualname, bitcode, libraries)
         library.origin, library.symbol = origin, fndesc.llvm_func_name
