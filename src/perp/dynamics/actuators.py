@@ -86,7 +86,7 @@ def actuator_tables(m: Any, *, cut: bool) -> dict[str, Any]:
         "motor_least": np.array(least[i]), "motor_most": np.array(most[i]),
         "motor_damping": np.array(m.actuator_damping[i], dtype=np.float64),
         "other_output": whole(outputs),
-        "adhesion": whole([_sticky(m, int(k), int(m.actuator_trnid[i[k], 0])) for k in sticks]).reshape(-1, 3),
+        "adhesion": whole([_sticky(m, int(k), i[k]) for k in sticks]).reshape(-1, 3),
         "act_at": whole(m.actuator_actadr[stateful]), "act_count": whole(m.actuator_actnum[stateful]),
         "act_tau": np.where(exact, np.maximum(m.actuator_dynprm[stateful, 0], 1e-15), np.inf),
         "act_range": np.ascontiguousarray(ranges).reshape(-1, 2),
@@ -94,7 +94,8 @@ def actuator_tables(m: Any, *, cut: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sticky(m: Any, motor: int, body: int) -> tuple[int, int, int]:
+def _sticky(m: Any, motor: int, actuator: int) -> tuple[int, int, int]:
+    body = int(m.actuator_trnid[actuator, 0])
     first = int(m.body_geomadr[body])
     return motor, first, first + int(m.body_geomnum[body])
 
