@@ -86,7 +86,7 @@ class KernelCache(FunctionCache):
         bitcode, origin, callees, fndesc, environment, signature, reload_init = kept
         for function in reload_init:
             function()
-        kernels = [getattr(import_module(module), name, None) for module, name, _ in callees]
+        kernels: list[Any] = [getattr(import_module(module), name, None) for module, name, _ in callees]
         if not all(hasattr(kernel, "part") for kernel in kernels):
             return None  # a callee is no kernel any more
         libraries = [
