@@ -36,6 +36,8 @@ def test_pictures_show_a_box_that_moves(run: perp.Recording, tmp_path: Path) -> 
     assert 0.005 < changed.mean() < 0.5
 
 
+# A film is written by a child process; JAX, where another test has loaded it, warns of every fork.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_film_has_as_many_pictures_as_it_lasts(run: perp.Recording, tmp_path: Path) -> None:
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
     path = run.to_video(tmp_path / "run.mp4", fps=10, speed=0.5, size=(120, 81))
