@@ -122,5 +122,5 @@ def test_the_list_of_solvers_fits_80_columns(run, monkeypatch: pytest.MonkeyPatc
     lines = run("solvers").out.splitlines()
     assert max(len(line) for line in lines) <= 80
     for info in perp.solvers():
-        [line] = [line for line in lines if line.split()[:1] == [info.name] and line.startswith("  ")]
+        [line] = [line for line in lines if line.startswith(f"  {info.name} ")]
         assert len(line.split()) > 3  # what it takes and what it is begin on the same line
