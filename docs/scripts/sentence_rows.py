@@ -275,7 +275,7 @@ DOCUMENTS = {
         Row(
             "Force–acceleration form: forces in newtons, accelerations in m/s².",
             "f = 9.81 * np.array([np.sin(0.4), 0, -np.cos(0.4)])\nJ = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])\n"
-            "p = perp.ContactProblem.from_dynamics(np.eye(3), J, f, np.zeros(3), [perp.Coulomb(0.3)])\n"
+            "p = perp.ContactProblem.from_forces(np.eye(3), J, f, sets=[perp.Coulomb(0.3)])\n"
             "s = perp.solve(p)\n((s.impulse.round(4) + 0.0).tolist(), (s.velocity.round(4) + 0.0).tolist())",
         ),
         Row("… as EMP.", gams("gams-reshop", "equations_of_motion", 25)),

@@ -14,6 +14,7 @@ import numpy as np
 from perp.problems import ProblemError
 from perp.problems.validation import check_finite, to_float
 from perp.stepping import Level, StepSettings
+from perp.stepping.settings import Softness
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -84,6 +85,15 @@ def unit_quaternion(name: str, x: Any) -> np.ndarray:
     return array / length
 
 
+def _in_range(name: str, setting: Any, most: float, needed: str) -> None:
+    """One number from 0 on, or a mapping from kinds and joints to such numbers."""
+    values = setting.items() if isinstance(setting, Mapping) else [("", setting)]
+    for key, x in values:
+        value = _real(x)
+        if x is not None and not (0.0 <= value <= most and value < math.inf):
+            raise ProblemError(f"{name}{f'[{key!r}]' if key else ''} = {x!r}: {needed} is needed")
+
+
 def step_settings(
     settings: Any, level: Any, solver: Any, formulation: Any, options: dict[str, Any]
 ) -> StepSettings:
@@ -125,6 +135,9 @@ def step_settings(
     elif out.formulation is not None or out.solver_options is not None:
         name = "formulation" if out.formulation is not None else "solver_options"
         raise ProblemError(f"{name} needs a solver: the stepper's own Newton kernel has none")
+    out = dataclasses.replace(out, softness=choice("softness", out.softness, Softness))
+    _in_range("correction", out.correction, 1.0, "a share of the error from 0 to 1")
+    _in_range("compliance", out.compliance, math.inf, "a finite displacement per force from 0 on")
     positive("tolerance", out.tolerance, "units of the data")
     if out.sleep:
         positive("sleep", out.sleep, "seconds")

@@ -59,3 +59,17 @@ def test_velocities_of_impulses_that_cancel_are_exact():
     q = np.array([-1e8, -(W[1, 1] * z[1] + W[1, 2] * z[2]), 1e-3])
     problem = perp.ContactProblem.coulomb(W, q / 1e8, 1e6)
     assert law_violation(problem, z / 1e8) == pytest.approx(perp.residual(problem, z / 1e8), rel=1e-6)
+
+
+@pytest.mark.parametrize("mu", [1e10, np.inf])
+def test_a_steep_disc_carries_friction_at_no_normal_impulse_while_the_other_rolls(mu):
+    """Relaxed Rolling(∞, 0.1): λ_N = 0 and u_T = 0, any λ_T, where u_N ≥ 0.1 ‖u_R‖."""
+    sets = [perp.Rolling(mu, 0.1)]
+    open_enough = perp.ContactProblem(np.eye(5), [0.2, -0.3, 0.0, 0.5, 0.0], sets, relaxed=True)
+    answer = [0.3 / mu, 0.3, 0.0, 0.0, 0.0]
+    assert law_violation(open_enough, answer) < 1e-9
+    assert perp.residual(open_enough, answer) < 1e-9
+    assert law_violation(open_enough, [0.3 / mu, 0.3, 0.0, -0.02, 0.0]) > 0.01, "rolling friction of nothing"
+    assert law_violation(open_enough, [0.3 / mu, 0.2, 0.0, 0.0, 0.0]) > 0.1, "it slips"
+    too_slow = perp.ContactProblem(np.eye(5), [0.02, -0.3, 0.0, 0.5, 0.0], sets, relaxed=True)
+    assert law_violation(too_slow, answer) > 0.02, "u outside of the dual cone"

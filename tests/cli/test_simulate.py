@@ -254,3 +254,8 @@ def test_any_solver_formulation_level_and_option(run, tmp_path: Path) -> None:
     run(*start, "--solver", "lemke", "--formulation", "box").assert_refused("lemke takes LCP")
     run(*start, "--options", "correction").assert_refused("NAME=VALUE")
     run(*start, "--level", "sideways").assert_refused("sideways")
+    soft = run(*start, "--options", 'compliance={"contacts": 1e-4}', "--options", "softness=file", "--json")
+    assert soft.code == 0, soft.err
+    run(*start, "--options", "softness=soft").assert_refused("softness = 'soft'")
+    run(*start, "--options", 'correction={"knee": 0.1}').assert_refused("correction has 'knee'")
+    run(*start, "--options", "compliance=-1").assert_refused("compliance = -1")

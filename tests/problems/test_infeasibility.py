@@ -37,8 +37,6 @@ def test_what_is_singular_up_to_round_off_is_not_called_infeasible_without_proof
         if solution.status is perp.Status.INFEASIBLE:
             claimed += 1
             assert proves(problem, solution.info["certificate"])
-        else:
-            assert solution.solved or solution.status is not perp.Status.INFEASIBLE
     assert claimed < 40
 
 

@@ -116,3 +116,16 @@ def test_a_point_outside_of_a_small_bound_is_seen_without_a_jacobian():
     problem = perp.MCP(lambda z: 1 / z, [8.3e-7], [np.inf])
     assert perp.residual(problem, [8.26e-7]) > 1e-3
     assert perp.residual(problem, [8.3e-7]) == 0
+
+
+def test_a_huge_function_outside_of_a_box_excuses_no_distance_from_it():
+    """Found by the search: 40 widths outside f is 1e27, which made the distance look small to 1.5e-9."""
+    unit = 1.77e-11
+
+    def f(z):
+        return 1.78e5 * (1.83 * (z / unit + 11.9) + np.exp(np.minimum((z / unit).real, 600.0)) + 5.7)
+
+    problem = mcp(f, [-11.9 * unit], [-9.7 * unit])
+    assert perp.residual(problem, [-11.9 * unit]) == 0
+    for outside in (9.0e-10, 1.6e-9, 3.2e-9):
+        assert perp.residual(problem, [outside]) > 1

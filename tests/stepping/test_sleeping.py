@@ -41,8 +41,8 @@ def test_islands_at_rest_sleep_and_only_the_one_that_is_touched_wakes() -> None:
         apart = max(apart, np.abs(awake.state.position - sleepy.state.position).max())
     assert max(counts[30:]) > 1
     assert np.abs(sleepy.body("b00").position[0]) > 1e-3  # the near one was hit
-    # single forces of boxes on boxes are not unique: after a blow the two runs differ by micrometres
-    assert apart < 1e-3
+    # single forces of boxes on boxes are not unique: after a blow the two runs differ by some ten micrometres
+    assert apart < 1e-4
 
 
 def test_forces_and_hands_wake_and_a_snapshot_knows_who_sleeps() -> None:

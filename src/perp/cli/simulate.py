@@ -57,7 +57,8 @@ def simulate(
         formulation: What the solver is given in place of Coulomb's law: box, stewart-trinkle, dual, …; the
             run tells how far that is from Coulomb.
         options: NAME=VALUE for a setting of the stepper (tolerance, newton_steps, rounds, correction,
-            recovery_speed, sleep, solver_iterations) or an option of the solver, as often as needed.
+            compliance, softness, recovery_speed, sleep, solver_iterations) or an option of the solver, as
+            often as needed. By kind and joint: correction='{"joints": 0.1, "knee": 0.5}'.
         keyframe: Start from this keyframe of the scene.
         free_base: Let the root of the robot move; a URDF's is fixed to the world without this.
         ground: Add a level plane, for robots whose file has none.

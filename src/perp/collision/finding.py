@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import kernel
+from perp.dynamics.file_softness import file_compliance
 from perp.dynamics.libmujoco import mj_collision
 
 # Shapes this share of a body's size apart are contacts even when nothing moves.
@@ -93,6 +94,7 @@ def make_room(p, count):
     p.point, p.surface = more(p.point, 3 * n).reshape(n, 3), more(p.surface, 3 * n).reshape(n, 3)
     p.frame, p.friction = more(p.frame, 9 * n).reshape(n, 3, 3), more(p.friction, 5 * n).reshape(n, 5)
     p.round = more(p.round, 2 * n).reshape(n, 2)
+    p.soft = more(p.soft, n)
 
 
 @kernel(error_model="numpy")
@@ -101,7 +103,7 @@ def _read(s, p):
     n = np.int64(p.found_count[0])
     make_room(p, n)
     real, word = p.found_real, p.found_word
-    stride, dist, pos, frame, friction, adhesion, surface, dim, geom = s.layout
+    stride, dist, pos, frame, friction, adhesion, surface, dim, geom, solref, solimp = s.layout
     k = 0
     for c in range(n):
         at, to = c * stride, (c * stride + geom) // 4
@@ -122,6 +124,13 @@ def _read(s, p):
             p.friction[k, i] = real[(at + friction) // 8 + i]
         p.restitution[k] = max(s.geom_restitution[g], s.geom_restitution[h])
         p.accuracy[k] = max(s.geom_accuracy[g], s.geom_accuracy[h])
+        p.soft[k] = 0.0
+        if s.soft:
+            reference, impedance = (at + solref) // 8, (at + solimp) // 8
+            loose = s.geom_looseness[g] + s.geom_looseness[h]
+            p.soft[k] = loose * file_compliance(
+                real[reference : reference + 2], real[impedance : impedance + 5], max(-p.gap[k], 0.0)
+            )
         for side in range(2):
             shape = p.geom[k, side]
             p.round[k, side] = s.geom_radius[shape]

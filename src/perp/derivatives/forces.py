@@ -145,7 +145,6 @@ def add_scalar_rows(view: WorldView, tables: dict[str, Any], slopes: Slopes) -> 
     """Limits, dry friction, tendons and couplings of coordinates."""
     w, p, h = view.world, view.problem, view.numbers["h"]
     at_end = bool(view.numbers["joints_at_end"])
-    correction = 1.0 if at_end else view.numbers["correction"]
     recovery = 10.0 * view.numbers["recovery"]
     for k in range(int(w.count[0])):
         group, i = int(w.group[k]), int(w.index[k])
@@ -153,7 +152,7 @@ def add_scalar_rows(view: WorldView, tables: dict[str, Any], slopes: Slopes) -> 
             continue
         a, b = int(p.row_begin[k]), int(p.row_begin[k + 1])
         dofs, J = np.array(p.column[a:b]), np.array(p.value[a:b])
-        value = float(w.value[k])
+        value, correction = float(w.value[k]), view.correction(k)
         if group in (LOWER, UPPER, TENDON_LOWER, TENDON_UPPER, BALL):
             # u = (value at the end − allowed) / h
             by_value = _limit_slope(value, h, recovery, correction)

@@ -235,14 +235,14 @@ class ContactRows:
             ended = at_end and bool(w.info[ROUNDS])
             return (RATE_AT_END if ended else RATE), float(w.bounce[c]), 0.0
         slope = 0.0
-        if gap < 0.0:
+        if gap + float(w.sag[c]) < 0.0:
             accuracy, recovery = float(con.accuracy[c]), numbers["recovery"]
             # overlap that cannot be told from none is taken for none
             stays = recovery == 0.0 or gap + h * recovery < -accuracy
             slope = 1.0 if stays else 0.0
         if at_end:
             return GAP, 0.0, 1.0 - slope
-        return RATE, 0.0, (1.0 - slope) * (numbers["correction"] if gap < 0.0 else 1.0)
+        return RATE, 0.0, (1.0 - slope) * (numbers["contact_correction"] if gap < 0.0 else 1.0)
 
     def bounces(self, c: int, row: int) -> bool:
         """As `contact_rows.bounces`: whether the bias is that of a bounce."""
@@ -325,7 +325,6 @@ def add_joint_rows(view: WorldView, structure: Structure, ways: Ways, slopes: Sl
     if not s.law.size:
         return
     at_end = bool(view.numbers["joints_at_end"])
-    correction = 1.0 if at_end else view.numbers["correction"]
     recovery = 10.0 * view.numbers["recovery"]
     row_of = {int(w.index[k]): k for k in range(int(w.count[0])) if w.group[k] == 0}
     x, quat, R = (np.array(a) for a in (view.start.x, view.start.quat, view.start.R))
@@ -357,7 +356,7 @@ def add_joint_rows(view: WorldView, structure: Structure, ways: Ways, slopes: Sl
         by_q, old_q, by_v = (a[k] for a in scratch)
         here = np.zeros((1, view.freedoms))
         add_value(ways.S, structure.parent, ends, centres, np.array(w.table_row[i]), 0, here)
-        c = float(w.value[k])
+        c, correction = float(w.value[k]), view.correction(k)
         if law == DRIVE:
             slopes.Uq[k] += by_q
             slopes.Uv[k] += by_v
@@ -384,7 +383,7 @@ def add_joint_rows(view: WorldView, structure: Structure, ways: Ways, slopes: Sl
             slopes.Uv[k] += by_v
             by_value = 0.0
         if law == HOLD:
-            kept = 0.0 if abs(c) < h * recovery else 1.0
+            kept = 0.0 if abs(c) < h * recovery or view.is_soft(k) else 1.0
             slopes.Uq[k] += ((0.0 if at_end else correction) - correction * kept) * here[0] / h
         elif law == LIMIT:
             allowed = 1.0 if c + h * recovery < 0.0 else 0.0

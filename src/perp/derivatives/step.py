@@ -29,6 +29,7 @@ from perp.dynamics.actuators import actuator_tables
 from perp.dynamics.rows import LIMIT
 from perp.dynamics.scalar_tables import scalar_tables
 from perp.scenes.engine import engine
+from perp.stepping.settings import Softness
 from perp.stepping.verdict import UNSOLVED
 
 if TYPE_CHECKING:
@@ -250,6 +251,15 @@ class _Solve:
         self.left_out[joints:] = np.array(view.world.left_out[: n - joints]) != 0
         self.degenerate = ((margin <= near) | self._at_corrections()) & ~self.left_out
 
+    def _approximate(self) -> list[str]:
+        """What the equations of the step have only nearly."""
+        numbers, settings = self.view.numbers, self.owner.stepper.settings
+        inertia = np.array(self.view.scene.inertia)
+        turns = numbers["parts"] > 1 and not (inertia == inertia[:, :1]).all()
+        return ["long turns, as if taken at once"] * turns + ["softness of the file"] * (
+            settings.softness == Softness.FILE
+        )
+
     def _at_corrections(self) -> np.ndarray:
         """Rows at velocity level that are exactly closed: overlap is corrected otherwise than a gap is."""
         view, n = self.view, self.constraints
@@ -283,7 +293,7 @@ class _Solve:
         return StepDerivative(
             whole[:, :n], whole[:, n : n + self.nu], named, dx, [MODE_NAMES[c] for c in self.code],
             self.degenerate, "the contact stays open, friction sticks, the row rests at its bound",
-            tuple(dict.fromkeys(self.slopes.frozen)), redundant,
+            tuple(dict.fromkeys([*self.slopes.frozen, *self._approximate()])), redundant,
         )  # fmt: skip
 
     def _solved(self, G: np.ndarray, U: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:

@@ -11,7 +11,7 @@ from perp.compilation.kernel import kernel
 
 _SCENE = (
     "cut", "last_dof", "dof_parent", "dof_reference", "triple", "mass", "inertia", "gravity", "size", "links",
-    "geometry", "law", "parameters", "geom_axis",
+    "geometry", "law", "parameters", "geom_axis", "identity_base",
 )  # fmt: skip
 _PLACE = (
     "x", "R", "quat", "cdof", "reference", "xipos", "ximat", "M", "tendon_length", "tendon_J", "motor_length",
@@ -25,9 +25,11 @@ _WORLD = (
     "q", "v", "act", "control", "wrench", "q_end", "v_end", "act_end", "extra", "force", "delta", "group",
     "index", "row_law", "value", "linear", "drive", "row_stiffness", "gain", "table_value", "table_row",
     "rotor_rate", "acts", "local", "carried", "approach", "bounce", "left_out", "gap0", "turned", "count",
-    "info", "lively", "course",
+    "info", "lively", "course", "sag", "row_correction", "row_compliance",
 )  # fmt: skip
-_NUMBERS = ("h", "correction", "recovery", "joints_at_end", "contacts_at_end", "stiff", "speed")
+_NUMBERS = (
+    "h", "contact_correction", "recovery", "joints_at_end", "contacts_at_end", "stiff", "speed", "parts",
+)  # fmt: skip
 
 
 @kernel(error_model="numpy")
@@ -35,7 +37,7 @@ def _scene(w):
     s = w.scene
     return (
         s.cut, s.last_dof, s.dof_parent, s.dof_reference, s.triple, s.mass, s.inertia, s.gravity, s.size,
-        s.links, s.geometry, s.law, s.parameters, s.geom_axis,
+        s.links, s.geometry, s.law, s.parameters, s.geom_axis, s.identity_base,
     )  # fmt: skip
 
 
@@ -67,15 +69,15 @@ def _world(w):
         w.q, w.v, w.act, w.control, w.wrench, w.q_end, w.v_end, w.act_end, w.extra, w.force, w.delta, w.group,
         w.index, w.law, w.value, w.linear, w.drive, w.stiffness, w.gain, w.table_value, w.table_row,
         w.rotor_rate, w.acts, w.local, w.carried, w.approach, w.bounce, w.left_out, w.gap0, w.turned, w.count,
-        w.info, w.lively, w.course,
+        w.info, w.lively, w.course, w.sag, w.row_correction, w.row_compliance,
     )  # fmt: skip
 
 
 @kernel(error_model="numpy")
 def _numbers(w):
     return (
-        w.h, w.correction, w.recovery, float(w.joints_at_end), float(w.contacts_at_end), float(w.stiff),
-        w.speed,
+        w.h, float(w.corrected) * w.contact_correction, w.recovery, float(w.joints_at_end),
+        float(w.contacts_at_end), float(w.stiff), w.speed, float(w.parts),
     )  # fmt: skip
 
 
@@ -124,6 +126,18 @@ class WorldView:
             group(_CONTACTS, _contacts(core)), group(_WORLD, _world(core)), world.problem,
             dict(zip(_NUMBERS, _numbers(core), strict=True)),
         )  # fmt: skip
+
+    def correction(self, k: int) -> float:
+        """Υ of joint row k, 1 at position level."""
+        if self.numbers["joints_at_end"]:
+            return 1.0
+        w = self.world
+        return float(w.row_correction[int(self.scene.identity_base[int(w.group[k])]) + int(w.index[k])])
+
+    def is_soft(self, k: int) -> bool:
+        """Whether joint row k gives way: what it has given is then no error that is undone."""
+        w = self.world
+        return bool(w.row_compliance[int(self.scene.identity_base[int(w.group[k])]) + int(w.index[k])] > 0.0)
 
     @property
     def freedoms(self) -> int:

@@ -43,7 +43,7 @@ def load() -> None:
     folder = Path(engine().__file__).parent
     (path,) = sorted(folder.glob("libmujoco*"))[:1]
     library = ctypes.CDLL(str(path))
-    for name in (*_NAMES, "mj_rne", "mj_integratePos"):
+    for name in (*_NAMES, "mj_rne", "mj_integratePos", "mj_differentiatePos"):
         address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
         binding.add_symbol(name, address)
 
@@ -55,6 +55,7 @@ mj_comVel, mj_passive, mj_fwdVelocity, mj_fwdActuation, mj_collision = (
 )
 mj_rne = _registered("mj_rne", _i, _i, types.int32, _i)
 mj_integratePos = _registered("mj_integratePos", _i, _i, _i, types.float64)
+mj_differentiatePos = _registered("mj_differentiatePos", _i, _i, types.float64, _i, _i)
 
 
 class ContactLayout(NamedTuple):
@@ -62,8 +63,8 @@ class ContactLayout(NamedTuple):
 
     Attributes:
         stride: Bytes from one contact to the next.
-        offsets: Bytes from a contact's beginning to dist, pos, frame, friction, adhesion, surfacevel, dim and
-            geom.
+        offsets: Bytes from a contact's beginning to dist, pos, frame, friction, adhesion, surfacevel, dim,
+            geom, solref and solimp.
         counter, pointer: Bytes from the beginning of mjData to the number of contacts and to their address.
     """
 
@@ -73,7 +74,7 @@ class ContactLayout(NamedTuple):
     pointer: int
 
 
-_FIELDS = ("dist", "pos", "frame", "friction", "adhesion", "surfacevel", "dim", "geom")
+_FIELDS = ("dist", "pos", "frame", "friction", "adhesion", "surfacevel", "dim", "geom", "solref", "solimp")
 
 
 @cache

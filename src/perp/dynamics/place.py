@@ -87,6 +87,8 @@ FIELDS = [
     ("accuracy", F),
     ("cohesion", F),
     ("surface", F2),
+    # compliance of the file [m/N], where it is asked for
+    ("soft", F),
 ]
 PlaceType = StructType(FIELDS)
 
@@ -101,7 +103,7 @@ def pack_place(x):
     (p.moment_count, p.moment_column, p.act_dot, p.actuator_force, p.geom_xpos, p.geom_xmat, p.found_real,
      p.found_word, p.found_count, p.x, p.R, p.quat, p.cdof, p.reference, p.count, p.geom, p.body, p.dim,
      p.point, p.frame) = x[20:40]  # fmt: skip
-    (p.gap, p.friction, p.restitution, p.round, p.accuracy, p.cohesion, p.surface) = x[40:]
+    (p.gap, p.friction, p.restitution, p.round, p.accuracy, p.cohesion, p.surface, p.soft) = x[40:]
     return p
 
 
@@ -109,6 +111,7 @@ _CONTACTS: dict[str, tuple[tuple[int, ...], Any]] = {
     "geom": ((2,), np.int64), "body": ((2,), np.int64), "dim": ((), np.int64), "point": ((3,), float),
     "frame": ((3, 3), float), "gap": ((), float), "friction": ((5,), float), "restitution": ((), float),
     "round": ((2,), float), "accuracy": ((), float), "cohesion": ((), float), "surface": ((3,), float),
+    "soft": ((), float),
 }  # fmt: skip
 
 

@@ -101,6 +101,9 @@ FIELDS = [
     # 1 where such a row is the spring of a joint; whether bilateral rows may depend on each other
     ("row_spring", I),
     ("loops", _i),
+    # whether contacts give way as the file says; inverse mass of each shape's body in its start [1/kg]
+    ("soft", _i),
+    ("geom_looseness", F),
     *SCALAR_FIELDS,
     *ACTUATOR_FIELDS,
 ]
@@ -118,15 +121,16 @@ def pack_scene(x):
      s.tendons, s.actuation, s.geom_body, s.geom_restitution, s.geom_radius, s.geom_cylinder,
      s.geom_accuracy, s.geom_axis, s.has_axes, s.origin, s.frame, s.movable_geom) = x[20:40]  # fmt: skip
     (s.geom_position, s.geom_rotation, s.body_margin, s.geom_margin, s.pair_margin, s.pair_geom, s.layout,
-     s.links, s.geometry, s.law, s.parameters, s.row_spring, s.loops) = x[40:53]  # fmt: skip
+     s.links, s.geometry, s.law, s.parameters, s.row_spring, s.loops, s.soft,
+     s.geom_looseness) = x[40:55]  # fmt: skip
     (s.limit_at, s.limit_dof, s.limit_low, s.limit_high, s.rub_dof, s.rub_force, s.ball_at, s.ball_dof,
      s.ball_limit, s.couple, s.couple_poly, s.couple_reference, s.tendon_begin, s.tendon_count,
      s.tendon_column, s.tendon_limited, s.tendon_range, s.tendon_stiffness, s.tendon_damping,
-     s.tendon_spring) = x[53:73]  # fmt: skip
+     s.tendon_spring) = x[55:75]  # fmt: skip
     (s.tendon_loss, s.spring_at, s.spring_turns, s.spring_stiffness, s.spring_rest, s.identity_base,
     s.motor_output, s.motor_control, s.motor_low, s.motor_high, s.motor_held,
      s.motor_early, s.motor_gain, s.motor_bias, s.motor_least, s.motor_most, s.motor_damping, s.other_output,
-     s.adhesion, s.act_at, s.act_count, s.act_tau, s.act_range) = x[73:]  # fmt: skip
+     s.adhesion, s.act_at, s.act_count, s.act_tau, s.act_range) = x[75:]  # fmt: skip
     return s
 
 
@@ -186,7 +190,8 @@ def scene_tables(model: Model, m: Any, rows: JointRows, *, cut: bool, loops: boo
         "links": rows.links, "geometry": rows.geometry, "law": rows.law, "parameters": rows.parameters,
         "origin": real(model.origin), "frame": to_matrices(model.frame),
     }  # fmt: skip
-    out["loops"] = int(loops)
+    out["loops"], out["soft"] = int(loops), 0
+    out["geom_looseness"] = real(m.body_invweight0[m.geom_bodyid, 0])
     out["row_spring"] = np.zeros(rows.law.size, np.int64)
     out["row_spring"][rows.springs] = 1
     layout = contact_layout()

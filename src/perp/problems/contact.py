@@ -98,6 +98,36 @@ class ContactProblem(Savable):
         _check_rows(problem.sets, dynamics.bias.size)
         return problem
 
+    @classmethod
+    def from_forces(
+        cls,
+        mass: Any,
+        jacobian: Any,
+        force: Any,
+        bias: Any = 0.0,
+        sets: Iterable[ConstraintSet] | Sets = (),
+        *,
+        relaxed: bool = False,
+        copy: bool = True,
+    ) -> ContactProblem:
+        """The force–acceleration form: M a = f + Jᵀ λ, λ in newtons, for closed contacts at rest.
+
+        What `from_dynamics` says of impulses and velocities holds of forces and accelerations: a normal
+        force is zero or the gap's acceleration is, and friction opposes the acceleration of a contact that
+        begins to slide. A contact that slides already has its direction from its velocity: use
+        `from_dynamics` there.
+
+        Args:
+            mass: As in `from_dynamics`.
+            jacobian: J, shape (rows, n).
+            force: f, shape (n,) [N, N·m]: weight, applied and gyroscopic forces.
+            bias: J̇ v, shape (rows,) [m/s²].
+            sets: One set per constraint, in the order of the rows.
+            relaxed: As in the constructor.
+            copy: As in `LCP`.
+        """
+        return cls.from_dynamics(mass, jacobian, force, bias, sets, relaxed=relaxed, copy=copy)
+
     def __getattr__(self, name: str) -> Any:
         # Reached only for names that are not set: W and q of a problem in dynamics form, formed on first use.
         dynamics = self.__dict__.get("dynamics")

@@ -89,9 +89,12 @@ def relative_parts(problem: MCP, z: Vector, f: Vector) -> tuple[Vector, Vector, 
     key = z.tobytes()  # solver, verdict and the move onto bounds ask for the same in turn
     if problem.judged is None or problem.judged[0] != key:
         with np.errstate(all="ignore"):
-            # outside of the box differences, which stay in it, would see nothing depend on a variable
-            J = problem.derivative(_within(z, problem))
-            s = function_sizes(problem, z, f, J)
+            # outside of the box differences, which stay in it, would see nothing depend on a variable, and
+            # what an exponential is there would excuse any distance
+            inside = _within(z, problem)
+            J = problem.derivative(inside)
+            out = bool((inside != z).any())
+            s = function_sizes(problem, inside, problem.evaluate(inside) if out else f, J)
             parts = in_own_sizes(freeze(z), freeze(f), s, problem.lo, problem.hi, _influence(J, s))
         problem.judged = (key, parts)
     return problem.judged[1]

@@ -23,6 +23,8 @@ from perp.stepping.world import CONTACTS, JOINTS, LATE
 _IMMOBILE = 1e-5
 # Adhesion reaches over gaps up to this share of the size of the largest body.
 _STICKY = 1e-3
+# How much softer than now a contact may have been a step ago.
+_FALLS = 4.0
 
 
 @kernel(error_model="numpy")
@@ -40,7 +42,7 @@ def room_for_contacts(w, count):
         more(w.left_out, n),
         more(w.turned, n),
     )
-    w.lively = more(w.lively, 5 * n).reshape(n, 5)
+    w.lively, w.sag = more(w.lively, 5 * n).reshape(n, 5), more(w.sag, n)
 
 
 @kernel(error_model="numpy")
@@ -156,6 +158,9 @@ def fill_contact(w, c):
         if r > 0:
             for e in range(n):
                 p.column[at + r * n + e] = p.column[at + e]
+    if w.gives and not w.left_out[c]:
+        share = 1.0 if w.contacts_at_end else w.contact_correction
+        p.compliance[i] = share * (w.contact_compliance + place.soft[c]) / (w.h * w.h)
     if dim > 1:
         p.bias[i + 1], p.bias[i + 2] = place.surface[c, 0], place.surface[c, 1]
         if dim > 3:
@@ -166,7 +171,7 @@ def fill_contact(w, c):
     w.approach[c] = total
     w.bounce[c] = place.restitution[c]
     w.gap_linear[c] = w.gap0[c] = place.gap[c]
-    w.off[c], w.turned[c] = 0.0, 0
+    w.off[c], w.turned[c], w.sag[c] = 0.0, 0, 0.0
     for k in range(3):
         w.normal0[c, k] = place.frame[c, 0, k]
 
@@ -274,10 +279,11 @@ def contact_biases(w):
 
     A contact that closes within the step faster than a fall of two steps and has restitution bounces: its
     bias is e J v⁻ and holds no gap. Overlap is recovered no faster than `recovery`; overlap that cannot be
-    told from none stays for good, as undoing it would jam what rests between others.
+    told from none stays for good, as undoing it would jam what rests between others. How far a soft contact
+    has given way to the force of the last step is none.
     """
     p, h, place = w.problem, w.h, w.start
-    correction = 1.0 if w.contacts_at_end else w.correction
+    correction = 1.0 if w.contacts_at_end else w.corrected * w.contact_correction
     for c in range(w.count[CONTACTS]):
         i, gap = p.start[w.count[JOINTS] + c], place.gap[c]
         if w.left_out[c]:
@@ -289,12 +295,12 @@ def contact_biases(w):
         if place.restitution[c] > 0.0 and bounces(w, c):
             p.bias[i] = w.bounce[c] * w.approach[c]
             continue
-        allowed = 0.0
-        if gap < 0.0:
+        allowed, deep = 0.0, gap + w.sag[c]
+        if deep < 0.0:
             allowed = (
-                gap
-                if gap > -place.accuracy[c] or w.recovery == 0.0
-                else min(gap + h * w.recovery, -place.accuracy[c])
+                deep
+                if deep > -place.accuracy[c] or w.recovery == 0.0
+                else min(deep + h * w.recovery, -place.accuracy[c])
             )
         p.bias[i] = (w.gap_linear[c] - allowed) / h
         if gap < 0.0 and correction < 1.0:
@@ -350,6 +356,10 @@ def recall(w):
             for e in range(3):
                 total += w.old_force[best, side, e] * place.frame[c, axis, e]
             p.impulse[i + r] = w.h * total
+        if w.gives:
+            # compliance of a file falls with the gap, so that the last step's was another one
+            soft = _FALLS * (w.contact_compliance + place.soft[c])
+            w.sag[c] = min(max(-place.gap[c], 0.0), max(0.0, soft * p.impulse[i] / w.h))
 
 
 @kernel(error_model="numpy")

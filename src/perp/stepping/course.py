@@ -124,13 +124,13 @@ def begin(w, packed):
 @kernel(error_model="numpy")
 def begin_rows(w):
     """Rows and contacts of the start, with biases for the way that the impulses of the last step have."""
+    w.joints_at_end, w.contacts_at_end, w.corrected = w.level[0], w.level[1], 1
     if collect(w) == ROOM:
         return ROOM
     if w.sleep > 0.0:
         disturb(w)
     assemble(w)
     w.stiff = 0
-    w.joints_at_end, w.contacts_at_end, w.correction = w.level[0], w.level[1], w.usual_correction
     w.recovery = 0.0 if w.count[PAUSE] else w.recovery_speed
     guessed(w)
     return READY
@@ -224,7 +224,7 @@ def _held(w):
         _solve_for(w, VELOCITIES)
         return
     if purpose == VELOCITIES:
-        w.joints_at_end, w.contacts_at_end, w.correction = w.level[0], w.level[1], w.usual_correction
+        w.joints_at_end, w.contacts_at_end, w.corrected = w.level[0], w.level[1], 1
         w.stiff = 1
         second_stage(w)
         again(w)
@@ -246,7 +246,7 @@ def _held(w):
 def _hold_velocities(w):
     """The problem at velocity level without corrections, from no impulses: it feeds no energy."""
     w.joints_at_end = w.contacts_at_end = 0
-    w.correction = 0.0
+    w.corrected = 0
     start_over(w)
 
 
@@ -295,6 +295,7 @@ def put_right(w, packed):
     settle(w)
     turn_over(w)
     x[SETTLED] = 0
+    w.joints_at_end = w.contacts_at_end = w.corrected = 1
     if collect(w) == ROOM:
         return NEEDS_ROOM
     quieten_forces(w)

@@ -21,7 +21,6 @@ from perp.dynamics.motions import body_entries, pair_columns, turn_entries
 from perp.dynamics.row_kernels import evaluate_rows
 from perp.dynamics.rows import (
     ARMATURE,
-    COMPLIANCE,
     DAMPING,
     DRIVE,
     FORCE,
@@ -61,8 +60,10 @@ def _add(w, group, index, law, value):
     w.drive[k], w.stiffness[k], w.gain[k] = 0.0, 0.0, np.inf
     p.kind[k] = NONNEGATIVE if law == LIMIT else FREE
     p.start[k], p.start[k + 1] = k, k + 1
-    p.compliance[k] = p.bias[k] = 0.0
-    p.impulse[k] = w.h * w.old_joint[w.scene.identity_base[group] + index]
+    identity = w.scene.identity_base[group] + index
+    share = 1.0 if w.joints_at_end else w.row_correction[identity]
+    p.compliance[k], p.bias[k] = share * w.row_compliance[identity] / (w.h * w.h), 0.0
+    p.impulse[k] = w.h * w.old_joint[identity]
     return k, p.row_begin[k]
 
 
@@ -132,9 +133,7 @@ def _between_bodies(w):
         for e in range(at, at + n):
             p.value[e] = 0.0
         body_entries(s, place, child, parent, w.table_row[i], p.column, at, n, p.value)
-        if law == HOLD:
-            p.compliance[k] = par[COMPLIANCE] / (h * h) * (1.0 if w.joints_at_end else w.correction)
-        elif law == DRIVE:
+        if law == DRIVE:
             damping, rate = par[DAMPING], par[RATE]
             if par[ARMATURE] > 0.0:
                 damping, rate = par[ARMATURE] / h, w.rotor_rate[i]
@@ -391,11 +390,15 @@ def rows_at_end(w, v, left):
 def joint_biases(w):
     """What the laws add to the velocities of the joint rows."""
     p, h = w.problem, w.h
-    correction = 1.0 if w.joints_at_end else w.correction
     # limits are angles as a rule, and no body hops when they are restored: ten times the speed of contacts
     recovery = 10.0 * w.recovery
     for k in range(w.count[JOINTS]):
         value, linear = w.value[k], w.linear[k]
+        identity = w.scene.identity_base[w.group[k]] + w.index[k]
+        correction = 1.0 if w.joints_at_end else w.corrected * w.row_correction[identity]
+        if w.law[k] != DRIVE:
+            # what a soft row has given way to the force of the last step is no error
+            value += w.row_compliance[identity] * w.old_joint[identity]
         if w.law[k] == DRIVE:
             if w.gain[k] < 1e300:
                 p.bias[k] = -h * (w.drive[k] - w.stiffness[k] * (linear - value)) / w.gain[k]

@@ -73,7 +73,26 @@ def excess(w, e):
     w.end_gap[0] = before
     before = max(before, overlap_at_start(w, end.geom[e])) if before < 0.0 else 0.0
     allowed = min(before + w.h * w.recovery, 0.0)
+    if w.gives:
+        allowed = min(allowed, -_given_way(w, end.geom[e]))
     return allowed - max(end.accuracy[e], OVERLAP * size) - gap
+
+
+@kernel(error_model="numpy")
+def _given_way(w, geom):
+    """How far two shapes have given way to their forces in the step, at most [m]."""
+    p, place, deepest = w.problem, w.start, 0.0
+    for c in range(w.count[CONTACTS]):
+        if place.geom[c, 0] == geom[0] and place.geom[c, 1] == geom[1] and not w.left_out[c]:
+            force = p.impulse[p.start[w.count[JOINTS] + c]] / w.h
+            deepest = max(deepest, (w.contact_compliance + place.soft[c]) * force)
+    return deepest
+
+
+@kernel(error_model="numpy")
+def overlap(w, e):
+    """How deep contact e of the end overlaps, but for what its shapes give way to their force [m]."""
+    return -w.end.gap[e] - w.end.accuracy[e] - (_given_way(w, w.end.geom[e]) if w.gives else 0.0)
 
 
 @kernel(error_model="numpy")
@@ -149,7 +168,7 @@ def _is_known(w, e):
 @kernel(error_model="numpy")
 def _copy_line(to, c, source, e):
     to.dim[c], to.restitution[c], to.accuracy[c] = source.dim[e], source.restitution[e], source.accuracy[e]
-    to.cohesion[c] = source.cohesion[e]
+    to.cohesion[c], to.soft[c] = source.cohesion[e], source.soft[e]
     for k in range(2):
         to.geom[c, k], to.body[c, k], to.round[c, k] = (
             source.geom[e, k],

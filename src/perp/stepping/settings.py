@@ -8,11 +8,29 @@ from enum import StrEnum
 from typing import Any
 
 
+class Softness(StrEnum):
+    """Where the compliance of contacts, limits and equalities comes from."""
+
+    NONE = "none"
+    FILE = "file"
+
+
 class Level(StrEnum):
     """Where joints and gaps are enforced."""
 
     POSITION = "position"
     VELOCITY = "velocity"
+
+
+# The share of an error that a step at velocity level removes: 0.2 of ODE and Bullet leaves no bounce.
+DEFAULT_CORRECTION = 0.2
+
+
+def given(setting: Any, *keys: str, default: float) -> float:
+    """A setting that is one number, or a mapping in which the first of some keys counts."""
+    if not isinstance(setting, Mapping):
+        return default if setting is None else setting
+    return next((setting[key] for key in keys if key in setting), default)
 
 
 @dataclass(frozen=True)
@@ -31,7 +49,12 @@ class StepSettings:
         newton_steps: Budget of one solve and island. Warm solves take one or two, hard impacts some thirty.
         solver_iterations: Limit of such a solver; None for its own.
         rounds: How often rows may be taken again at the end of the step; they converge quadratically.
-        correction: Baumgarte's Υ at velocity level, the share of the error removed in a step.
+        correction: Baumgarte's Υ at velocity level, the share of the error removed in a step, from 0 to 1. A
+            mapping has "joints", "contacts" and names of joints.
+        compliance: Σ, how far rows give way to a force [m/N, rad/(N m)], the same at both levels; in place of
+            what joints of the scene have. A mapping has "joints", "contacts" and names of joints; a number is
+            for all. In reduced coordinates only joints that close loops have rows.
+        softness: "file" adds what `solref` and `solimp` of the scene say of contacts, limits, equalities.
         recovery_speed: Overlap is undone no faster than this [m/s]: at 0.1 m/s a body hops half a millimetre.
         sleep: Islands that rest for so many seconds are frozen until something touches them; 0 for never, so
             that
@@ -46,9 +69,26 @@ class StepSettings:
     newton_steps: int = 200
     solver_iterations: int | None = None
     rounds: int = 20
-    correction: float = 0.2
+    correction: float | Mapping[str, float] = DEFAULT_CORRECTION
+    compliance: float | Mapping[str, float] | None = None
+    softness: Softness | str = Softness.NONE
     recovery_speed: float = 0.1
     sleep: float = 0.0
+
+    @property
+    def contact_correction(self) -> float:
+        """Υ of contacts."""
+        return float(given(self.correction, "contacts", default=DEFAULT_CORRECTION))
+
+    @property
+    def contact_compliance(self) -> float:
+        """Σ of contacts [m/N]."""
+        return float(given(self.compliance, "contacts", default=0.0))
+
+    @property
+    def contacts_give(self) -> bool:
+        """Whether contacts give way to forces at all."""
+        return self.contact_compliance > 0.0 or Softness(self.softness) is Softness.FILE
 
     @property
     def at_end(self) -> tuple[bool, bool]:

@@ -96,7 +96,7 @@ def _move_line(p, to, c):
     p.geom[to], p.body[to], p.dim[to], p.point[to] = p.geom[c], p.body[c], p.dim[c], p.point[c]
     p.frame[to], p.gap[to], p.friction[to] = p.frame[c], p.gap[c], p.friction[c]
     p.restitution[to], p.round[to], p.accuracy[to] = p.restitution[c], p.round[c], p.accuracy[c]
-    p.cohesion[to], p.surface[to] = p.cohesion[c], p.surface[c]
+    p.cohesion[to], p.surface[to], p.soft[to] = p.cohesion[c], p.surface[c], p.soft[c]
 
 
 @kernel(error_model="numpy")

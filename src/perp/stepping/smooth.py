@@ -6,9 +6,9 @@ and half after it,
 
     v̄ = v′ − (h/2) M̃⁻¹ c(q⁻, v̄),   q⁺ = q⁻ ⊕ h v̄,   v⁺ = v̄ − (h/2) M̃⁻¹ c(q⁺, v̄)
 
-a symmetric scheme, which for a body that tumbles is the implicit midpoint rule and keeps |L| and energy. Of
-cut bodies the spin of the end is read off their momentum, which keeps L. Springs, dampers and unlimited
-motors are implicit: M̃ = M + h D + h² K.
+a symmetric scheme, which for a body that tumbles is the implicit midpoint rule and keeps |L| and energy;
+long turns are taken in parts (`fast_turns`). Of cut bodies the spin of the end is read off their momentum,
+which keeps L. Springs, dampers and unlimited motors are implicit: M̃ = M + h D + h² K.
 
 References: Hairer, Lubich and Wanner, Geometric Numerical Integration (2006), section IV.2, for the
 midpoint rule and quadratic invariants; Lewis and Simo (1994) for the spin of free bodies.
@@ -23,14 +23,13 @@ import numpy as np
 from perp.compilation.kernel import kernel
 from perp.dynamics.actuators import advance
 from perp.dynamics.libmujoco import mj_comVel, mj_fwdActuation, mj_fwdVelocity, mj_passive, mj_rne
-from perp.dynamics.motion import turn
 from perp.dynamics.motions import add_wrenches, weights
 from perp.dynamics.tree_kernels import factorise, multiply, solve
 from perp.kernels.arrays import copy_into, fill
+from perp.stepping.fast_turns import drift_in_parts, mean_spin, parts_of
 
 # The fixed point of δ contracts by about h |ω| a sweep.
 _SWEEPS = 40
-_CONVERGED = 1e-13
 
 
 @kernel(error_model="numpy")
@@ -153,7 +152,10 @@ def drift(w, v, within):
 
     Returns the largest change against the δ there was [m/s or rad/s].
     """
-    return _drift_of_bodies(w, v) if w.scene.cut else _drift_of_trees(w, v, within)
+    w.parts = parts_of(w, v)
+    if w.scene.cut:
+        return _drift_of_bodies(w, v)
+    return _drift_of_trees(w, v, within) if w.parts == 1 else drift_in_parts(w, v, w.parts)
 
 
 @kernel(error_model="numpy")
@@ -176,7 +178,7 @@ def _drift_of_trees(w, v, within):
         for j in range(v.size):
             change = max(change, abs(c[j] - w.delta[j]))
         if not change < np.inf or (sweep > 2 and change > 0.9 * last):
-            # longer than a radian a step: what the last sweep had is the best there is
+            # joints that turn by a radian a step: what the last sweep had is the best there is
             break
         last = change
         largest = max(largest, change)
@@ -189,7 +191,7 @@ def _drift_of_trees(w, v, within):
 
 @kernel(error_model="numpy")
 def _drift_of_bodies(w, v):
-    """Π⁺ = exp(−h ω̂) Π with ω = I⁻¹ (Π + Π⁺)/2 in the frames of the bodies; δ = ω − I⁻¹ Π."""
+    """δ = ω − I⁻¹ Π with the spin ω of each body's own motion, in the frames of the bodies."""
     s, h, largest = w.scene, w.h, 0.0
     for b in range(s.mass.size):
         R, at = w.start.R[b], 6 * b + 3
@@ -199,14 +201,7 @@ def _drift_of_bodies(w, v):
         x = R[0, 0] * v[at] + R[1, 0] * v[at + 1] + R[2, 0] * v[at + 2]
         y = R[0, 1] * v[at] + R[1, 1] * v[at + 1] + R[2, 1] * v[at + 2]
         z = R[0, 2] * v[at] + R[1, 2] * v[at + 1] + R[2, 2] * v[at + 2]
-        a, c, e = x, y, z
-        for _ in range(_SWEEPS):
-            p, q, r = turn(-h * a, -h * c, -h * e, i * x, j * y, k * z)
-            f, g, d = 0.5 * (x + p / i), 0.5 * (y + q / j), 0.5 * (z + r / k)
-            change = abs(f - a) + abs(g - c) + abs(d - e)
-            a, c, e = f, g, d
-            if change <= 1e-16 * (abs(a) + abs(c) + abs(e)):
-                break
+        a, c, e = mean_spin(x, y, z, (i, j, k), h)
         for r in range(3):
             new = R[r, 0] * (a - x) + R[r, 1] * (c - y) + R[r, 2] * (e - z)
             largest = max(largest, abs(new - w.delta[at + r]))
@@ -218,6 +213,10 @@ def _drift_of_bodies(w, v):
 def velocities_after(w):
     """The velocity of the end from that which moved the scene; the place at the end is complete."""
     v, s, p, c = w.problem.velocity, w.scene, w.end, w.coriolis
+    if not s.cut and w.parts > 1:
+        for j in range(v.size):
+            w.v_end[j] = v[j] + w.gained[j]
+        return
     if not s.cut:
         copy_into(p.qvel, v)
         mj_comVel(s.model, p.data)

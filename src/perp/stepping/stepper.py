@@ -25,8 +25,9 @@ from perp.stepping import verdict as end
 from perp.stepping.explaining import cause, extent, missed, put_right, runaway
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
 from perp.stepping.record import StepFailed, StepRecord
-from perp.stepping.settings import StepSettings
+from perp.stepping.settings import Softness, StepSettings
 from perp.stepping.sleeping import trees_of, wake
+from perp.stepping.softness import set_rows
 from perp.stepping.solving import judge_as_itself, problem_of, solve_by
 from perp.stepping.start import contradiction
 from perp.stepping.world import CONTACTS, World
@@ -60,6 +61,7 @@ class Stepper:
             model, m, self.table, cut=not reduced, loops=reduced or closes_loops(joints, model.body_count)
         )
         self.tables = tables = tables | trees_of(m, reduced, model.body_count)
+        tables["soft"] = int(settings.softness == Softness.FILE)
         self._places = [make_place(m, model.body_count, cut=not reduced) for _ in range(2)]
         tree_size = (
             np.bincount(m.dof_treeid, minlength=int(m.ntree)) if reduced else np.full(model.body_count, 6)
@@ -70,6 +72,7 @@ class Stepper:
             nq,
             na, int(m.nu) if reduced else len(model.motors),
         )  # fmt: skip
+        set_rows(self)
         self.sizes = nq, int(tree_size.sum()), na, self.table.law.size, model.body_count if reduced else 0
         self.overflows = [place[1].warning.number for place in self._places]
         self.full = int(engine().mjtWarning.mjWARN_CONTACTFULL)

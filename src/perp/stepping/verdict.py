@@ -15,8 +15,8 @@ from perp.dynamics.scalar_tables import COUPLE, TABLE
 from perp.kernels.arrays import fill
 from perp.kernels.friction_laws import violation
 from perp.stepping.contact_rows import remember
-from perp.stepping.second_look import excess, immobile
-from perp.stepping.world import CONTACTS, JOINTS, LATE, ROTORS
+from perp.stepping.second_look import excess, immobile, overlap
+from perp.stepping.world import CLEAN, CONTACTS, JOINTS, LATE, ROTORS
 
 # Positions in `info` and `figure`.
 NEWTON, SOLVES, ROUNDS, LOOKS, UNSOLVED, LEFT_OUT, BOUNCES, WANTED, CAUSE, PULLED, DEPENDENT = range(11)
@@ -146,22 +146,29 @@ def _spring_energy(w):
 def verdict(w):
     """Overlap, joint error and how far coordinates moved."""
     s, place, f = w.scene, w.end, w.figure
-    deepest = worst = 0.0
+    deepest = worst = overlapping = 0.0
     for c in range(place.count[0]):
         if place.gap[c] < 0.0:
             deepest = min(deepest, place.gap[c])
             if w.contacts_at_end and not immobile(w, c):
-                worst = max(worst, excess(w, c))
+                # what the start of a run has is undone with patience; what steps have made is overlap
+                worst = max(worst, overlap(w, c) if w.count[CLEAN] else excess(w, c))
+                overlapping = max(overlapping, overlap(w, c))
     f[PENETRATION], f[EXCESS] = -deepest, worst
-    for i in range(s.law.size):
-        if s.law[i] == HOLD:
-            f[JOINT_ERROR] = max(f[JOINT_ERROR], abs(w.turns_end[i]))
+    if overlapping <= OVERLAP_ALLOWED * s.size:
+        w.count[CLEAN] = 1
     for k in range(w.count[JOINTS]):
-        if w.law[k] == HOLD and w.group[k] == COUPLE:
-            moving, p = w.linear[k], w.problem
+        if w.law[k] != HOLD:
+            continue
+        p, i = w.problem, w.index[k]
+        given = w.row_compliance[s.identity_base[w.group[k]] + i] * p.impulse[k] / w.h
+        if w.group[k] == TABLE:
+            f[JOINT_ERROR] = max(f[JOINT_ERROR], abs(w.turns_end[i] + given))
+        elif w.group[k] == COUPLE:
+            moving = w.linear[k]
             for e in range(p.row_begin[k], p.row_begin[k + 1]):
                 moving += w.h * p.left[e] * p.velocity[p.column[e]]
-            f[JOINT_ERROR] = max(f[JOINT_ERROR], abs(moving))
+            f[JOINT_ERROR] = max(f[JOINT_ERROR], abs(moving + given))
     far = 0.0
     for b in range(s.mass.size):
         for k in range(3):

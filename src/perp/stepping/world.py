@@ -52,6 +52,9 @@ FIELDS = [
     ("kick", F),
     ("delta", F),
     ("coriolis", F),
+    # where the drift is taken in parts: how many, and what the velocity of the end has over the moving one
+    ("gained", F),
+    ("parts", _i),
     ("weight", F),
     ("guess", F),
     ("twist", F2),
@@ -108,7 +111,15 @@ FIELDS = [
     # options
     ("h", _f),
     ("tolerance", _f),
-    ("correction", _f),
+    # share of an error that velocity level removes in a step (Υ) and displacement per force (Σ): of contacts,
+    # and of joint rows by identity; whether any contact gives way, how far each has; whether Υ is in force
+    ("contact_correction", _f),
+    ("contact_compliance", _f),
+    ("row_correction", F),
+    ("row_compliance", F),
+    ("gives", _i),
+    ("sag", F),
+    ("corrected", _i),
     ("recovery", _f),
     ("joints_at_end", _i),
     ("contacts_at_end", _i),
@@ -119,7 +130,8 @@ FIELDS = [
     # scales of velocities and positions
     ("speed", _f),
     ("length", _f),
-    # joint rows, contacts, those found at the end of the step, steps without recovery: see JOINTS …
+    # joint rows, contacts, those found at the end of the step, steps without recovery, whether any step has
+    # ended without overlap: see JOINTS …
     ("count", I),
     # what a step did and how well, see `finish`; outcome of a solve
     ("info", I),
@@ -134,10 +146,9 @@ FIELDS = [
     ("near_velocity", F),
     ("near_impulse", F),
     ("nearest", _f),
-    # settings that a step may leave for a while: levels, correction and speed of recovery; whether a solver
+    # settings that a step may leave for a while: levels and speed of recovery; whether a solver
     # of `perp.solve` is asked for, and whether joints may be held in two stages
     ("level", I),
-    ("usual_correction", _f),
     ("recovery_speed", _f),
     ("foreign", _i),
     ("two_stages", _i),
@@ -153,8 +164,8 @@ FIELDS = [
     ("worlds", WorldsType),
 ]
 WorldType = StructType(FIELDS)
-JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS = range(6)
-COUNTS = 6
+JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS, CLEAN = range(7)
+COUNTS = 7
 
 
 @kernel(error_model="numpy")
@@ -163,19 +174,20 @@ def pack_world(x):
     w = structref.new(WorldType)  # pyright: ignore[reportCallIssue]
     (w.scene, w.start, w.end, w.problem, w.workspace, w.q, w.v, w.act, w.turns, w.control, w.wrench, w.q_end,
      w.v_end, w.act_end, w.turns_end, w.force, w.extra, w.factor, w.kick, w.delta) = x[:20]  # fmt: skip
-    (w.coriolis, w.weight, w.guess, w.twist, w.body_velocity, w.group, w.index, w.law, w.value, w.linear,
-     w.drive, w.stiffness, w.gain, w.table_value, w.table_row, w.table_value_end, w.table_row_end,
-     w.rotor_rate, w.acts, w.local) = x[20:40]  # fmt: skip
+    (w.coriolis, w.gained, w.parts, w.weight, w.guess, w.twist, w.body_velocity, w.group, w.index, w.law,
+     w.value, w.linear, w.drive, w.stiffness, w.gain, w.table_value, w.table_row, w.table_value_end,
+     w.table_row_end, w.rotor_rate, w.acts, w.local) = x[20:42]  # fmt: skip
     (w.carried, w.gap_linear, w.approach, w.bounce, w.left_out, w.normal0, w.gap0, w.off, w.turned, w.lively,
      w.end_carried, w.end_back, w.end_gap, w.old_joint, w.old_count, w.old_geom, w.old_local, w.old_force,
      w.h,
-     w.tolerance) = x[40:60]  # fmt: skip
-    (w.correction, w.recovery, w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.stiff, w.speed,
+     w.tolerance) = x[42:62]  # fmt: skip
+    (w.contact_correction, w.contact_compliance, w.row_correction, w.row_compliance, w.gives, w.sag,
+     w.corrected, w.recovery, w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.stiff, w.speed,
      w.length, w.count, w.info, w.figure, w.solve_info, w.solve_worst, w.factor_end,
-     w.rotor_v) = x[60:76]  # fmt: skip
-    (w.course, w.near_velocity, w.near_impulse, w.nearest, w.level, w.usual_correction, w.recovery_speed,
+     w.rotor_v) = x[62:84]  # fmt: skip
+    (w.course, w.near_velocity, w.near_impulse, w.nearest, w.level, w.recovery_speed,
      w.foreign, w.two_stages, w.sleep, w.rest_time, w.rest_island, w.rest_wrench, w.body_tree,
-     w.tree_q) = x[76:]  # fmt: skip
+     w.tree_q) = x[84:]  # fmt: skip
     w.worlds = structref.new(WorldsType)  # pyright: ignore[reportCallIssue]
     return w
 
@@ -198,9 +210,9 @@ def _measure(problem, workspace):
 
 @kernel(error_model="numpy")
 def _set_options(w, numbers, flags):
-    w.h, w.tolerance, w.correction, w.recovery, w.sleep = numbers
-    w.usual_correction, w.recovery_speed = w.correction, w.recovery
-    w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.foreign, w.two_stages = flags
+    w.h, w.tolerance, w.recovery, w.sleep, w.contact_correction, w.contact_compliance = numbers
+    w.recovery_speed, w.corrected = w.recovery, 1
+    w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.foreign, w.two_stages, w.gives = flags
     w.level[0], w.level[1] = w.joints_at_end, w.contacts_at_end
     fill(w.course, 0)
 
@@ -240,13 +252,15 @@ class World:
             "turns": rows, "control": controls, "wrench": (n, 6), "q_end": coordinates, "v_end": nv,
             "act_end": activations, "turns_end": rows, "force": nv, "extra": nv,
             "factor": tables["M_column"].size, "factor_end": tables["M_column"].size, "rotor_v": nv,
-            "kick": nv, "delta": nv, "coriolis": nv, "weight": nv,
+            "kick": nv, "delta": nv, "coriolis": nv, "gained": nv, "weight": nv,
             "guess": nv, "twist": (tables["body_parent"].size, 6), "body_velocity": (n, 6), "value": joints,
             "linear": joints, "drive": joints, "stiffness": joints, "gain": joints, "table_value": rows,
             "table_row": (rows, 12), "table_value_end": rows, "table_row_end": (rows, 12),
             "rotor_rate": rows, "acts": (64, 2, 3), "local": (64, 2, 3), "carried": (64, 2, 3),
             "gap_linear": 64, "approach": 64, "bounce": 64, "normal0": (64, 3), "gap0": 64, "off": 64,
-            "lively": (64, 5), "end_carried": (2, 3), "end_back": (2, 3), "end_gap": 1, "old_joint": joints,
+            "lively": (64, 5), "sag": 64, "row_correction": joints,
+            "row_compliance": joints, "end_carried": (2, 3), "end_back": (2, 3), "end_gap": 1,
+            "old_joint": joints,
             "old_local": (0, 3), "old_force": (0, 2, 3), "figure": 32, "solve_worst": 1,
             "near_velocity": nv, "near_impulse": self.problem.bias.size, "rest_time": tree_size.size,
             "rest_wrench": (n, 6),
@@ -261,11 +275,11 @@ class World:
             "tree_q": tables["tree_q"],
         }  # fmt: skip
         scalars = dict.fromkeys(
-            ("h", "tolerance", "correction", "recovery", "speed", "length", "nearest", "usual_correction",
-             "recovery_speed", "sleep"), 0.0
+            ("h", "tolerance", "contact_correction", "contact_compliance", "recovery", "speed", "length",
+             "nearest", "recovery_speed", "sleep"), 0.0
         ) | dict.fromkeys(
             ("joints_at_end", "contacts_at_end", "newton_steps", "rounds", "stiff", "foreign",
-             "two_stages"), 0
+             "two_stages", "parts", "gives", "corrected"), 0
         )  # fmt: skip
         values = {name: np.zeros(x) if isinstance(x, int | tuple) else x for name, x in room.items()}
         values |= {name: np.zeros(x, np.int64) for name, x in whole.items()} | scalars | given
@@ -279,6 +293,8 @@ class World:
         self.solve_info: np.ndarray = values["solve_info"]
         self.solve_worst: np.ndarray = values["solve_worst"]
         self.course: np.ndarray = values["course"]
+        self.row_correction: np.ndarray = values["row_correction"]
+        self.row_compliance: np.ndarray = values["row_compliance"]
         self.rest_time: np.ndarray = values["rest_time"]
         self.rest_island: np.ndarray = values["rest_island"]
         self.rest_wrench: np.ndarray = values["rest_wrench"]
@@ -310,9 +326,12 @@ class World:
     def set_options(self, step: float, settings: Any, two_stages: bool) -> None:
         """Length of the step and what the settings say."""
         joints, contacts = settings.at_end
-        numbers = step, settings.tolerance, settings.correction, settings.recovery_speed, settings.sleep
+        numbers = (
+            step, settings.tolerance, settings.recovery_speed, settings.sleep, settings.contact_correction,
+            settings.contact_compliance,
+        )  # fmt: skip
         flags = (
             joints, contacts, settings.newton_steps, settings.rounds, settings.solver is not None,
-            two_stages and joints,
+            two_stages and joints, settings.contacts_give,
         )  # fmt: skip
         _set_options(self.struct, tuple(map(float, numbers)), tuple(map(int, flags)))

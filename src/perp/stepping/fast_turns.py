@@ -1,0 +1,173 @@
+"""Compiled motion by inertia of bodies that turn by a good part of a radian in a step.
+
+The scheme of `smooth` is the midpoint rule once over the step: of what turns by φ it errs by φ²/12 (a top at
+a radian a step precesses an eighth too slowly), and beyond a radian its fixed point does not converge. Here
+it is taken in parts, each a short turn; δ is then what leads to the same place at once, and the velocity of
+the end is that of the last part.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from perp.compilation.kernel import kernel
+from perp.dynamics.libmujoco import mj_comVel, mj_differentiatePos, mj_integratePos, mj_rne
+from perp.dynamics.motion import turn
+from perp.dynamics.motions import weights
+from perp.dynamics.place import complete, go_to
+from perp.dynamics.tree_kernels import factorise, solve
+
+# Turn of a part [rad], which leaves φ²/12 = 0.1 % of Coriolis' forces, and parts of a step at most. Robots do
+# less in some milliseconds.
+_PART, _MOST = 0.125, 64
+_SWEEPS = 40
+
+
+@kernel(error_model="numpy")
+def parts_of(w, v):
+    """In how many parts the motion with v is taken; balls and free bodies count."""
+    s, longest = w.scene, 0.0
+    for j in range(v.size - 2):
+        if s.triple[j]:
+            angle = w.h * math.sqrt(v[j] ** 2 + v[j + 1] ** 2 + v[j + 2] ** 2)
+            if not angle <= longest:
+                longest = angle
+    return _count(longest)
+
+
+@kernel(error_model="numpy")
+def _count(angle):
+    return int(angle / _PART) + 1 if angle < (_MOST - 1) * _PART else _MOST
+
+
+@kernel(error_model="numpy")
+def mean_spin(x, y, z, inertia, h):
+    """The angular velocity in the frame of a free body that turns it over h as its own motion does.
+
+    Π⁺ = exp(−k ω̂) Π with ω = I⁻¹ (Π + Π⁺)/2 in each part of length k; x, y, z are its rates at the start.
+    """
+    i, j, k = inertia
+    parts = _count(h * math.sqrt(x * x + y * y + z * z))
+    part = h / parts
+    qw, qx, qy, qz = 1.0, 0.0, 0.0, 0.0
+    a = b = c = ma = mb = mc = 0.0
+    for _ in range(parts):
+        a, b, c = x, y, z
+        p = q = r = 0.0
+        for _ in range(_SWEEPS):
+            p, q, r = turn(-part * a, -part * b, -part * c, i * x, j * y, k * z)
+            f, g, d = 0.5 * (x + p / i), 0.5 * (y + q / j), 0.5 * (z + r / k)
+            change = abs(f - a) + abs(g - b) + abs(d - c)
+            a, b, c = f, g, d
+            if change <= 1e-16 * (abs(a) + abs(b) + abs(c)):
+                break
+        if parts == 1:
+            return a, b, c
+        x, y, z = p / i, q / j, r / k
+        ma, mb, mc = ma + a / parts, mb + b / parts, mc + c / parts
+        half = 0.5 * part * math.sqrt(a * a + b * b + c * c)
+        s = 0.5 * part * (math.sin(half) / half if half > 1e-4 else 1.0 - half * half / 6.0)
+        ew, ex, ey, ez = math.cos(half), s * a, s * b, s * c
+        qw, qx, qy, qz = (
+            qw * ew - qx * ex - qy * ey - qz * ez,
+            qw * ex + qx * ew + qy * ez - qz * ey,
+            qw * ey - qx * ez + qy * ew + qz * ex,
+            qw * ez + qx * ey - qy * ex + qz * ew,
+        )
+    size = math.sqrt(qx * qx + qy * qy + qz * qz)
+    if size == 0.0:
+        return ma, mb, mc
+    angle = 2.0 * math.atan2(size, qw)
+    scale = whole_turns(h * (ma * qx + mb * qy + mc * qz) / size, angle) / (h * size)
+    return scale * qx, scale * qy, scale * qz
+
+
+@kernel(error_model="numpy")
+def whole_turns(expected, angle):
+    """The angle that is nearest to what is expected among those that look like it."""
+    return angle + 2.0 * math.pi * round((expected - angle) / (2.0 * math.pi))
+
+
+@kernel(error_model="numpy")
+def drift_in_parts(w, v, parts):
+    """δ for the velocity v after all impulses, and what the velocity gains at the end of the step.
+
+    `end` of the world is room. Returns the largest change against the δ there was.
+    """
+    s, p, h, largest = w.scene, w.end, w.h / parts, 0.0
+    x, middle, mean, back = v.copy(), np.empty(v.size), np.zeros(v.size), np.zeros(v.size)
+    w.q_end[:] = w.q
+    go_to(s, p, w.q_end, True)
+    for _ in range(parts):
+        complete(s, p)
+        factorise(s.M_begin, s.M_count, s.M_column, p.M, w.extra, w.factor_end)
+        weights(s, p, w.gained)
+        _half(w, x, back, h, middle)
+        for j in range(v.size):
+            mean[j] += middle[j] / parts
+        mj_integratePos(s.model, w.q_end.ctypes.data, middle.ctypes.data, h)
+        go_to(s, p, w.q_end, True)
+        complete(s, p)
+        factorise(s.M_begin, s.M_count, s.M_column, p.M, w.extra, w.factor_end)
+        weights(s, p, w.gained)
+        _turned(w, middle, h, back)
+        for j in range(v.size):
+            x[j] = middle[j] + back[j]
+    mj_differentiatePos(s.model, middle.ctypes.data, w.h, w.q.ctypes.data, w.q_end.ctypes.data)
+    _unwind(w, mean, middle)
+    for j in range(v.size):
+        largest = max(largest, abs(middle[j] - v[j] - w.delta[j]))
+        w.delta[j] = middle[j] - v[j]
+        w.gained[j] = x[j] - middle[j]
+    return largest
+
+
+@kernel(error_model="numpy")
+def _half(w, x, back, h, middle):
+    """The velocity of the middle, x̄ = x − (h/2) M̃⁻¹ c(q, x̄), by sweeps from x + back."""
+    last = np.inf
+    for j in range(x.size):
+        middle[j] = x[j] + back[j]
+    for sweep in range(_SWEEPS):
+        _turned(w, middle, h, back)
+        change = speed = 0.0
+        for j in range(x.size):
+            change = max(change, abs(x[j] + back[j] - middle[j]))
+            speed = max(speed, abs(x[j]))
+        if not change < np.inf or (sweep > 2 and change > 0.9 * last):
+            break
+        last = change
+        for j in range(x.size):
+            middle[j] = x[j] + back[j]
+        if change <= 1e-14 * speed:
+            break
+
+
+@kernel(error_model="numpy")
+def _turned(w, v, h, out):
+    """−(h/2) M̃⁻¹ c(q, v) at the place `end`, whose weights are in `gained` and factor in `factor_end`."""
+    s, p = w.scene, w.end
+    p.qvel[:] = v
+    mj_comVel(s.model, p.data)
+    mj_rne(s.model, p.data, np.int32(0), out.ctypes.data)
+    for j in range(v.size):
+        out[j] = -0.5 * h * (out[j] + w.gained[j])
+    solve(s.M_begin, s.M_count, s.M_column, w.factor_end, out)
+
+
+@kernel(error_model="numpy")
+def _unwind(w, expected, v):
+    """Whole turns that a difference of quaternions does not see, from what is expected."""
+    s = w.scene
+    for j in range(v.size - 2):
+        if not s.triple[j]:
+            continue
+        rate = math.sqrt(v[j] ** 2 + v[j + 1] ** 2 + v[j + 2] ** 2)
+        if rate == 0.0:
+            continue
+        along = (v[j] * expected[j] + v[j + 1] * expected[j + 1] + v[j + 2] * expected[j + 2]) / rate
+        scale = whole_turns(w.h * along, w.h * rate) / (w.h * rate)
+        for k in range(j, j + 3):
+            v[k] *= scale
