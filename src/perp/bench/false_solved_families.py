@@ -167,7 +167,7 @@ def rows(seed: int) -> Iterator[Try]:
     M = _delassus(rng, n) if rng.random() < 0.6 else rng.normal(size=(n, n))
     M = M * 10.0 ** rng.uniform(-12, 12) if rng.random() < 0.5 else M
     q = rng.normal(size=n) * 10.0 ** (rng.uniform(-12, 12) if rng.random() < 0.5 else 0.0)
-    unit = np.abs(q).max() / max(np.abs(M).max(), 1e-300)
+    unit = np.abs(q).max() / (np.abs(M).max() or 1.0)
     start = rng.normal(size=n) * unit * 10.0 ** rng.uniform(-12, 2)
     yield _try("lcp", perp.LCP(M, q))
     yield _try("lcp sparse", perp.LCP(csr_array(M), q), np.abs(start))

@@ -26,6 +26,8 @@ from perp.problems.sets import Box, Coulomb, Elliptic, Free, Nonnegative
 
 DIGITS = 60
 ONE = Decimal(1)
+# Of a double, relative to it.
+LAST_DIGIT = Decimal("2.3e-16")
 
 
 class Scale(NamedTuple):
@@ -207,15 +209,16 @@ def _discs(member: Any, push: list[Decimal], speed: list[Decimal], unit: list[De
 
 
 def _friction(push: Decimal, speed: Decimal, discs: list[Disc]) -> Decimal:
-    """Signorini's and Coulomb's law for the normal impulse there is, or one at which a disc is at its limit.
+    """Signorini's and Coulomb's law for the normal impulse there is, or for the same up to its last digit.
 
-    On a steep disc the last digit of λ_N decides about friction of any size.
+    On a steep disc that digit decides about friction of any size.
     """
     ways = [_friction_at(push, speed, discs)]
     for disc in discs:
         if all(m > 0 or p == 0 for m, p in zip(disc.mu, disc.push, strict=True)):
             limit = length(p / m for m, p in zip(disc.mu, disc.push, strict=True) if p != 0)
-            ways.append(max(abs(limit - push), _friction_at(limit, speed, discs)))
+            if abs(limit - push) <= LAST_DIGIT * push:
+                ways.append(max(abs(limit - push), _friction_at(limit, speed, discs)))
     return min(ways)
 
 
