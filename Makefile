@@ -45,13 +45,15 @@ test: $(READY) ## lint, check types and run the whole test suite
 	$(BIN)/pyright
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
 
-wheel: $(READY) ## build a wheel into dist/ that carries its compiled kernels; some minutes
+wheel: $(READY) ## build a wheel into dist/ that carries its compiled kernels, and check it; some minutes
+	rm -rf dist
 	$(BIN)/python packaging/wheel.py --out dist
+	$(BIN)/python packaging/check.py dist/perp-*.whl
 
 check-wheel: $(READY) ## build a wheel with what the README needs, install it elsewhere, count what is compiled there
 	rm -rf build/wheel
-	$(BIN)/python packaging/wheel.py --only-page --out build/wheel
-	$(BIN)/python packaging/check.py build/wheel/perp-*.whl
+	$(BIN)/python packaging/wheel.py --quick --out build/wheel
+	$(BIN)/python packaging/check.py --quick build/wheel/perp-*.whl
 
 docs: $(READY) ## build the documentation into site/, a folder of pages that need no network
 	$(BIN)/python docs/scripts/capabilities.py

@@ -1,6 +1,6 @@
 """Uses perp as its users do and notes which kernels Python calls.
 
-    python packaging/drive.py README.md NOTES.json [--only-page]
+    python packaging/drive.py NOTES.json [--quick]
 
 Writes {"compiled": functions that had to be compiled, "used": {index file: data files that were loaded}}.
 """
@@ -11,17 +11,22 @@ import json
 import os
 import sys
 import tempfile
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
+
+from pages import pages
 
 import page_runner
 from perp.bench import warm_up
 from perp.compilation.cache import KernelCache
 from perp.compilation.stopwatch import STOPWATCH
+from perp.stepping import ahead
 
 
-def main(page: Path, notes: Path, *, everything: bool) -> None:
-    """Drive the page, and everything else that `perp warm-up` does, once in this process."""
+def main(notes: Path, *, quick: bool) -> None:
+    """Run the pages, and everything that `perp warm-up` does unless it has to be quick, in this process."""
+    ahead.start()
     used: dict[str, set[str]] = {}
     load = KernelCache._load_overload
 
@@ -34,16 +39,18 @@ def main(page: Path, notes: Path, *, everything: bool) -> None:
         return found
 
     KernelCache._load_overload = noted
-    for name in warm_up.tasks() if everything else ():
+    for name in () if quick else warm_up.tasks():
         warm_up.run(name)
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        page_runner.prepare_folder()
-        page_runner.run_page(page, ("python", "sh"))
-        os.chdir(page.parent)
+    for page in pages(quick=quick):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            page_runner.prepare_folder()
+            with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+                page_runner.run_page(page, ("python", "sh"))
+            os.chdir(page.parent)
     result = {"compiled": STOPWATCH.names, "used": {name: sorted(files) for name, files in used.items()}}
     notes.write_text(json.dumps(result), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), everything="--only-page" not in sys.argv)
+    main(Path(sys.argv[1]).resolve(), quick="--quick" in sys.argv)

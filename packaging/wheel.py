@@ -1,10 +1,10 @@
 """Builds a wheel that carries its compiled kernels.
 
-    python packaging/wheel.py [--out dist] [--page README.md] [--only-page] [--work FOLDER]
+    python packaging/wheel.py [--out dist] [--quick] [--work FOLDER]
 
-The package is copied into an empty folder, driven through its public face by `perp warm-up` and the README
-until a whole pass compiles nothing, and what such a pass loads is what Python calls: those kernels, which
-contain the ones that they call, go into the wheel. Nothing here names a kernel.
+The package is copied into an empty folder, driven through its public face by `perp warm-up` and the pages of
+`pages.py` until a whole pass compiles nothing, and what such a pass loads is what Python calls: those
+kernels, which contain the ones that they call, go into the wheel. Nothing here names a kernel.
 """
 
 from __future__ import annotations
@@ -67,8 +67,7 @@ def main() -> int:
     """Build the wheel and say how large it is."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
-    parser.add_argument("--page", type=Path, default=ROOT / "README.md", help="its snippets are run as well")
-    parser.add_argument("--only-page", action="store_true", help="what the page needs, for a quick check")
+    parser.add_argument("--quick", action="store_true", help="only what the README needs")
     parser.add_argument("--work", type=Path, help="keep what is compiled here, for the next build")
     options = parser.parse_args()
     out = options.out.resolve()
@@ -80,14 +79,14 @@ def main() -> int:
         tree = Path(name).resolve() / "perp"
         copy_sources(tree)
         around = environment(tree, shipped.CPU)
-        if not options.only_page:
+        if not options.quick:
             # On all cores; what the processes have compiled is loaded by the passes that follow.
             subprocess.run([sys.executable, "-m", "perp.cli", "warm-up"], env=around, cwd=name, check=True)
         notes = Path(name) / "used.json"
-        work = ["--only-page"] if options.only_page else []
+        work = ["--quick"] if options.quick else []
         for number in range(1, PASSES + 1):
             subprocess.run(
-                [sys.executable, ROOT / "packaging" / "drive.py", options.page.resolve(), notes, *work],
+                [sys.executable, ROOT / "packaging" / "drive.py", notes, *work],
                 env=around, cwd=name, check=True,
             )  # fmt: skip
             result = json.loads(notes.read_text(encoding="utf-8"))

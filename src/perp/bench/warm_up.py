@@ -16,11 +16,17 @@ from multiprocessing import get_context
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse
 
 import perp
 from perp.bench.false_solved import ITERATIONS, TIME_LIMIT, pairs
 from perp.bench.false_solved_families import mixtures, rows
+from perp.comparison import worker
+from perp.comparison.cells import Cell
+from perp.comparison.verdict import run_cell
 from perp.compilation.stopwatch import STOPWATCH
+from perp.models.catalogue import build
+from perp.problems import Problem
 from perp.scenes import library
 from perp.solvers.registry import all_solvers
 
@@ -60,6 +66,11 @@ def tasks() -> dict[str, Callable[[], None]]:
             for level in ("position", "velocity"):
                 title = f"{name} in {coordinates} coordinates at {level} level"
                 found[title] = lambda text=scene, c=coordinates, v=level: _simulate(text(), c, v)
+    found["many worlds"] = _many_worlds
+    found["many problems"] = _many_problems
+    found["a comparison"] = _compare
+    found["derivatives of answers"] = _derivatives_of_answers
+    found["derivatives of steps"] = _derivatives_of_steps
     ours = [info for info in all_solvers().values() if info.family not in ("external", "user")]
     for info in sorted(ours, key=lambda info: (info.name != "auto", info.family)):
         found[f"solver {info.name}"] = lambda name=info.name: _solve_all(name)
@@ -103,17 +114,27 @@ def _first_solves() -> None:
         perp.residuals(problem, solution.z)
 
 
+@cache
+def _problems() -> list[Problem]:
+    """Random small problems of every type, mechanisms, a game, and a string of many rows on a floor."""
+    n = 400
+    string = scipy.sparse.diags_array([-np.ones(n - 1), np.full(n, 2.0), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    return [
+        *(attempt.problem for seed in SEEDS for attempt in (*mixtures(seed), *rows(seed))),
+        *(build(name).problem for name in ("box-on-slope", "stack", "chain")),
+        perp.LCP([[0, 0, 3, 1], [0, 0, 2, 4], [4, 1, 0, 0], [2, 3, 0, 0]], -np.ones(4)),
+        perp.LCP(string.tocsr(), np.where(np.arange(n) % 50 < 5, -0.1, 0.01)),
+    ]
+
+
 def _solve_all(solver: str) -> None:
-    for seed in SEEDS:
-        for attempt in (*mixtures(seed), *rows(seed)):
-            for info, formulation in pairs(attempt.problem, external=False):
-                if info.name == solver:
-                    _try(attempt.problem, solver, formulation)
+    for problem in _problems():
+        for info, formulation in pairs(problem, external=False):
+            if info.name == solver:
+                _try(problem, solver, formulation)
 
 
-def _try(
-    problem: perp.LCP | perp.BoxedLCP | perp.ContactProblem, solver: str, formulation: str | None
-) -> None:
+def _try(problem: Problem, solver: str, formulation: str | None) -> None:
     limit = None if solver == "auto" else ITERATIONS
     try:
         solution = perp.solve(
@@ -133,3 +154,49 @@ def _simulate(text: str, coordinates: str, level: str) -> None:
         except perp.PerpError:
             return
     sim.run(0.02)
+
+
+def _many_worlds() -> None:
+    for scene in (SCENES["a box"](), SCENES["a rover"]()):
+        for coordinates in ("maximal", "reduced"):
+            batch = perp.Batch(scene, worlds=2, threads=1, step=0.01, coordinates=coordinates)
+            batch.step(STEPS)
+            batch.rollout(np.zeros((2, 2, batch.ctrl.shape[1])), contacts=True)
+            batch.modify(friction=0.4)
+            batch.restore(batch.snapshot())
+            batch.reset()
+
+
+def _many_problems() -> None:
+    for problem in _problems()[:40]:
+        perp.solve_many([problem] * 2, throw=False)
+
+
+def _derivatives_of_answers() -> None:
+    for problem in _problems():
+        solution = perp.solve(problem, throw=False, time_limit=TIME_LIMIT)
+        try:
+            perp.derivative(problem, solution).vjp(np.ones(solution.z.size))
+        except perp.PerpError:  # it has none, or was not solved
+            continue
+
+
+def _compare() -> None:
+    """What the processes of `perp compare` do, here."""
+    worker.warm_up()
+    problem = build("box-on-slope").problem
+    run_cell(Cell("auto", "", "auto", None), problem, step=1e-3, tol=1e-9, accept=1e-6, time_limit=1.0)
+
+
+def _derivatives_of_steps() -> None:
+    parameters = ("friction", "gravity")
+    for scene in SCENES.values():
+        for coordinates in ("maximal", "reduced"):
+            sim = perp.Simulation(scene(), step=0.01, coordinates=coordinates)
+            for _ in range(STEPS):
+                try:
+                    sim.step()
+                    sim.derivatives(parameters)
+                    sim.derivatives(parameters, last=True)
+                except perp.PerpError:
+                    break

@@ -26,6 +26,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
 from perp.compilation.cache import KernelCache
+from perp.compilation.inner import inner_functions
 from perp.compilation.library import PartLibrary, WholeLibrary
 from perp.compilation.stopwatch import STOPWATCH
 
@@ -106,7 +107,8 @@ class _Compiler(Compiler):
             identity = bytecode.FunctionIdentity.from_function(func)
         finally:
             bytecode.FunctionIdentity._unique_ids = number
-        return self._compile_identity(identity)
+        with inner_functions():
+            return self._compile_identity(identity)
 
     def _compile_identity(self, identity: Any) -> Any:
         from numba.core.untyped_passes import ExtractByteCode

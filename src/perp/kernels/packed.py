@@ -137,16 +137,18 @@ def pack_sets(kind, given, parameters, length):
 
 @kernel(nogil=True)
 def _ascending(column, begin, end):
-    """Sort a short stretch that is nearly sorted, or a long one, in place."""
-    if end - begin > 64:
-        column[begin:end].sort()
-        return
-    for k in range(begin + 1, end):
-        value, j = column[k], k
-        while j > begin and column[j - 1] > value:
-            column[j] = column[j - 1]
-            j -= 1
-        column[j] = value
+    """Sort a stretch in place, by insertion over shrinking distances: short ones are nearly sorted."""
+    apart = 1
+    while end - begin > 64 * apart:
+        apart = 3 * apart + 1
+    while apart > 0:
+        for k in range(begin + apart, end):
+            value, j = column[k], k
+            while j >= begin + apart and column[j - apart] > value:
+                column[j] = column[j - apart]
+                j -= apart
+            column[j] = value
+        apart //= 3
 
 
 @kernel(nogil=True)
