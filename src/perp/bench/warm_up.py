@@ -118,12 +118,12 @@ def _first_solves() -> None:
 def _problems() -> list[Problem]:
     """Random small problems of every type, mechanisms, a game, and a string of many rows on a floor."""
     n = 400
-    string = scipy.sparse.diags_array([-np.ones(n - 1), np.full(n, 2.0), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    string = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
     return [
         *(attempt.problem for seed in SEEDS for attempt in (*mixtures(seed), *rows(seed))),
         *(build(name).problem for name in ("box-on-slope", "stack", "chain")),
         perp.LCP([[0, 0, 3, 1], [0, 0, 2, 4], [4, 1, 0, 0], [2, 3, 0, 0]], -np.ones(4)),
-        perp.LCP(string.tocsr(), np.where(np.arange(n) % 50 < 5, -0.1, 0.01)),
+        perp.LCP(scipy.sparse.csr_array(string), np.where(np.arange(n) % 50 < 5, -0.1, 0.01)),
     ]
 
 
