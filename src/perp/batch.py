@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -28,6 +28,19 @@ from perp.stepping.many_steps import PER_CONTACT
 _CONTACTS = 16
 # Chunks a thread: more even out worlds that take long, and each costs some microseconds.
 _CHUNKS = 4
+
+
+class _Live:
+    """An attribute of a batch that is a view of its arrays, and is filled where it is set."""
+
+    def __init__(self, doc: str, of: Callable[[Batch], np.ndarray]) -> None:
+        self.__doc__, self.of = doc, of
+
+    def __get__(self, batch: Batch | None, owner: type) -> Any:
+        return self if batch is None else self.of(batch)
+
+    def __set__(self, batch: Batch, value: Any) -> None:
+        self.of(batch)[:] = value
 
 
 class Batch:
@@ -95,51 +108,20 @@ class Batch:
         """One name per control value."""
         return self._start.stepper.motor_names
 
-    def _part(self, name: str) -> np.ndarray:
+    @property
+    def _columns(self) -> tuple[slice, slice, slice]:
+        """Where coordinates, velocities and activations are in a packed state."""
         nq, nv, na, _, _ = self._start.stepper.sizes
-        bounds = {"qpos": (0, nq), "qvel": (nq, nq + nv), "act": (nq + nv, nq + nv + na)}[name]
-        return self._arrays.state[:, slice(*bounds)]
+        return slice(nq), slice(nq, nq + nv), slice(nq + nv, nq + nv + na)
 
-    @property
-    def qpos(self) -> np.ndarray:
-        """Coordinates, live, shape (worlds, nq)."""
-        return self._part("qpos")
-
-    @qpos.setter
-    def qpos(self, value: Any) -> None:
-        self._part("qpos")[:] = value
-
-    @property
-    def qvel(self) -> np.ndarray:
-        """Velocities, live, shape (worlds, nv)."""
-        return self._part("qvel")
-
-    @qvel.setter
-    def qvel(self, value: Any) -> None:
-        self._part("qvel")[:] = value
-
-    @property
-    def act(self) -> np.ndarray:
-        """Activations, live, shape (worlds, na)."""
-        return self._part("act")
-
-    @property
-    def ctrl(self) -> np.ndarray:
-        """Control values, live, shape (worlds, motors)."""
-        return self._arrays.control
-
-    @ctrl.setter
-    def ctrl(self, value: Any) -> None:
-        self._arrays.control[:] = value
-
-    @property
-    def wrench(self) -> np.ndarray:
-        """External force [N] and torque [N m] on each body, live, shape (worlds, bodies, 6)."""
-        return self._arrays.wrench
-
-    @wrench.setter
-    def wrench(self, value: Any) -> None:
-        self._arrays.wrench[:] = value
+    qpos = _Live("Coordinates, live, shape (worlds, nq).", lambda b: b._arrays.state[:, b._columns[0]])
+    qvel = _Live("Velocities, live, shape (worlds, nv).", lambda b: b._arrays.state[:, b._columns[1]])
+    act = _Live("Activations, live, shape (worlds, na).", lambda b: b._arrays.state[:, b._columns[2]])
+    ctrl = _Live("Control values, live, shape (worlds, motors).", lambda b: b._arrays.control)
+    wrench = _Live(
+        "External force [N] and torque [N m] on each body, live, shape (worlds, bodies, 6).",
+        lambda b: b._arrays.wrench,
+    )
 
     @property
     def time(self) -> np.ndarray:

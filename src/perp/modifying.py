@@ -122,10 +122,7 @@ def _scale(m: Any, b: int, name: str, factor: float) -> None:
 
 
 def _at_least_zero(name: str, x: Any) -> float:
-    value = number(name, x)
-    if value < 0:
-        raise ProblemError(f"{name} = {x!r}: a number from 0 on is needed")
-    return value
+    return number(name, x, least=0.0)
 
 
 def _above_zero(name: str, x: Any) -> float:

@@ -26,11 +26,13 @@ class Coordinates(StrEnum):
     REDUCED = "reduced"
 
 
-def number(name: str, x: Any) -> float:
-    """A finite real number."""
+def number(name: str, x: Any, least: float = -math.inf) -> float:
+    """A finite real number from `least` on."""
     value = _real(x)
     if not math.isfinite(value):
         raise ProblemError(f"{name} = {x!r}: a finite number is needed")
+    if value < least:
+        raise ProblemError(f"{name} = {x!r}: a number from {least:g} on is needed")
     return value
 
 

@@ -24,7 +24,7 @@ class StepOp:
 
     Args:
         sim: In reduced coordinates; it is copied.
-        parameters: Names of parameters that the function takes besides state and controls, one number each.
+        parameters: Names of parameters whose values it takes besides state and controls, one number each.
     """
 
     def __init__(self, sim: Simulation, parameters: Sequence[str] = ()) -> None:

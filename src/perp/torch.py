@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from perp.problems import ProblemError
+from perp.simulation import Simulation
 from perp.step_op import StepOp
-
-if TYPE_CHECKING:
-    from perp.simulation import Simulation
 
 
 def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import kernel
-from perp.derivatives.spatial import cross, cross_motion, dot, moved
+from perp.derivatives.spatial import cross_motion, dot, moved
 from perp.derivatives.tree_dynamics import add_carried
+from perp.dynamics.row_kernels import cross
 
 # What the normal row of a contact is: the gap at the end, or the velocity at the start or at the end.
 GAP, RATE, RATE_AT_END = range(3)

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import kernel
-from perp.derivatives.spatial import cross
+from perp.dynamics.row_kernels import cross
 
 # How the geometry of a contact is known.
 FACE_OF_FIRST, CENTRES, FACE_OF_SECOND, TABLE, CARRIED = range(5)

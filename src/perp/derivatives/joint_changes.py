@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import kernel
-from perp.derivatives.spatial import cross, cross_motion, dot
+from perp.derivatives.spatial import cross_motion, dot
 from perp.derivatives.tree_dynamics import add_carried
-from perp.dynamics.row_kernels import evaluate_rows
+from perp.dynamics.row_kernels import cross, evaluate_rows
 
 _STEP = 1e-5
 

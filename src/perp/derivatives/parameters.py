@@ -89,14 +89,6 @@ def _geom(solve: _Solve, name: str) -> int:
     return solve.owner.stepper.model.geom_index(name)
 
 
-def _path(parent: np.ndarray, j: int) -> list[int]:
-    out = []
-    while j >= 0:
-        out.append(j)
-        j = int(parent[j])
-    return out
-
-
 def _gravity(solve: _Solve, column: Column) -> None:
     view, s, h = solve.view, solve.structure, solve.view.numbers["h"]
     end, mass, _ = s.bodies
@@ -105,7 +97,7 @@ def _gravity(solve: _Solve, column: Column) -> None:
         for k in range(3):
             e = np.eye(3)[k]
             W = np.concatenate([np.cross(centres[b], e), e])
-            for j in _path(s.parent, int(end[b])):
+            for j in s.path(int(end[b])):
                 column.G[j, k] -= h * mass[b] * float(solve.ways.S[j] @ W)
 
 
@@ -133,7 +125,7 @@ def _body(solve: _Solve, kind: str, name: str, column: Column) -> None:
                 kind, k, (float(m.body_mass[b]), m.body_inertia[b]), frame, centre, carrier
             )
             F = change @ A + _cross_force(V, change @ V)
-            for j in _path(solve.structure.parent, int(solve.structure.bodies[0][b])):
+            for j in solve.structure.path(int(solve.structure.bodies[0][b])):
                 out[j, k] += sign * float(S[j] @ F)
 
 
@@ -163,7 +155,7 @@ def _velocities(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Velocity and acceleration of a body of a tree, about the origin."""
     s = solve.structure
-    path = _path(s.parent, int(s.bodies[0][b]))[::-1]
+    path = s.path(int(s.bodies[0][b]))[::-1]
     V, A = {-1: np.zeros(6)}, {-1: np.concatenate([np.zeros(3), -gravity])}
     for j in path:
         before, parent = int(s.before[j]), int(s.parent[j])

@@ -57,14 +57,6 @@ def moved(motion, p, out):
 
 
 @kernel(error_model="numpy")
-def cross(a, b, out):
-    """out = a × b in three dimensions; out is another array."""
-    out[0] = a[1] * b[2] - a[2] * b[1]
-    out[1] = a[2] * b[0] - a[0] * b[2]
-    out[2] = a[0] * b[1] - a[1] * b[0]
-
-
-@kernel(error_model="numpy")
 def inertia_about_origin(mass, moments, R, c, out):
     """Spatial inertia of a body: principal moments about its centre c along the columns of R."""
     for i in range(6):

@@ -162,7 +162,7 @@ class _Solve:
                 self.ways.S, structure.parent, structure.before, structure.last, end, -W,
                 structure.siblings, self.slopes.Gq,
             )  # fmt: skip
-            path = _path(structure.parent, end)
+            path = structure.path(end)
             for j in path:
                 moved = self.ways.S[j, 3:] + np.cross(self.ways.S[j, :3], x)
                 for k in path:
@@ -189,7 +189,7 @@ class _Solve:
                         continue
                     f, t = row[6 * side : 6 * side + 3], row[6 * side + 3 : 6 * side + 6]
                     W = np.concatenate([np.cross(view.start.x[b], f) + t, f])
-                    for j in _path(self.structure.parent, int(self.structure.last_dof[b])):
+                    for j in self.structure.path(int(self.structure.last_dof[b])):
                         self.slopes.Gu[j, i] -= h * slope * float(self.ways.S[j] @ W)
                 continue
             k = row_of[line]
@@ -341,14 +341,6 @@ class _Solve:
         act[:, 2 * nv : 2 * nv + self.na] = self.slopes.act_a
         act[:, 2 * nv + self.na : 2 * nv + self.na + self.nu] = self.slopes.act_u
         return np.vstack([dq, final, act])
-
-
-def _path(parent: np.ndarray, j: int) -> list[int]:
-    out = []
-    while j >= 0:
-        out.append(j)
-        j = int(parent[j])
-    return out
 
 
 def _least_norm(A: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, bool]:

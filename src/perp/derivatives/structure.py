@@ -40,6 +40,14 @@ class Structure:
     triples: np.ndarray
     cut: bool
 
+    def path(self, j: int) -> list[int]:
+        """Freedom j and all before it, from it to the root; none of −1."""
+        out = []
+        while j >= 0:
+            out.append(j)
+            j = int(self.parent[j])
+        return out
+
     @classmethod
     def of(cls, view: WorldView, m: Any) -> Structure:
         """Of a world and its mujoco model."""

@@ -45,7 +45,8 @@ def _carried(R, body, vector, out):
 
 
 @kernel(error_model="numpy")
-def _cross(a, b, out):
+def cross(a, b, out):
+    """out = a × b in three dimensions; out is another array."""
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
     out[2] = a[0] * b[1] - a[1] * b[0]
@@ -89,8 +90,8 @@ def _relative(quat, child, parent, g, a, v):
 def _turned(a, local, arrow):
     """A vector turned by the quaternion a."""
     once, twice = np.empty(3), np.empty(3)
-    _cross(a[1:4], local, once)
-    _cross(a[1:4], once, twice)
+    cross(a[1:4], local, once)
+    cross(a[1:4], once, twice)
     for i in range(3):
         arrow[i] = local[i] + 2.0 * (a[0] * once[i] + twice[i])
 
@@ -104,7 +105,7 @@ def _orientation(quat, child, parent, g, k, arrow):
     # parent
     e, local = np.zeros(3), np.empty(3)
     e[k] = 1.0
-    _cross(v, e, local)
+    cross(v, e, local)
     for i in range(3):
         local[i] += w * e[i]
     _turned(a, local, arrow)
@@ -135,8 +136,8 @@ def _rotation_vector(quat, child, parent, g, kind, k, arrow):
     c = 1.0 / 12.0 + theta * theta / 720.0 if theta < 1e-2 else (1.0 - 0.5 * theta * w / sine) / theta**2
     e, local, twice = np.zeros(3), np.empty(3), np.empty(3)
     e[k] = 1.0
-    _cross(v, e, local)
-    _cross(v, local, twice)
+    cross(v, e, local)
+    cross(v, local, twice)
     for i in range(3):
         local[i] = e[i] + 0.5 * local[i] + c * twice[i]
     _turned(a, local, arrow)
@@ -185,8 +186,8 @@ def evaluate_rows(links, geometry, x, quat, R, last, value, jacobian):
                 for k in range(3):
                     n[k] = d[k] / length if length > 0.0 else (1.0 if k == 0 else 0.0)
             c = _dot(d, n)
-            _cross(rc, n, s)
-            _cross(rp, n, t)
+            cross(rc, n, s)
+            cross(rp, n, t)
             for k in range(3):
                 row[k], row[3 + k], row[6 + k], row[9 + k] = n[k], s[k], -n[k], -t[k]
         else:
@@ -201,10 +202,10 @@ def evaluate_rows(links, geometry, x, quat, R, last, value, jacobian):
                 _carried(R, first, g[6:9], a)
                 _carried(R, second, g[9:12], b)
                 along = _dot(a, b)
-                _cross(a, b, s)
+                cross(a, b, s)
                 _carried(R, second, g[12:15], b)
                 across = _dot(a, b)
-                _cross(a, b, t)
+                cross(a, b, t)
                 size = along * along + across * across
                 if links[i, 3] != 0:
                     size = -size
@@ -214,7 +215,7 @@ def evaluate_rows(links, geometry, x, quat, R, last, value, jacobian):
             else:
                 _carried(R, child, g[6:9], a)
                 _carried(R, parent, g[9:12], b)
-                _cross(a, b, s)
+                cross(a, b, s)
                 c = _dot(a, b)
             for k in range(3):
                 row[3 + k], row[9 + k] = s[k], -s[k]

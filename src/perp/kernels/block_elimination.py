@@ -14,6 +14,7 @@ import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.kernels.fours import subtract_product
+from perp.kernels.small_systems import solve_small
 
 
 @kernel(nogil=True, fastmath={"contract"})
@@ -22,30 +23,11 @@ def _invert(block, size, pitch, floor, out, work):
 
     False when it had to be perturbed.
     """
-    healthy = True
     for r in range(size):
         for s in range(size):
             work[r, s] = block[r * pitch + s]
             work[r, size + s] = 1.0 if r == s else 0.0
-    for k in range(size):
-        best = k
-        for r in range(k + 1, size):
-            if abs(work[r, k]) > abs(work[best, k]):
-                best = r
-        if best != k:
-            for s in range(2 * size):
-                work[k, s], work[best, s] = work[best, s], work[k, s]
-        if abs(work[k, k]) <= floor:
-            work[k, k] = floor if work[k, k] >= 0.0 else -floor
-            healthy = False
-        pivot = 1.0 / work[k, k]
-        for s in range(2 * size):
-            work[k, s] *= pivot
-        for r in range(size):
-            if r != k and work[r, k] != 0.0:
-                factor = work[r, k]
-                for s in range(2 * size):
-                    work[r, s] -= factor * work[k, s]
+    healthy = solve_small(work, size, size, floor)
     for r in range(size):
         for s in range(size):
             out[r * pitch + s] = work[r, size + s]

@@ -31,11 +31,12 @@ from perp.kernels.friction_laws import (
     row_group,
     violation,
 )
+from perp.kernels.small_systems import solve_small
 from perp.kernels.tree_elimination import newton_step, plan_of
 from perp.kernels.tree_islands import prepare
 from perp.kernels.tree_path import follow_path
 from perp.kernels.tree_problem import problem_view
-from perp.kernels.tree_state import copy_rows, evaluate, solve_small
+from perp.kernels.tree_state import copy_rows, evaluate, weigh_rows
 from perp.kernels.tree_workspace import workspace_view
 from perp.problems.set_kernels import COULOMB
 
@@ -154,18 +155,13 @@ def _condense(p, w, k, sigma, room):
                 A[r, s] = B[r, s] + C[r, s] * weight
                 A[r, size + s] = C[r, s]
             A[r, 2 * size] = F[r]
-        if not solve_small(A, size, size + 1):
+        if not solve_small(A, size, size + 1, 0.0):
             return False
         for r in range(size):
             w.f[i + r] = A[r, 2 * size]
             for s in range(size):
                 K[r, s] = A[r, size + s]
-        for r in range(size):
-            for e in range(width):
-                total = 0.0
-                for s in range(size):
-                    total += K[r, s] * p.left[at + s * width + e]
-                w.KL[at + r * width + e] = total
+        weigh_rows(p, w, c)
     return True
 
 

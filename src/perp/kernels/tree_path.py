@@ -25,8 +25,9 @@ import math
 from perp.compilation.kernel import kernel
 from perp.kernels.cone_scaling import divide, length_of_rest, room, scale, scaling, unscale
 from perp.kernels.friction_laws import MOST_ROWS, bounds, disc
+from perp.kernels.small_systems import solve_small
 from perp.kernels.tree_elimination import newton_step
-from perp.kernels.tree_state import evaluate, solve_small
+from perp.kernels.tree_state import evaluate, weigh_rows
 from perp.problems.set_kernels import COULOMB, FREE, ROLLING
 
 # The part of the way to the boundary that an iteration may go, and the least centring: in haste, with care.
@@ -295,20 +296,13 @@ def _aim_cone(p, w, c, aim, small):
                 A[r, s] = (1.0 if r == s else 0.0) + K[r, s] * p.compliance[i + s]
                 A[r, size + s] = K[r, s]
             A[r, 2 * size] = w.f[i + r]
-        if not solve_small(A, size, size + 1):
+        if not solve_small(A, size, size + 1, 0.0):
             return False
         for r in range(size):
             w.f[i + r] = A[r, 2 * size]
             for s in range(size):
                 K[r, s] = A[r, size + s]
-    at = p.row_begin[i]
-    width = p.row_begin[i + 1] - at
-    for r in range(size):
-        for e in range(width):
-            total = 0.0
-            for s in range(size):
-                total += K[r, s] * p.left[at + s * width + e]
-            w.KL[at + r * width + e] = total
+    weigh_rows(p, w, c)
     return True
 
 

@@ -48,24 +48,14 @@ def copy_rows(p, w, k, source, target):
 
 
 @kernel(nogil=True, error_model="numpy")
-def solve_small(A, size, columns):
-    """Gauss–Jordan with row pivoting on [A | right sides], in place."""
-    for k in range(size):
-        best = k
-        for r in range(k + 1, size):
-            if abs(A[r, k]) > abs(A[best, k]):
-                best = r
-        if best != k:
-            for s in range(k, size + columns):
-                A[k, s], A[best, s] = A[best, s], A[k, s]
-        if A[k, k] == 0.0:
-            return False
-        pivot = 1.0 / A[k, k]
-        for s in range(k, size + columns):
-            A[k, s] *= pivot
-        for r in range(size):
-            factor = A[r, k]
-            if r != k and factor != 0.0:
-                for s in range(k, size + columns):
-                    A[r, s] -= factor * A[k, s]
-    return True
+def weigh_rows(p, w, c):
+    """K L of constraint c, from its K."""
+    i, size, K = p.start[c], p.start[c + 1] - p.start[c], w.K[c]
+    at = p.row_begin[i]
+    width = p.row_begin[i + 1] - at
+    for r in range(size):
+        for e in range(width):
+            total = 0.0
+            for s in range(size):
+                total += K[r, s] * p.left[at + s * width + e]
+            w.KL[at + r * width + e] = total

@@ -106,8 +106,8 @@ class Coulomb(ConstraintSet):
     kind: ClassVar[int] = COULOMB
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", _coefficient("Coulomb.mu", self.mu))
-        object.__setattr__(self, "cohesion", _cohesion("Coulomb.cohesion", self.cohesion))
+        object.__setattr__(self, "mu", _not_negative("Coulomb.mu", self.mu))
+        object.__setattr__(self, "cohesion", _not_negative("Coulomb.cohesion", self.cohesion, finite=True))
         if self.dimension not in (2, 3):
             raise ProblemError(f"Coulomb.dimension = {self.dimension}: 2 or 3 is needed")
 
@@ -132,9 +132,9 @@ class Elliptic(ConstraintSet):
     def __init__(self, *mu: float, cohesion: float = 0.0) -> None:
         if not 1 <= len(mu) <= 5:
             raise ProblemError(f"Elliptic has {len(mu)} coefficients: 1 to 5 are needed")
-        values = tuple(_coefficient(f"Elliptic.mu[{i}]", value) for i, value in enumerate(mu))
+        values = tuple(_not_negative(f"Elliptic.mu[{i}]", value) for i, value in enumerate(mu))
         object.__setattr__(self, "mu", values)
-        object.__setattr__(self, "cohesion", _cohesion("Elliptic.cohesion", cohesion))
+        object.__setattr__(self, "cohesion", _not_negative("Elliptic.cohesion", cohesion, finite=True))
 
     @property
     def dimension(self) -> int:  # type: ignore[override]
@@ -156,9 +156,9 @@ class Rolling(ConstraintSet):
     kind: ClassVar[int] = ROLLING
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", _coefficient("Rolling.mu", self.mu))
-        object.__setattr__(self, "mu_r", _coefficient("Rolling.mu_r", self.mu_r))
-        object.__setattr__(self, "cohesion", _cohesion("Rolling.cohesion", self.cohesion))
+        object.__setattr__(self, "mu", _not_negative("Rolling.mu", self.mu))
+        object.__setattr__(self, "mu_r", _not_negative("Rolling.mu_r", self.mu_r))
+        object.__setattr__(self, "cohesion", _not_negative("Rolling.cohesion", self.cohesion, finite=True))
 
     @property
     def parameters(self) -> np.ndarray:
@@ -358,15 +358,8 @@ def _number(name: str, value: Any, *, finite: bool = True) -> float:
     return number
 
 
-def _coefficient(name: str, value: Any) -> float:
-    number = _number(name, value, finite=False)
-    if number < 0:
-        raise ProblemError(f"{name} = {number} is negative")
-    return number
-
-
-def _cohesion(name: str, value: Any) -> float:
-    number = _number(name, value)
+def _not_negative(name: str, value: Any, *, finite: bool = False) -> float:
+    number = _number(name, value, finite=finite)
     if number < 0:
         raise ProblemError(f"{name} = {number} is negative")
     return number
