@@ -28,7 +28,7 @@ MANY = 300
 # From this many constraints on it pays to look for islands.
 ISLANDS_FROM = 100
 # A start this good is near enough for Newton's method without sweeps before it.
-NEAR = 1e-3
+NEAR = 0.1
 
 
 def _always(_: ContactProblem) -> bool:
@@ -85,6 +85,9 @@ STAGES = (
     Stage("apgd", lambda problem: problem.relaxed),
 )
 
+# From a good start, before the others.
+WARM = (Stage("newton", steps=60), Stage("proximal-point", options={"sweeps": 0}, steps=150))
+
 
 def solve_contact(problem: ContactProblem, control: Control) -> Attempt:
     """Solve a contact problem with every set, exact or relaxed."""
@@ -95,7 +98,7 @@ def solve_contact(problem: ContactProblem, control: Control) -> Attempt:
         run.take(control.swept[0], control.swept[2])
         return run.through(STAGES[1:])
     if control.start is not None and control.measure(control.start) <= NEAR and _few(problem):
-        run.attempt(Stage("proximal-point", options={"sweeps": 0}, steps=20))
+        return run.through(WARM + STAGES)
     return run.through(STAGES)
 
 

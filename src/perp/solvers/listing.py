@@ -6,7 +6,7 @@ import numpy as np
 
 from perp.problems import PerpError, Problem
 from perp.solvers import registry
-from perp.solvers.friction_limits import finite
+from perp.solvers.friction_limits import ENDLESS, with_less_friction
 from perp.solvers.registry import SolverInfo
 from perp.solvers.solve import check_problem, find_route
 
@@ -38,7 +38,7 @@ def solvers(problem: Problem | None = None) -> SolverList:
     if problem is None:
         return SolverList(listed)
     check_problem(problem)
-    problem = finite(problem)
+    problem = with_less_friction(problem, ENDLESS)
     return SolverList(info for info in listed if can_take(info, problem))
 
 

@@ -30,7 +30,7 @@ from perp.problems.validation import Vector
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.cohesion import solve_cohesive
-from perp.solvers.friction_limits import with_less_friction
+from perp.solvers.friction_limits import FAILURES, carried, friction_limits, with_less_friction
 from perp.solvers.registry import SolverInfo
 from perp.solvers.short_way import short_way
 from perp.solvers.watching import Progress, Watch, Watcher, watch_of
@@ -111,7 +111,6 @@ def solve(
         ProblemError: The problem or the start makes no sense.
         SolverError: Unknown solver, one that cannot take the problem, one that is not installed, bad options.
     """
-    began = working_time()
     swept = None
     if (
         solver == "auto" and formulation is None and start is None
@@ -134,14 +133,7 @@ def solve(
     settings = registry.read_options(info, options)
     first = _start(problem, start)
     limits = (tol, max_iterations, time_limit, history, watch)
-    ways = with_less_friction(problem)
-    best = _solve_once(problem, next(ways), info, settings, formulation, first, limits, swept)
-    for limited in ways:
-        late = time_limit is not None and working_time() - began > time_limit
-        if best.status is Status.SOLVED or late:
-            break
-        found = _solve_once(problem, limited, info, settings, formulation, first, limits, swept)
-        best = _joined(best, found)
+    best = _solve_along(problem, (info, settings, formulation), first, limits, swept)
     if watch is not None:
         watch(Progress(best.solver, best.iterations, best.solve_time, best.residual))
     if throw and best.status is not Status.SOLVED:
@@ -149,18 +141,44 @@ def solve(
     return best
 
 
-def _solve_once(
+def _solve_along(
     problem: Problem,
-    limited: Problem,
-    info: SolverInfo,
-    settings: Any,
-    formulation: str | None,
+    way: tuple[SolverInfo, Any, str | None],
     first: Vector | None,
     limits: tuple[float, int | None, float | None, bool, Watch | None],
     swept: tuple[Vector, float, int] | None,
 ) -> Solution:
-    """One run of an algorithm on the problem with its friction limited, judged in the problem itself."""
-    began = working_time()
+    """The algorithm with friction limited to more and more, from what it found with less."""
+    began, (tol, _, time_limit, _, _) = working_time(), limits
+    ladder, missed, start = friction_limits(problem), 0, first
+    limit = ladder.pop(0)
+    limited = with_less_friction(problem, limit)
+    best = found = _solve_once(problem, limited, way, start, limits, swept)
+    while ladder and best.status is not Status.SOLVED:
+        if time_limit is not None and working_time() - began > time_limit:
+            break
+        missed += judge(limited, found.z)[0] > tol
+        if missed == FAILURES:
+            ladder, start = ladder[-1:], first
+        elif isinstance(problem, ContactProblem) and np.isfinite(found.z).all():
+            start = carried(problem, found.z, limit, ladder[0])
+        limit = ladder.pop(0)
+        limited = with_less_friction(problem, limit)
+        found = _solve_once(problem, limited, way, start, limits, None)
+        best = _joined(best, found)
+    return best
+
+
+def _solve_once(
+    problem: Problem,
+    limited: Problem,
+    way: tuple[SolverInfo, Any, str | None],
+    first: Vector | None,
+    limits: tuple[float, int | None, float | None, bool, Watch | None],
+    swept: tuple[Vector, float, int] | None,
+) -> Solution:
+    """One run of an algorithm until the problem with limited friction is solved, judged in the problem."""
+    began, (info, settings, formulation) = working_time(), way
     route = find_route(limited, info, formulation)
     if info.needs is not None:
         registry.require_available(info)
@@ -172,7 +190,7 @@ def _solve_once(
         first = None if first is None or turned.start is None else turned.start(first)
     tol, max_iterations, time_limit, history, watch = limits
     control = Control(
-        _measure(problem, route, turned),
+        _measure(limited, route, turned),
         tol=tol,
         max_iterations=max_iterations,
         time_limit=time_limit,
