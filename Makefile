@@ -72,6 +72,7 @@ published-report: $(if $(filter $(BIN)/%,$(BENCH_PYTHON)),$(READY)) ## make docs
 	$(BENCH) report build/published
 	rm -rf docs/benchmarks
 	mv build/published docs/benchmarks
+	gzip -9n docs/benchmarks/rows.csv
 	PYTHONPATH=src $(BENCH_PYTHON) docs/scripts/results_table.py
 
 format: $(READY) ## put every file in the house format

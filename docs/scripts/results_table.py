@@ -25,7 +25,7 @@ SHOWN = (
     "siconos-nsgs-full", "siconos-admm", "pinocchio-admm", "pinocchio-pgs", "clarabel", "scs",
 )  # fmt: skip
 WIDTH = 130
-COLUMNS = ("solver", "solved", "said solved, is not", "mean time")
+COLUMNS = ("solver", "solved", "false claims", "mean time")
 BEGIN, END = "<!-- written by docs/scripts/results_table.py -->", "<!-- end -->"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import perp
 from perp.bench import record as records
 from perp.bench import rows as table
 from perp.bench.report import as_markdown
@@ -148,6 +150,19 @@ def test_ctrl_c_ends_the_workers_and_keeps_the_rows(tmp_path: Path) -> None:
     assert err == "perp: interrupted\n"
     assert [row.solver for row in table.read(path)] == ["liar"]
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+def test_packed_rows_are_read_where_there_are_no_others(tmp_path: Path) -> None:
+    assert bench(tmp_path, "lemke") == 0
+    path = tmp_path / table.FILE_NAME
+    rows = table.read(path)
+    packed = tmp_path / f"{table.FILE_NAME}.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    assert table.read(path) == rows
+    packed.write_bytes(b"no archive")
+    with pytest.raises(perp.FileError, match=r"rows\.csv\.gz.*is damaged"):
+        table.read(path)
 
 
 def test_rows_of_another_tolerance_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -164,15 +165,47 @@ def test_reset_begins_a_new_run_and_a_recorded_one_is_not_reset(tmp_path: Path) 
         assert runner.send(kind="reset") == 400
 
 
-def test_slow_motion_is_slow() -> None:
-    """Of two runs in the same time the one at a tenth of the speed is behind; the other waits for the clock, too."""
-    sim, slow = (perp.Simulation(library.sphere_on_plane(height=50), step=0.001) for _ in range(2))
-    with Runner(sim) as one, Runner(slow) as other:
-        other.send(kind="speed", speed=0.1)
-        one.until(lambda: sim.time > 0.5)
-        assert slow.time < 0.5 * sim.time
-        one.send(kind="speed", speed=0)  # no waiting at all
-        one.until(lambda: sim.time > 2.0)
+@pytest.mark.parametrize(("speed", "seconds"), [(1.0, 0.3), (0.1, 3.0), (0.0, 0.0)])
+def test_slow_motion_is_slow(speed: float, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a clock that only goes on while the page waits; speed 0 is no waiting at all."""
+    clock = [0.0]
+
+    def sleep(pause: float) -> None:
+        clock[0] += pause
+
+    monkeypatch.setattr("perp.view.live.time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    sim = perp.Simulation(library.sphere_on_plane(height=50), step=0.001)
+    with LivePage(sim, port=18400, open_browser=False) as page:
+        page._obey({"kind": "speed", "speed": speed})
+        for _ in range(300):
+            page.before_step()
+            page.add(sim.step())
+    assert clock[0] == pytest.approx(seconds, abs=0.02)
+
+
+def test_an_ended_run_is_started_over_by_the_page() -> None:
+    sim = perp.Simulation(library.sphere_on_plane(height=5), step=0.01)
+    runner = Runner(sim)
+    for _ in range(3):
+        runner.page.add(sim.step())
+    runner.page.finish("a problem")
+    runs: list[tuple[float, bool, str]] = []
+
+    def again() -> None:
+        state = runner.frames()[0]
+        runs.append((sim.time, state["finished"], state["problem"]))
+        runner.page.add(sim.step())
+        runner.page.finish()
+
+    threading.Thread(target=runner.page.wait, args=(again,), daemon=True).start()
+    runner.until(lambda: runner.frames()[0]["again"])
+    for count in (1, 2):
+        assert runner.send(kind="reset") == 204
+        runner.until(lambda count=count: len(runs) == count and runner.frames()[0]["finished"])
+    assert runs == [(0.0, False, "")] * 2
+    header, _ = runner.frames()
+    assert (header["run"], header["frames"]) == (3, 2)
+    runner.page.close()
 
 
 def test_a_push_pulls_the_body_to_the_mouse_and_ends() -> None:

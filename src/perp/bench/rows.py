@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import os
 from collections.abc import Iterable
@@ -21,7 +22,7 @@ class Outcome(StrEnum):
 
     SOLVED = "solved"
     LITERATURE_ONLY = "solved in the literature's measure only"
-    FALSE_CLAIM = "said solved, is not"
+    FALSE_CLAIM = "false claim"
     UNSOLVED = "not solved"
     INFEASIBLE = "proved to have no solution"
     CRASHED = "crashed"
@@ -135,11 +136,19 @@ def mend(path: Path) -> None:
 def read(path: Path) -> list[Row]:
     """All rows of a file; columns that an older release did not write have their defaults.
 
+    Published rows are packed: where there is no such file, the one with `.gz` behind its name is read.
+
     Raises:
         FileError: There is no such file, or it is not one of ours.
     """
+    packed = path.with_name(f"{path.name}.gz")
     try:
-        text = path.read_text(encoding="utf-8")
+        if packed.exists() and not path.exists():
+            text = gzip.decompress(packed.read_bytes()).decode("utf-8")
+        else:
+            text = path.read_text(encoding="utf-8")
+    except gzip.BadGzipFile as error:
+        raise FileError(packed, f"is damaged: {error}") from None
     except OSError as error:
         raise FileError(path, f"cannot be read: {error.strerror}") from None
     lines = list(csv.reader(io.StringIO(text[: text.rfind("\n") + 1])))

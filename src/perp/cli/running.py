@@ -144,6 +144,12 @@ class CommandRun:
                 self.page.finish(self.problem)
         return code
 
+    def again(self) -> None:
+        """The page has put the simulation back to its start after the end of the run: make another one."""
+        self.problem = ""
+        self._begin_again()
+        self.go()
+
     def recording(self) -> Recording:
         """All of the run."""
         from perp.recording import Recording
@@ -227,7 +233,7 @@ def finish(run: CommandRun, *, html: Path | None, json: bool) -> None:
             print_line(f"Page written to {html}")
     if run.page is not None:
         sys.stderr.write(f"Replaying at {run.page.url} until Ctrl-C\n")
-        run.page.wait()
+        run.page.wait(None if run.path is not None else run.again)
 
 
 def _relaxation(recording: Recording, s: Summary) -> list[tuple[str, str]]:

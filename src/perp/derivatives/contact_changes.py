@@ -112,8 +112,8 @@ def contact_changes(code, frame, gap, radius, carried, ended, acts, turns, movin
         turns: Rotation of each body over the step, shape (2, 3, 3).
         moving: Whether each body moves.
         G: (dn, dp, dgap), shape (7, 12), see `geometry_table`.
-        axis: See `frame_turn`, as the next.
-        body: Of the axis.
+        axis: The axis that the frame is turned about, see `frame_turn`.
+        body: The body that has the axis, see `frame_turn`.
         F: Out, shape (3, 24).
         A: Out, shape (2, 3, 24).
         N: Out, by gap at the end, shape (24,).

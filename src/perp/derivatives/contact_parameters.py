@@ -17,7 +17,7 @@ _PLANE, _SPHERE, _CAPSULE, _BOX = 0, 2, 3, 6
 
 def contact_column(solve: _Solve, kind: str, name: str, column: Column) -> None:
     """Friction and restitution of all contacts, or of those that one shape decides."""
-    from perp.derivatives.rows_of_step import ContactRows
+    from perp.derivatives.rows_of_step import StepContacts
 
     view, m = solve.view, solve.owner.m
     w, p = view.world, view.problem
@@ -25,7 +25,7 @@ def contact_column(solve: _Solve, kind: str, name: str, column: Column) -> None:
     model = solve.owner.stepper.model
     which = {"friction": 0, "torsion": 1, "rolling": 2}.get(kind, 0)
     values = model.geom_restitution if kind == "restitution" else m.geom_friction[:, which]
-    rows = ContactRows(view, solve.structure, solve.ways, m, model.geom_body)
+    rows = StepContacts(view, solve.structure, solve.ways, m, model.geom_body)
     for c in range(count):
         if w.left_out[c] or not decides(solve, c, name, values):
             continue
@@ -71,7 +71,7 @@ def size_column(solve: _Solve, geom: int, column: Column) -> None:
 def _one(solve: _Solve, c: int, side: int, k: int, rows: tuple[int, int], column: Column) -> None:
     """One contact: its point moves by dp, its gap by dgap at the start and dend at the end."""
     from perp.derivatives.contact_assembly import GAP
-    from perp.derivatives.rows_of_step import ContactRows
+    from perp.derivatives.rows_of_step import StepContacts
 
     view, structure, ways = solve.view, solve.structure, solve.ways
     w, con, p, h = view.world, view.contacts, view.problem, view.numbers["h"]
@@ -89,7 +89,7 @@ def _one(solve: _Solve, c: int, side: int, k: int, rows: tuple[int, int], column
     else:
         dgap = dend = -1.0
         dp = -0.5 * sign * n
-    rows_of = ContactRows(view, structure, ways, m, solve.owner.stepper.model.geom_body)
+    rows_of = StepContacts(view, structure, ways, m, solve.owner.stepper.model.geom_body)
     kind, bounce, share = rows_of.normal(c, float(con.gap[c]))
     frame, first = con.frame[c], rows[0]
     impulse = np.array(p.impulse[first : rows[1]])

@@ -56,9 +56,9 @@ def row_slopes(links, geometry, x, quat, R, last, size, out):
     Args:
         links: Line of the row, shape (1, 4).
         geometry: Line of the row, shape (1, 25).
-        x: Centres; moved and put back, as the next two.
-        quat: Quaternions.
-        R: Rotations.
+        x: Centres of the bodies; changed and put back.
+        quat: Quaternions of the bodies; changed and put back.
+        R: Rotations of the bodies; changed and put back.
         last: Value of the row, shape (1,).
         size: Length that steps are in proportion to [m].
         out: Columns: turning and moving of the child, then of the parent.

@@ -183,9 +183,9 @@ def law(kind, p, size, d, x, u, relaxed, near, B, C, D):
         u: Velocities, shape (size,).
         relaxed: Whether Γ is left out.
         near: Within this velocity of a switch a contact counts as open, and as one that sticks.
-        B: Out, shape (6, 6), as the next two.
-        C: Out.
-        D: Out, by the columns of the parameters.
+        B: Out, by the impulses, shape (6, 6).
+        C: Out, by the velocities, shape (6, 6).
+        D: Out, by the columns of the parameters, shape (6, columns).
     """
     for i in range(size):
         for j in range(MOST):

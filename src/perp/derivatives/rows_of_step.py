@@ -67,7 +67,7 @@ class Ways:
         return self.S, self.E, self.T, self.T_old, self.T_end
 
 
-class ContactRows:
+class StepContacts:
     """Derivatives of all contacts of the last step."""
 
     def __init__(

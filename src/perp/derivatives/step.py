@@ -20,7 +20,7 @@ import numpy as np
 from perp.derivatives.errors import DerivativeError
 from perp.derivatives.forces import Slopes, add_motors, add_mujoco_forces, add_scalar_rows
 from perp.derivatives.laws import MODE_NAMES, REST, UPPER, law_modes
-from perp.derivatives.rows_of_step import ContactRows, Ways, add_joint_rows
+from perp.derivatives.rows_of_step import StepContacts, Ways, add_joint_rows
 from perp.derivatives.smooth import Smooth, smooth_part
 from perp.derivatives.structure import Structure
 from perp.derivatives.tree_dynamics import add_carried
@@ -145,7 +145,7 @@ class _Solve:
             add_motors(view, owner.tables, slopes)
             add_scalar_rows(view, owner.tables, slopes)
         add_joint_rows(view, structure, self.ways, slopes)
-        ContactRows(view, structure, self.ways, owner.m, owner.stepper.model.geom_body).add(slopes)
+        StepContacts(view, structure, self.ways, owner.m, owner.stepper.model.geom_body).add(slopes)
         if cut:
             self._cut_controls()
         self._linear_system()

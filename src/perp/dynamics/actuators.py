@@ -105,10 +105,10 @@ def advance(at, count, tau, limits, rate, h, act):
     """Activations after a step, in place.
 
     Args:
-        at: First activation of each actuator that has some, as the next three.
-        count: How many.
-        tau: Time constant of an exact filter, infinite without one [s].
-        limits: Range, shape (actuators, 2).
+        at: First activation of each actuator that has some, shape (actuators,).
+        count: How many activations each has, shape (actuators,).
+        tau: Time constant of an exact filter, infinite without one [s], shape (actuators,).
+        limits: Range of the activations, shape (actuators, 2).
         rate: mujoco's rates of all activations.
         h: Step [s].
         act: Activations.

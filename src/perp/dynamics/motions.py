@@ -63,10 +63,10 @@ def contact_entries(s, place, body, points, frame, rows, column, at, n, out):
         points: A point of each, shape (2, 3).
         frame: Normal and tangents.
         rows: How many; from the fourth on they are turning rates about normal and tangents.
-        column: Columns of the row, from `at`, as the next two.
-        at: First entry.
+        column: Columns of the entries of all rows.
+        at: Where the entries of the row begin in `column`.
         n: Entries of a row.
-        out: Out.
+        out: Receives the entries.
     """
     for side in range(2):
         if body[side] < 0:

@@ -184,11 +184,23 @@ class LivePage:
         self._show()
         self._frames.state |= {"finished": True, "playing": False, "problem": problem}
 
-    def wait(self) -> None:
-        """Go on serving until interrupted."""
+    def wait(self, again: Callable[[], Any] | None = None) -> None:
+        """Go on serving until interrupted.
+
+        Args:
+            again: Makes another run, up to its `finish`, when the page puts the simulation back to its start;
+                without it an ended run is only replayed.
+        """
+        self._frames.state["again"] = again is not None and self._frames.state["resettable"]
         try:
             while True:
-                time.sleep(3600.0)
+                time.sleep(_TICK if again is not None else 3600.0)
+                with self._lock:
+                    if again is None or not self._reset:
+                        continue
+                    self._begin_again()
+                    self._frames.state |= {"finished": False, "playing": True, "problem": ""}
+                again()
         except KeyboardInterrupt:
             self.close()
 

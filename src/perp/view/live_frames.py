@@ -28,12 +28,13 @@ class LiveFrames:
         simulation: What runs.
 
     Attributes:
-        state: What the page is told with every answer: whether it plays, has finished, ….
+        state: What the page is told with every answer: whether it plays, has finished, can start again, ….
     """
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation, self._lock = simulation, threading.Lock()
-        self.state: dict[str, Any] = {"playing": True, "finished": False, "problem": "", "resettable": True}
+        self.state: dict[str, Any] = {"playing": True, "finished": False, "problem": "", "resettable": True,
+                                      "again": False}  # fmt: skip
         self._run = 0
         self.begin()
 

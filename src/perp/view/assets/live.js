@@ -112,8 +112,8 @@ class Live {
     for (;;) {
       try {
         const got = await this.poll();
-        if (this.state.finished && !got) return;
-        await new Promise((done) => setTimeout(done, this.state.playing ? 25 : 80));
+        if (this.state.finished && !this.state.again && !got) return;
+        await new Promise((done) => setTimeout(done, this.state.playing ? 25 : this.state.finished ? 250 : 80));
       } catch (error) {
         this.state = { ...this.state, finished: true, playing: false };
         this.player.arrived({ ...this.state, problem: "the run has ended" }, false);

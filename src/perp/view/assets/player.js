@@ -39,12 +39,12 @@ class Player {
   // The server has answered: newer frames, or the same run from its start again.
   arrived(state, again) {
     const { frames } = this;
-    if (again) this.time = frames.begin;
+    if (again) [this.time, this.newest] = [frames.begin, 0];
     const figures = state.figures || { residual: 0, coulomb: 0, penetration: 0, unmet: 0, steps: 0 };
     this.writeFigures({ ...figures, relaxed: HEADER.relaxed });
     element("subtitle").textContent = this.subtitle(figures.steps, frames.begin, frames.end, HEADER.step)
       + (state.finished ? " · ended" : state.playing ? "" : " · paused") + (state.problem ? ` · ${state.problem}` : "");
-    element("restart").hidden = !state.resettable || state.finished;
+    element("restart").hidden = !state.resettable || (state.finished && !state.again);
     element("hand").hidden = state.finished;
     Object.assign(element("scrub"), { min: frames.begin, max: frames.end });
     const [kinetic, potential] = [frames.curve("kinetic"), frames.curve("potential")];
@@ -57,10 +57,13 @@ class Player {
       this.playing = state.playing;
       element("play").setAttribute("aria-pressed", state.playing);
     }
+    if (Boolean(state.finished) !== Boolean(this.ended)) {
+      element("loop").hidden = !state.finished;
+      for (const option of element("speed").querySelectorAll(".live")) Object.assign(option, { hidden: state.finished, disabled: state.finished });
+    }
+    if (!state.finished) this.ended = false;
     if (state.finished && !this.ended) {
       this.ended = true;
-      element("loop").hidden = false;
-      for (const option of element("speed").querySelectorAll(".live")) Object.assign(option, { hidden: true, disabled: true });
       if (element("speed").value === "0") element("speed").value = "1";
       this.setPlaying(false);
       this.time = frames.end;
@@ -164,7 +167,7 @@ class Player {
     const actions = {
       " ": () => (this.running ? this.live.send({ kind: this.live.state.playing ? "pause" : "play" }) : this.setPlaying(!this.playing)),
       ArrowLeft: nudge(-1), ArrowRight: () => (this.running && this.time >= this.frames.end - 1e-7 ? this.live.send({ kind: "step" }) : nudge(1)()),
-      0: () => { if (this.running) this.live.send({ kind: "reset" }); },
+      0: () => { if (this.running || (this.live && this.live.state.again)) this.live.send({ kind: "reset" }); },
       Home: () => this.seek(this.frames.begin), End: () => this.seek(this.frames.end), "[": speed(-1), "]": speed(1),
       a: toggle("forces"), c: toggle("cones"), x: toggle("through"), r: () => this.camera.home(...this.start),
       d: () => this.setTheme(!this.dark), l: () => this.setLoop(!this.loop), "?": () => element("keys").showModal(),
