@@ -42,8 +42,9 @@ demo: $(USABLE) ## solve a few contact problems and show what the answers are wo
 test: $(READY) ## lint, check types and run the whole test suite
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
+	@# Kernels are compiled meanwhile, each once: test workers would compile them side by side.
+	@$(BIN)/python -m perp.cli warm-up & $(BIN)/pyright; found=$$?; wait; exit $$found
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal $(TESTS)
 
 wheel: $(READY) ## build a wheel into dist/ that carries its compiled kernels, and check it; some minutes
 	rm -rf dist

@@ -121,12 +121,13 @@ class Trial:
         place = Path(tempfile.mkdtemp(dir=self.folder))
         notes = place / "compiled"
         folders = {"HOME": str(home), "XDG_CACHE_HOME": str(home), "MPLCONFIGDIR": str(self.folder / "mpl")}
-        began = time.perf_counter()
+        began, used = time.perf_counter(), os.times()
         done = subprocess.run(
             [*self.prefix, self.python, "-c", code], cwd=place, capture_output=True, text=True, check=False,
             env=kept | folders | {"COMPILED": str(notes)},
         )  # fmt: skip
-        seconds = time.perf_counter() - began
+        seconds, now = time.perf_counter() - began, os.times()
+        cpu = now.children_user + now.children_system - used.children_user - used.children_system
         if done.returncode != 0:
             print(f"{title}: failed\n{done.stderr}")
             self.good = False
@@ -134,7 +135,7 @@ class Trial:
         lines = [line.split() for line in notes.read_text(encoding="utf-8").splitlines()]
         count, names = sum(int(line[1]) for line in lines), [name for line in lines for name in line[2:]]
         print(
-            f"{title}: {count} compiled, {seconds:.2f} s from the start of the process {' '.join(names)}",
+            f"{title}: {count} compiled, {seconds:.2f} s, {cpu:.2f} s of them computing {' '.join(names)}",
             flush=True,
         )
         home_of_perp = {Path(line[0]).is_relative_to(self.python.parents[1]) for line in lines}

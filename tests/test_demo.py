@@ -80,7 +80,7 @@ def test_the_demo_prints_every_table(demo: ModuleType, capsys: pytest.CaptureFix
         "Where does it stop",
         "Linear complementarity",
         "SOLVED",
-        "problems in",
+        "problems and 2 runs in",
     ):
         assert words in printed
     assert "…" not in printed  # nothing is cut off at 80 columns

@@ -5,6 +5,20 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
+
+def _freeze(part: Any) -> None:
+    """Make the arrays of a problem read-only, as they were.
+
+    Pickling forgets that, and code that is compiled for read-only arrays would be compiled again.
+    """
+    for value in vars(part).values():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        elif type(value).__module__.startswith(("perp.problems.", "scipy.sparse.")):
+            _freeze(value)  # sets, dynamics, a sparse matrix
+
 
 class Savable:
     """Gives a problem its `save` method, and lets it be pickled."""
@@ -12,6 +26,10 @@ class Savable:
     def __getstate__(self) -> dict[str, Any]:
         # what solvers keep with a problem, such as its packed form, belongs to this process
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        _freeze(self)
 
     def _repr_html_(self) -> str:
         from perp.notebook import problem_html

@@ -11,14 +11,18 @@ import subprocess
 import sys
 
 
-def start() -> subprocess.Popen[bytes] | None:
-    """Begin, unless the step is compiled already or there is no second core."""
+def start(*words: str) -> subprocess.Popen[bytes] | None:
+    """Begin, unless the step is compiled already or there is no second core.
+
+    Args:
+        words: What Python is to run instead of this module; it calls `main` and may compile more.
+    """
     from perp.stepping.tasks import run
 
     if (os.cpu_count() or 1) < 2 or run.is_kept():
         return None
     return subprocess.Popen(
-        [sys.executable, "-m", "perp.stepping.ahead"],
+        [sys.executable, *(words or ("-m", "perp.stepping.ahead"))],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
 
