@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from perp.compilation.kernel import kernel
+from perp.kernels.block_elimination import factorise, substitute
 from perp.kernels.cone import disc_rows
 from perp.kernels.cone_scaling import divide, inverse_square, room, scale, scaling, unscale
-from perp.kernels.linear_system import factors_of, rescaled, solve_factors
 from perp.kernels.newton_step import largest_size
 from perp.kernels.packed import Blocks, velocity, view
 from perp.kernels.residual import MOST_ROWS, norm, residual_at, workspace
@@ -114,7 +114,7 @@ def _direction(blocks, order, factors, closed, B, C, cones, w, eta, right, gap, 
         unscale(w, eta[b], head, m, work, 0, work, MOST_ROWS)
         for k in range(m):
             F[row[head + k]] -= coefficient[head + k] * work[MOST_ROWS + k]
-    solve_factors(blocks, order, factors, closed, B, C, F, dx)
+    substitute(blocks, order, factors, closed, B, C, F, dx)
     for b in range(owner.size):
         head, end = first[b], first[b + 1]
         m = end - head
@@ -205,7 +205,7 @@ def advance(blocks, order, path, x, tol, limit):
 
     Args:
         blocks: The relaxed problem.
-        order: From `linear_system.choose_order`.
+        order: Of elimination, `Packed.order`.
         path: From `begin`; changed in place.
         x: The best impulses so far: changed in place.
         tol: The residual to reach.
@@ -229,7 +229,7 @@ def advance(blocks, order, path, x, tol, limit):
     closed, ones = np.ones(count, np.bool_), np.ones(count)
     w, eta, right, gap = np.empty(rows), np.empty(owner.size), np.zeros(rows), np.empty(rows)
     ds, dz, dx, H = np.zeros(rows), np.zeros(rows), np.zeros(n), np.empty(n)
-    impulse, F, system = np.empty(n), np.empty(n), rescaled(order, 1.0 / np.sqrt(blocks.d))
+    impulse, F = np.empty(n), np.empty(n)
     done = 0
     while done < limit and best > tol:
         velocity(inner, y, u)
@@ -268,14 +268,14 @@ def advance(blocks, order, path, x, tol, limit):
         for c in range(count):
             for r in range(inner.start[c + 1] - inner.start[c]):
                 B[c, r, r] += REGULARISATION
-        factors = factors_of(inner, system, ones, 0.0, closed, B, C)
+        factors = factorise(inner, order, ones, 0.0, closed, B, C)
         ds[:] = 0.0
         dz[:] = 0.0
         _complementarity(cones, w, eta, z, 0.0, ds, dz, right, work)
-        _direction(inner, system, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, F, work)
+        _direction(inner, order, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, F, work)
         centring = max(LEAST_CENTRING, (1.0 - _longest(cones, s, ds, z, dz)) ** 3)
         _complementarity(cones, w, eta, z, centring * tau, ds, dz, right, work)
-        _direction(inner, system, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, F, work)
+        _direction(inner, order, factors, closed, B, C, cones, w, eta, right, gap, H, dx, ds, dz, F, work)
         step = _longest(cones, s, ds, z, dz)
         done += 1
         if not np.isfinite(np.sum(dx)) or step < 1e-10:

@@ -2,7 +2,7 @@
 
 The derivative of constraint c is B_c dx_c + C_c Σ_c' W_cc' dx_c', with B and C from `equations` and σ d added
 to the diagonal of W so that a singular W is no obstacle. Open constraints know their dx at once and drop out;
-`linear_system` solves for the others.
+`block_elimination` solves for the others.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import kernel
+from perp.kernels.block_elimination import factorise, substitute
 from perp.kernels.equations import CLOSED, linearise, linearise_row
-from perp.kernels.linear_system import factors_of, solve_factors
 from perp.kernels.packed import view
 from perp.kernels.relaxed_equations import linearise_relaxed
 from perp.kernels.residual import MOST_ROWS
@@ -30,8 +30,8 @@ def largest_size(start):
 def solve_linearised(packed, order, rho, sigma, F, B, C, dx):
     """Solves B_c dx_c + C_c ((W + σ ρ) dx)_c = −F_c into dx."""
     blocks, closed = view(packed), np.ones(rho.size, np.bool_)
-    factors = factors_of(blocks, order, rho, sigma, closed, B, C)
-    solve_factors(blocks, order, factors, closed, B, C, F, dx)
+    factors = factorise(blocks, order, rho, sigma, closed, B, C)
+    substitute(blocks, order, factors, closed, B, C, F, dx)
 
 
 @kernel(nogil=True)
@@ -40,7 +40,7 @@ def newton_step(blocks, order, rho, sigma, x, u, dx):
 
     Args:
         blocks: The problem.
-        order: From `linear_system.choose_order`.
+        order: Of elimination, `Packed.order`.
         rho: Scale of each constraint for choosing between open, stick and slip.
         sigma: Weight of the proximal term, relative to rho.
         x: Impulses.
@@ -69,6 +69,6 @@ def newton_step(blocks, order, rho, sigma, x, u, dx):
         if not closed[c]:
             for r in range(size):
                 dx[i + r] = -F[i + r] / rho[c]
-    factors = factors_of(blocks, order, rho, sigma, closed, B, C)
-    solve_factors(blocks, order, factors, closed, B, C, F, dx)
+    factors = factorise(blocks, order, rho, sigma, closed, B, C)
+    substitute(blocks, order, factors, closed, B, C, F, dx)
     return factors[-1]

@@ -380,6 +380,12 @@ class Packed:
         return eliminate(self.blocks.first, self.blocks.column)
 
     @cached_property
+    def work(self) -> float:
+        """Floating-point operations of one elimination along that order."""
+        rows = self.rows / max(1, self.blocks.d.size)
+        return 2.0 * rows**3 * float(np.sum((np.diff(self.order[1]) + 1.0) ** 2))
+
+    @cached_property
     def rho(self) -> Vector:
         """The scales by which Newton tells open, stick and slip apart, shape (count,)."""
         return _newton_scales(self.struct)

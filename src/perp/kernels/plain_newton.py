@@ -49,7 +49,7 @@ def newton_steps(blocks, order, rho, x, steps):
 
     Args:
         blocks: The problem.
-        order: From `linear_system.choose_order`.
+        order: Of elimination, `Packed.order`.
         rho: Scale of each constraint for choosing between open, stick and slip.
         x: The start and the answer.
         steps: A `Steps`.

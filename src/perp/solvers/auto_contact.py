@@ -27,6 +27,8 @@ LARGEST_PATH = 1000
 MANY = 300
 # From this many constraints on it pays to look for islands.
 ISLANDS_FROM = 100
+# The solver of problems with a mass and a Jacobian: it finds islands itself, and needs the problem whole.
+TREES = "tree-newton"
 # A start this good is near enough for Newton's method without sweeps before it.
 NEAR = 0.1
 
@@ -71,6 +73,7 @@ def _exact(problem: ContactProblem) -> bool:
 
 STAGES = (
     Stage("block-gauss-seidel", options={"while_it_pays": True}),
+    Stage(TREES, lambda problem: problem.dynamics is not None and _exact(problem)),
     Stage("interior-point", lambda problem: problem.relaxed and problem.contact_count <= LARGEST_PATH),
     Stage(
         "block-gauss-seidel",
@@ -122,15 +125,16 @@ class StageRun:
         """One stage after the other until the problem is solved or a limit is met."""
         # the central path of a relaxation finds its islands itself
         apart = self.problem.relaxed and self.problem.contact_count <= LARGEST_PATH
-        for stage in stages:
+        for k, stage in enumerate(stages):
             if self.done():
                 break
-            if stage.when(self.problem):
-                self.attempt(stage)
-                if not apart and not self.done() and self.problem.contact_count >= ISLANDS_FROM:
-                    apart = True
-                    if self.islands(stages[stages.index(stage) + 1 :]):
-                        break
+            if not stage.when(self.problem):
+                continue
+            if self.stages and not apart and stage.solver != TREES:
+                apart = True
+                if self.problem.contact_count >= ISLANDS_FROM and self.islands(stages[k:]):
+                    break
+            self.attempt(stage)
         name = self.stages[-1]["solver"] if self.stages else "auto"
         info = {"solver": name, "chosen_by": "auto", "stages": self.stages}
         return Attempt(self.point, self.iterations, None if self.solved() else self.reason, info)

@@ -4,8 +4,8 @@ The impulses of the relaxation minimise ½ λᵀ W λ + qᵀ λ over the frictio
 there, and a few Newton steps sharpen the end. Exact friction adds the shift Γ(u) of the last answer to the
 normal velocities and follows the path again, until Newton steps on the exact equations from one of these
 answers end it. That a fixed point exists is how solutions of the exact problem are proved to exist; the
-sequence nears one where Newton steps alone cycle. 10 to 30 iterations a path, each one block elimination, by
-constraints or by bodies; W of any rank, symmetric or not.
+sequence nears one where Newton steps alone cycle. 10 to 30 iterations a path, each one block elimination; W
+of any rank, symmetric or not.
 
 Reference: Acary, Cadoux, Lemaréchal and Malick, A formulation of the linear discrete Coulomb friction problem
 via convex optimization, ZAMM 91 (2011); Acary, Armand, Nguyen and Shpakovych (2022).
@@ -69,11 +69,10 @@ class _Paths:
     """Central paths of one problem with different shifts."""
 
     def __init__(self, problem: ContactProblem, control: Control) -> None:
-        from perp.kernels.linear_system import choose_order
         from perp.kernels.packed import pack
 
         self.control, self.packed = control, pack(problem)
-        self.order, _ = choose_order(problem, self.packed)
+        self.order = self.packed.order
         self.one_call = control.plain and problem.size <= (ONE_CALL_RELAXED if problem.relaxed else ONE_CALL)
         self.limit, self.iterations, self.outer = control.limit(ITERATIONS), 0, 0
 

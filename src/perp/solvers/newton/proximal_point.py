@@ -10,11 +10,10 @@ Reference: Acary, Brémond and Huber, On solving contact problems with Coulomb f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from perp.problems import ContactProblem, ProblemError, Status
+from perp.problems import ContactProblem, Status
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import register
 
@@ -41,8 +40,6 @@ class ProximalOptions:
         smoothing: Sweeps after each Newton step.
         plain: Newton steps without the proximal term first, as long as each halves the residual.
         scale: Factor on the scales by which Newton tells open, stick and slip apart.
-        work_on: "delassus" to eliminate W by constraints, "bodies" for Newton's method in the velocities of
-            the bodies, which a problem in dynamics form with small bodies has; "auto" for the cheaper one.
     """
 
     weight: float = 1e-2
@@ -50,11 +47,6 @@ class ProximalOptions:
     smoothing: int = 10
     plain: bool = True
     scale: float = 1.0
-    work_on: Literal["auto", "delassus", "bodies"] = "auto"
-
-    def __post_init__(self) -> None:
-        if self.work_on not in ("auto", "delassus", "bodies"):
-            raise ProblemError(f"work_on = {self.work_on!r}: 'auto', 'delassus' or 'bodies' is needed")
 
 
 @register(
@@ -65,7 +57,6 @@ class ProximalOptions:
 )
 def proximal(problem: ContactProblem, control: Control, options: ProximalOptions) -> Attempt:
     """Solve a contact problem by proximal point iterations; iterations count Newton steps."""
-    from perp.kernels.linear_system import choose_order
     from perp.kernels.packed import pack
     from perp.kernels.plain_newton import Steps, plain_newton
     from perp.kernels.proximal import proximal_point
@@ -80,13 +71,13 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
         sweeps(packed.struct, x, options.sweeps)
         stop = control.check(0, packed.impulse(x))
     best, rho = x.copy(), options.scale * packed.rho
-    order, operations = choose_order(problem, packed, options.work_on)
+    order = packed.order
     if not stop and options.plain and problem.size <= ONE_CALL:
         _, taken = plain_newton(packed.struct, order, rho, best, Steps(MARGIN * control.tol, *PLAIN))
         stop = control.check(taken, packed.impulse(best))
     # as many sweeps as cost about a fifth of a Newton step repair more where steps are dear
     sweep = 2.0 * (problem.size / problem.contact_count) ** 3 * packed.blocks.column.size
-    smoothing = max(options.smoothing, int(min(AFFORDABLE, 0.6 * operations / sweep)))
+    smoothing = max(options.smoothing, int(min(AFFORDABLE, 0.6 * packed.work / sweep)))
     # a history and limits want a look after each outer iteration; one call is cheaper for small problems
     chunk = STALL_AFTER if control.plain and problem.size <= ONE_CALL else 1
     sigma, steps, limit, outer, earlier = options.weight, 0, control.limit(STEPS), 0, np.inf

@@ -4,8 +4,7 @@ Each sweep visits the constraints in order and solves constraint c for its impul
 exactly (see `kernels.local_solve`); relaxation mixes the new impulse with the old one. With `anderson` the
 sweep is treated as a fixed-point map and extrapolated from its last few results whenever that lowers the
 residual; with `momentum` each constraint continues its way as long as its steps agree (`kernels.sweep`). A
-sweep costs one pass over the blocks of W, or, for bodies with a sparse Jacobian, one over the entries of J:
-with the bodies' velocities v at hand, u_c = J_c v + q_c and v += M⁻¹ J_cᵀ Δλ_c, and W is never formed.
+sweep costs one pass over the blocks of W.
 
 Reference: Acary, Brémond and Huber, On solving contact problems with Coulomb friction (2018), section 4;
 Walker and Ni, Anderson acceleration for fixed-point iterations (2011).
@@ -13,9 +12,7 @@ Walker and Ni, Anderson acceleration for fixed-point iterations (2011).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
 
@@ -45,9 +42,6 @@ class GaussSeidelOptions:
         anderson: How many earlier sweeps to extrapolate from; 0 for none.
         momentum: Symmetric sweeps with momentum: for many contacts.
         while_it_pays: Give up when the rate of convergence does not promise the tolerance soon.
-        work_on: "delassus" for the blocks of W, "bodies" for J and M, which a problem in dynamics form with a
-            sparse Jacobian and a mass in small groups has; "auto" for bodies where that is possible. Momentum
-            and `while_it_pays` work on W.
         rows: Rows of a block of an LCP, 1 to 16: its complementary cones are enumerated as by `direct`.
     """
 
@@ -55,7 +49,6 @@ class GaussSeidelOptions:
     anderson: int = 0
     momentum: bool = False
     while_it_pays: bool = False
-    work_on: Literal["auto", "delassus", "bodies"] = "auto"
     rows: int = 3
 
     def __post_init__(self) -> None:
@@ -63,8 +56,6 @@ class GaussSeidelOptions:
             raise ProblemError(f"relaxation = {self.relaxation}: between 0 and 2 is needed")
         if self.anderson < 0:
             raise ProblemError(f"anderson = {self.anderson}: 0 or more is needed")
-        if self.work_on not in ("auto", "delassus", "bodies"):
-            raise ProblemError(f"work_on = {self.work_on!r}: 'auto', 'delassus' or 'bodies' is needed")
         if not (isinstance(self.rows, int) and 1 <= self.rows <= 16):
             raise ProblemError(f"rows = {self.rows!r}: a whole number from 1 to 16 is needed")
 
@@ -98,24 +89,28 @@ def block_gauss_seidel(
         return _with_momentum(problem, control, options.while_it_pays)
     if options.while_it_pays:
         return _while_it_pays(problem, control)
-    form, sweep, work = _sweeper(problem, options.work_on)
+    from perp.kernels.packed import pack
+    from perp.kernels.sweep import sweeps
+
+    packed = pack(problem)
     extrapolate = Extrapolation(options.anderson)
 
     def advance(z: Vector, count: int) -> None:
-        x = form.unknowns(z)
+        x = packed.unknowns(z)
         if options.relaxation == 1.0 and not options.anderson:
-            sweep(x, count)
+            sweeps(packed.struct, x, count)
         else:
             for _ in range(count):
                 before = x.copy()
-                sweep(x, 1)
+                sweeps(packed.struct, x, 1)
                 x[:] = before + options.relaxation * (x - before)
                 if options.anderson:
                     candidate = extrapolate(before, x)
-                    if control.measure(form.impulse(candidate)) < control.measure(form.impulse(x)):
+                    if control.measure(packed.impulse(candidate)) < control.measure(packed.impulse(x)):
                         x[:] = candidate
-        z[:] = form.impulse(x)
+        z[:] = packed.impulse(x)
 
+    work = 2.0 * packed.blocks.data.size
     return control.iterate(advance, control.begin(problem.size), default_limit=SWEEPS, work=work)
 
 
@@ -162,24 +157,6 @@ def _with_momentum(problem: ContactProblem, control: Control, while_it_pays: boo
         momentum_sweeps(packed.struct, x, y, beta, MOMENTUM_LOOK)
         done += 2 * MOMENTUM_LOOK
     return control.attempt(packed.impulse(x), done)
-
-
-def _sweeper(problem: ContactProblem, work_on: str) -> tuple[Any, Callable[[Vector, int], None], float]:
-    """The packed form, a function that makes sweeps in place, and the operations of one."""
-    from perp.kernels.body_form import has_body_form
-
-    if work_on == "delassus" or (work_on == "auto" and not has_body_form(problem)):
-        from perp.kernels.packed import pack
-        from perp.kernels.sweep import sweeps
-
-        packed = pack(problem)
-        return packed, lambda x, count: sweeps(packed.struct, x, count), 2.0 * packed.blocks.data.size
-    if not has_body_form(problem):
-        raise ProblemError("work_on = 'bodies' needs a sparse Jacobian and a mass in small groups")
-    from perp.kernels.body_sweep import BodySweeps
-
-    bodies = BodySweeps(problem)
-    return bodies, bodies.sweep, bodies.work
 
 
 class Extrapolation:
