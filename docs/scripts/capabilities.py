@@ -29,10 +29,13 @@ def symmetric(n: int) -> np.ndarray:
 
 
 def contact(constraint: perp.Free, *, relaxed: bool = False) -> perp.ContactProblem:
-    """One constraint that is pressed and pushed along."""
+    """One constraint that is pressed and pushed along, with a mass: some solvers need one."""
     q = np.full(constraint.dimension, 0.3)
     q[0] = -1.0
-    return perp.ContactProblem(symmetric(q.size), q, [constraint], relaxed=relaxed)
+    mass = symmetric(q.size)
+    return perp.ContactProblem.from_dynamics(
+        mass, np.eye(q.size), mass @ q, 0.0, [constraint], relaxed=relaxed
+    )
 
 
 M2, Q2 = symmetric(2), np.array([-1.0, 0.5])
