@@ -102,10 +102,6 @@ class Worker:
         """Contacts that were logged, one a line."""
         return worlds.logged(self._struct)
 
-    def drop(self) -> None:
-        """Forget a chunk that was begun."""
-        self._busy = False
-
 
 def line_of_memory(stepper: Stepper, room: int = 0) -> np.ndarray:
     """What a stepper remembers as one line, with room for so many contacts at least; see `many_steps`."""

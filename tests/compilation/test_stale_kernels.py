@@ -64,6 +64,17 @@ def test_an_edit_of_something_else_compiles_nothing(package: Path) -> None:
     assert sorted(path.name for path in package.rglob("*.nb?")) == before
 
 
+def test_a_type_whose_module_has_gone_is_no_obstacle(package: Path) -> None:
+    # what is kept names the types of arguments by their modules
+    home, pairs = package / "home.py", package / "pairs.py"
+    home.write_text(MODULES["pairs"])
+    pairs.write_text("from perp.home import Pair\n")
+    assert run(package)[0] == 21.0
+    home.unlink()
+    pairs.write_text(MODULES["pairs"])
+    assert run(package)[0] == 21.0
+
+
 def test_functions_of_others_keep_the_cache_of_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "users.py"
     path.write_text("def twice(x):\n    return 2 * x\n")

@@ -53,8 +53,13 @@ def test_a_solution_stays_where_it_is():
     assert perp.residual(problem, x) <= 1e-11
 
 
+def without_mass(problem):
+    """The same with W: `auto` takes a problem with a mass to Newton's method in the velocities of its bodies."""
+    return perp.ContactProblem(problem.W, problem.q, problem.sets)
+
+
 def test_auto_needs_no_newton_step_for_many_contacts_at_low_accuracy():
-    problem = columns(16, 18)
+    problem = without_mass(columns(16, 18))
     assert problem.contact_count >= 300
     first = perp.solve(problem, tol=1e-4)
     assert first.residual <= 1e-4
@@ -64,6 +69,6 @@ def test_auto_needs_no_newton_step_for_many_contacts_at_low_accuracy():
 
 
 def test_auto_stops_at_the_limit_of_iterations():
-    problem = columns(16, 18)
+    problem = without_mass(columns(16, 18))
     solution = perp.solve(problem, tol=1e-12, max_iterations=60, throw=False)
     assert solution.status is perp.Status.ITERATION_LIMIT

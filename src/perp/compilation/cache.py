@@ -38,6 +38,16 @@ class _Implementation(CompileResultCacheImpl):
     _locator_classes = [*CompileResultCacheImpl._locator_classes, _Nowhere]  # noqa: RUF012
 
 
+class _Index(IndexDataCacheFile):
+    """Numba's index of entries; one that names types of a module that has gone is of other sources."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (ImportError, AttributeError):
+            return {}
+
+
 class KernelCache(FunctionCache):
     """Keeps the code of one kernel until one of the sources changes that it is made of.
 
@@ -53,12 +63,12 @@ class KernelCache(FunctionCache):
         super().__init__(py_func)
         file = Path(inspect.getfile(py_func))
         base, digest = filename_base(file, py_func.__qualname__), stamp(file)
-        self._cache_file = IndexDataCacheFile(self._cache_path, base, digest)
-        self._part_file = IndexDataCacheFile(self._cache_path, f"{base}.part", digest)
+        self._cache_file = _Index(self._cache_path, base, digest)
+        self._part_file = _Index(self._cache_path, f"{base}.part", digest)
         self._shipped_file = None
         if shipped.FOLDER.is_dir() and file.is_relative_to(PACKAGE):
             place = shipped.FOLDER / file.parent.relative_to(PACKAGE)
-            self._shipped_file = IndexDataCacheFile(str(place), base, digest)
+            self._shipped_file = _Index(str(place), base, digest)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         if self._shipped_file is not None and self._enabled and shipped.fits():

@@ -171,12 +171,3 @@ def add_carried(S, parent, before, last, end, W, siblings, out):
             if not siblings and j >= 0 and before[j] == before[k]:
                 j = before[k]
         k = parent[k]
-
-
-@kernel(error_model="numpy")
-def add_force(S, parent, end, W, column, out):
-    """out[k, column] += S_k · W for the freedoms of a path."""
-    k = end
-    while k >= 0:
-        out[k, column] += dot(S[k], W)
-        k = parent[k]
