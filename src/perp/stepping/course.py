@@ -36,6 +36,8 @@ from perp.stepping.step import (
     load,
     look,
     look_around,
+    measure_at_end,
+    measure_at_start,
     overlaps,
     second_stage,
     settle,
@@ -66,6 +68,8 @@ _GOOD_ENOUGH = 5.0
 _PROJECTIONS = 40
 # Rounds in a row that bring rows no nearer to holding at the end, after which the best one is taken.
 _MOST_WORSE, _NEARER = 3, 0.9
+# Rounds that leave more than this of what the last one left are slow.
+_SLOW = 0.1
 # Speeds over those of the free motion, and ways in sizes of a body, that are taken for a runaway.
 _WILD = 10.0
 
@@ -160,11 +164,12 @@ def _solve_again(w):
     if info[end.UNSOLVED]:
         if x[RETRIED] or w.foreign or not far_sighted(w):
             return False
-        # rows that were taken at velocities of a bad answer: once more at those of this one, from no impulses
         x[RETRIED] = 1
-        w.problem.impulse[: w.problem.count[1]] = 0.0
+        _from_the_nearest(w)
         return True
     limit = _PROJECTIONS if x[PURPOSE] == POSITIONS else w.rounds
+    if off > 1.0 and off > _SLOW * w.nearest:
+        measure_at_end(w)
     if off > 1.0 and x[ROUNDS] < limit and not _diverges(w, off):
         x[ROUNDS] += 1
         info[end.ROUNDS] = x[ROUNDS]
@@ -181,6 +186,21 @@ def _solve_again(w):
         return False
     w.nearest, x[WORSE] = np.inf, 0  # another problem, whose rounds are its own
     return True
+
+
+@kernel(error_model="numpy")
+def _from_the_nearest(w):
+    """A problem without an answer once more from the best answer before it, with contacts as at the start."""
+    p = w.problem
+    rows = p.count[1]
+    if w.nearest < np.inf:
+        copy_into(p.velocity, w.near_velocity)
+        copy_into(p.impulse, w.near_impulse[:rows])
+    else:
+        copy_into(p.velocity, w.kick)
+        p.impulse[:rows] = 0.0
+    measure_at_start(w)
+    again(w)
 
 
 @kernel(error_model="numpy")

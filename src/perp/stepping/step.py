@@ -46,7 +46,7 @@ from perp.stepping.verdict import (
     UNSOLVED,
     start_rotors,
 )
-from perp.stepping.world import CONTACTS, JOINTS, LATE
+from perp.stepping.world import ALONG, CONTACTS, END_ROWS, JOINTS, LATE, START_ROWS, START_ROWS_ONLY
 
 # Outcomes of `begin` and `go_on`.
 READY, ROOM = 0, 1
@@ -113,6 +113,7 @@ def assemble(w):
     """Contacts and the way that the step will take as the impulses of the last one have it, into `guess`."""
     p = w.problem
     w.count[CONTACTS] = w.count[LATE] = 0
+    w.count[ALONG] = START_ROWS
     w.info[:], w.figure[:] = 0, 0.0
     apply_forces(w)
     fill(w.delta, 0.0)
@@ -224,7 +225,7 @@ def linearise(w, v, left):
         if w.joints_at_end:
             rows_at_end(w, v, left)
         if w.contacts_at_end:
-            gaps_at_end(w, v, left)
+            gaps_at_end(w, v, left and (w.stiff or w.count[ALONG] == END_ROWS))
     joint_biases(w)
     contact_biases(w)
 
@@ -239,6 +240,30 @@ def guessed(w):
 def again(w):
     """Biases anew at the velocities of the last solve, after something else has changed."""
     linearise(w, w.problem.velocity, 1 if w.info[ROUNDS] else 0)
+
+
+@kernel(error_model="numpy")
+def measure_at_end(w):
+    """Contacts are measured along their rows at the end of the step from here on, which converges faster.
+
+    As long as they are measured along what their impulses act along the problem is symmetric, and contacts
+    that are redundant agree. Rows of the end may contradict each other: such problems have no answer, or one
+    with huge impulses.
+    """
+    if w.count[ALONG] != START_ROWS:
+        return
+    w.count[ALONG] = END_ROWS
+    again(w)
+
+
+@kernel(error_model="numpy")
+def measure_at_start(w):
+    """Contacts are measured along the rows that their impulses act along for the rest of the step."""
+    p = w.problem
+    w.count[ALONG] = START_ROWS_ONLY
+    first = p.row_begin[p.start[w.count[JOINTS]]] if w.count[CONTACTS] else 0
+    end = p.row_begin[p.count[1]]
+    copy_into(p.left[first:end], p.value[first:end])
 
 
 @kernel(error_model="numpy")

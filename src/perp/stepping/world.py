@@ -164,8 +164,10 @@ FIELDS = [
     ("worlds", WorldsType),
 ]
 WorldType = StructType(FIELDS)
-JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS, CLEAN = range(7)
-COUNTS = 7
+JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS, CLEAN, ALONG = range(8)
+COUNTS = 8
+# Rows that the velocities of contacts are measured along in rounds of a step.
+START_ROWS, END_ROWS, START_ROWS_ONLY = range(3)
 
 
 @kernel(error_model="numpy")
