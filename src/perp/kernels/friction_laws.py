@@ -29,6 +29,10 @@ ANGULAR = 3
 OPEN, STICKING, SLIPPING = 0, 1, 2
 
 
+# The least weight of impulses against slip, in units of mobility.
+_LEAST_WEIGHT = 1e-2
+
+
 @kernel(nogil=True, error_model="numpy")
 def row_group(r):
     """Which of a constraint's mobilities row r has."""
@@ -113,9 +117,24 @@ def violation(kind, parameter, size, mobility, x, u, unit, g):
 
 
 @kernel(nogil=True, error_model="numpy")
+def _slip_weight(mobility, radius, first, last, g, u):
+    """Weight of the impulses against the slip in the law of a disc: what makes both of one size.
+
+    Any positive weight has the same answer. With the mobility alone slip that is slow for it, as that of a
+    wheel against its rolling friction, lies next to sticking, and Newton's steps jump between the two.
+    """
+    square = 0.0
+    for i in range(first, last):
+        square += (g[i] * u[i]) ** 2
+    if not radius > 0.0:
+        return mobility
+    return min(mobility, max(math.sqrt(square) / radius, _LEAST_WEIGHT * mobility))
+
+
+@kernel(nogil=True, error_model="numpy")
 def linearise(kind, parameter, size, mobility, x, u, g, F, B, C):
     """F with dF = B dx + C du for a friction set; OPEN, STICKING (all discs) or SLIPPING."""
-    d, t = mobility[0], mobility[1]
+    d = mobility[0]
     for r in range(size):
         for s in range(size):
             B[r, s] = 0.0
@@ -133,6 +152,7 @@ def linearise(kind, parameter, size, mobility, x, u, g, F, B, C):
     while first < size:
         last, mu = disc(kind, parameter, size, first, g)
         radius = mu * (y0 / d)
+        t = _slip_weight(mobility[1], radius, first, last, g, u)
         length = 0.0
         for i in range(first, last):
             if g[i] > 0.0:
