@@ -50,8 +50,26 @@ def _assemble_tree(p, w, t):
 
 
 @kernel(nogil=True, error_model="numpy")
-def step_of_one_tree(p, w, t):
-    """Newton step of an island of one tree."""
+def _right_side(p, w, t):
+    """−Jᵀ f of tree t into `change`."""
+    first, last = p.tree_start[t], p.tree_start[t + 1]
+    for j in range(first, last):
+        w.change[j] = 0.0
+    for k in range(w.touch_start[t], w.touch_start[t + 1]):
+        c = w.touch[k]
+        for i in range(p.start[c], p.start[c + 1]):
+            push = w.f[i]
+            if push == 0.0:
+                continue
+            for e in range(p.row_begin[i], p.row_begin[i + 1]):
+                j = p.column[e]
+                if first <= j < last:
+                    w.change[j] -= p.value[e] * push
+
+
+@kernel(nogil=True, error_model="numpy")
+def _factor_one_tree(p, w, t):
+    """The matrix of an island of one tree, factored, and its right side."""
     first, last = p.tree_start[t], p.tree_start[t + 1]
     n, at = last - first, p.mass_start[t]
     _assemble_tree(p, w, t)
@@ -60,7 +78,6 @@ def step_of_one_tree(p, w, t):
             w.diagonal[at + r * n + s] = w.panel[r, first + s]
             w.panel[r, first + s] = 0.0
     factor_block(n, w.diagonal, at, w.pivot, first)
-    solve_block(n, w.diagonal, at, w.pivot, first, w.change, first)
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -68,19 +85,54 @@ def plan_of(p, w, k, small):
     """How Newton steps of island k are taken: pattern of the factors, where blocks begin, room for them."""
     none = np.empty(0, np.int64)
     if w.island_tree_start[k + 1] - w.island_tree_start[k] == 1:
-        return (none, none, none, none, none), none, small[20], small[21]
+        return (none, none, none, none, none), (none, none), small[20], small[21]
     pattern = elimination_pattern(p, w, k)
-    offset = block_offsets(p, w, k, pattern[1], pattern[2])
-    return pattern, offset, np.empty(offset[-1]), np.empty(w.panel.shape[0])
+    upper = block_offsets(p, w, k, pattern[1], pattern[2])
+    lower = block_offsets(p, w, k, pattern[3], pattern[4]) + upper[-1]
+    return pattern, (upper, lower), np.empty(lower[-1]), np.empty(w.panel.shape[0])
 
 
 @kernel(nogil=True, error_model="numpy")
 def newton_step(p, w, k, plan):
     """Δv of (M + Jᵀ K L) Δv = −Jᵀ f on island k into `change`."""
     if w.island_tree_start[k + 1] - w.island_tree_start[k] == 1:
-        step_of_one_tree(p, w, w.island_tree[w.island_tree_start[k]])
+        t = w.island_tree[w.island_tree_start[k]]
+        _factor_one_tree(p, w, t)
+        first = p.tree_start[t]
+        n = p.tree_start[t + 1] - first
+        solve_block(n, w.diagonal, p.mass_start[t], w.pivot, first, w.change, first)
     else:
-        step_of_trees(p, w, k, plan[0], plan[1], plan[2], plan[3])
+        _factor_trees(p, w, k, plan)
+        _substitute(p, w, k, plan)
+
+
+@kernel(nogil=True, error_model="numpy")
+def newton_step_again(p, w, k, plan):
+    """The same for another f, with the factors of the last step."""
+    for a in range(w.island_tree_start[k], w.island_tree_start[k + 1]):
+        _right_side(p, w, w.island_tree[a])
+    if w.island_tree_start[k + 1] - w.island_tree_start[k] == 1:
+        t = w.island_tree[w.island_tree_start[k]]
+        first = p.tree_start[t]
+        n = p.tree_start[t + 1] - first
+        solve_block(n, w.diagonal, p.mass_start[t], w.pivot, first, w.change, first)
+        return
+    (order, _, _, lower, lower_index), (_, below), blocks, _ = plan
+    trees = w.island_tree[w.island_tree_start[k] : w.island_tree_start[k + 1]]
+    change = w.change
+    for step in range(order.size):
+        a = order[step]
+        first = p.tree_start[trees[a]]
+        n = p.tree_start[trees[a] + 1] - first
+        for e in range(lower[a], lower[a + 1]):
+            there = p.tree_start[trees[lower_index[e]]]
+            m = p.tree_start[trees[lower_index[e]] + 1] - there
+            for r in range(n):
+                total = 0.0
+                for s in range(m):
+                    total += blocks[below[e] + r * m + s] * change[there + s]
+                change[first + r] -= total
+    _substitute(p, w, k, plan)
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -127,7 +179,7 @@ def elimination_pattern(p, w, k):
 
 @kernel(nogil=True, error_model="numpy")
 def block_offsets(p, w, k, upper, upper_index):
-    """Where the blocks of U begin, one a pair of trees; the last entry is their size."""
+    """Where the blocks of a factor begin, one a pair of trees; the last entry is their size."""
     begin = w.island_tree_start[k]
     offset = np.zeros(upper_index.size + 1, np.int64)
     for a in range(upper.size - 1):
@@ -140,9 +192,9 @@ def block_offsets(p, w, k, upper, upper_index):
 
 
 @kernel(nogil=True, error_model="numpy")
-def step_of_trees(p, w, k, pattern, offset, blocks, row):
-    """Newton step of an island of several trees; `blocks` is room for U, `row` for one row of a block."""
-    order, upper, upper_index, lower, lower_index = pattern
+def _factor_trees(p, w, k, plan):
+    """Factors of an island of several trees, and its right side as far as L goes."""
+    (order, upper, upper_index, lower, lower_index), (offset, below), blocks, row = plan
     trees = w.island_tree[w.island_tree_start[k] : w.island_tree_start[k + 1]]
     panel, change = w.panel, w.change
     for step in range(order.size):
@@ -162,11 +214,11 @@ def step_of_trees(p, w, k, pattern, offset, blocks, row):
                     row[s] = panel[r, there + s]
                     some = some or row[s] != 0.0
                     panel[r, there + s] = 0.0
-                if not some:
-                    continue
-                solve_block_transposed(m, w.diagonal, p.mass_start[o], w.pivot, there, row)
+                if some:
+                    solve_block_transposed(m, w.diagonal, p.mass_start[o], w.pivot, there, row)
                 for s in range(m):
                     weight = row[s]
+                    blocks[below[e] + r * m + s] = weight
                     if weight == 0.0:
                         continue
                     change[first + r] -= weight * change[there + s]
@@ -190,6 +242,14 @@ def step_of_trees(p, w, k, pattern, offset, blocks, row):
                 for s in range(size):
                     blocks[offset[q] + r * size + s] = panel[r, begin + s]
                     panel[r, begin + s] = 0.0
+
+
+@kernel(nogil=True, error_model="numpy")
+def _substitute(p, w, k, plan):
+    """Back through U of an island of several trees."""
+    (order, upper, upper_index, _, _), (offset, _), blocks, _ = plan
+    trees = w.island_tree[w.island_tree_start[k] : w.island_tree_start[k + 1]]
+    change = w.change
     for step in range(order.size - 1, -1, -1):
         a = order[step]
         t = trees[a]

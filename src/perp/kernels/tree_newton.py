@@ -59,7 +59,7 @@ _GROWTH, _HEAVY = 30.0, 1e-2
 _SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.01, 0.5
 
 # Newton steps before the central path is tried, its iterations, and steps after it.
-_FIRST, _ITERATIONS, _AFTER = 12, 40, 15
+_FIRST, _ITERATIONS, _AFTER = 20, 40, 30
 
 
 @kernel(nogil=True, error_model="numpy")

@@ -26,7 +26,7 @@ from perp.compilation.kernel import kernel
 from perp.kernels.cone_scaling import divide, length_of_rest, room, scale, scaling, unscale
 from perp.kernels.friction_laws import MOST_ROWS, bounds, disc
 from perp.kernels.small_systems import solve_small
-from perp.kernels.tree_elimination import newton_step
+from perp.kernels.tree_elimination import newton_step, newton_step_again
 from perp.kernels.tree_state import evaluate, weigh_rows
 from perp.problems.set_kernels import COULOMB, FREE, ROLLING
 
@@ -69,14 +69,14 @@ def follow_path(p, w, k, plan, attempt, limit, small):
         if not tau < _INFINITE or tau <= _END * energy:
             break
         exact = attempt < 2 or tau <= _EXACT * energy
-        far = min(part * _direction(p, w, k, plan, (0.0, False, exact), small), 1.0)
+        far = min(part * _direction(p, w, k, plan, (0.0, False, exact, True), small), 1.0)
         share = max(_CENTRING[care], (1.0 - far) ** 3)
         if far >= 0.0:
-            far = min(part * _direction(p, w, k, plan, (share * tau, True, exact), small), 1.0)
+            far = min(part * _direction(p, w, k, plan, (share * tau, True, exact, False), small), 1.0)
         steps += 2
         if far < _SHORT:
             steps += 1
-            aim = max(_MIDDLE, share) * tau, False, exact
+            aim = max(_MIDDLE, share) * tau, False, exact, False
             far = min(part * _direction(p, w, k, plan, aim, small), 1.0)
         if not far > _SHORTEST:
             break
@@ -94,11 +94,15 @@ def follow_path(p, w, k, plan, attempt, limit, small):
 def _direction(p, w, k, plan, aim, small):
     """The step for an aim (τ, whether the products of the last step count, whether friction is exact).
 
-    Returns how far it may go; −1 where the point is not inside the cones.
+    The last part of the aim tells whether the point is another one than that of the last step. Returns how far
+    it may go; −1 where the point is not inside the cones.
     """
     if not _aim(p, w, k, aim, small):
         return -1.0
-    newton_step(p, w, k, plan)
+    if aim[3]:
+        newton_step(p, w, k, plan)
+    else:
+        newton_step_again(p, w, k, plan)
     return _change(p, w, k, aim, small)
 
 
@@ -229,8 +233,9 @@ def _aim(p, w, k, aim, small):
                 right -= w.upper[i]
             K[0, 0] = 1.0 / stiff
             w.f[i] = -right * K[0, 0]
-        for e in range(p.row_begin[i], p.row_begin[i + 1]):
-            w.KL[e] = K[0, 0] * p.left[e]
+        if aim[3]:
+            for e in range(p.row_begin[i], p.row_begin[i + 1]):
+                w.KL[e] = K[0, 0] * p.left[e]
     return True
 
 
@@ -302,7 +307,8 @@ def _aim_cone(p, w, c, aim, small):
             w.f[i + r] = A[r, 2 * size]
             for s in range(size):
                 K[r, s] = A[r, size + s]
-    weigh_rows(p, w, c)
+    if aim[3]:
+        weigh_rows(p, w, c)
     return True
 
 
