@@ -114,6 +114,34 @@ KINDS = [
 ]
 
 
+def discs(kind: int, size: int, parameters: np.ndarray) -> list[tuple[range, float, np.ndarray]]:
+    """Rows, friction and stretches of the discs of a set."""
+    if kind == ROLLING:
+        return [(range(1 + 2 * k, 3 + 2 * k), float(parameters[k]), np.ones(2)) for k in range(2)]
+    rows = range(1, size)
+    if kind == COULOMB:
+        return [(rows, float(parameters[0]), np.ones(size - 1))]
+    mu = float(parameters[parameters > 0.0][0])
+    return [(rows, mu, parameters[: size - 1] / mu)]
+
+
+def equations(law, d, x, u, weights):
+    """The law of a set as equations, in numpy, with given weights of impulses against slip in its discs."""
+    kind, size, parameters = law
+    group = np.array([d[0], d[1], d[1], d[2], d[2], d[2]])[:size]
+    push = d[0] * (x[0] + parameters[5]) - u[0]
+    if push <= 0.0:
+        return group * (x[:size] + np.eye(size)[0] * parameters[5])
+    F = u[:size].copy()
+    for (rows, mu, g), t in zip(discs(kind, size, parameters[:5]), weights, strict=True):
+        i, radius = list(rows), mu * push / d[0]
+        y = np.array([t * x[k] / s - s * u[k] if s > 0.0 else 0.0 for k, s in zip(i, g, strict=True)])
+        if np.linalg.norm(y) > t * radius:
+            F[i] = group[i] * (x[i] - g * radius * y / np.linalg.norm(y))
+        F[i] = np.where(g > 0.0, F[i], group[i] * x[i])
+    return F
+
+
 @pytest.mark.parametrize(("kind", "size", "parameters"), KINDS)
 def test_derivatives_of_the_equations(kind: int, size: int, parameters: tuple[float, ...]) -> None:
     rng = np.random.default_rng(size)
@@ -121,22 +149,26 @@ def test_derivatives_of_the_equations(kind: int, size: int, parameters: tuple[fl
     full[: len(parameters)] = parameters
     full[5] = 0.0 if size == 6 else 0.1
     g, F, B, C = np.zeros(6), np.zeros(6), np.zeros((6, 6)), np.zeros((6, 6))
-    G, again, rest = np.zeros(6), np.zeros(6), np.zeros((6, 6))
-    slipping = 0
+    slipping, law = 0, (kind, size, full)
     for _ in range(40):
         x, u, d = rng.normal(size=6), rng.normal(size=6), np.array([0.4, 0.7, 1.9])
         x[0] += 1.0
         state = linearise(kind, full, size, d, x, u, g, F, B, C)
         slipping += state > 1
+        # slip and impulses of one size, within two decades of the mobility
+        push = x[0] + full[5] - u[0] / d[0]
+        weights = [
+            np.clip(np.linalg.norm(s * u[list(rows)]) / (mu * push), 0.01 * d[1], d[1]) if push > 0 else d[1]
+            for rows, mu, s in discs(kind, size, full[:5])
+        ]
+        np.testing.assert_allclose(equations(law, d, x, u, weights), F[:size], rtol=1e-12, atol=1e-12)
         for k in range(size):
             for vector, J in ((x, B), (u, C)):
                 step, keep = 1e-7, vector[k]
                 vector[k] = keep + step
-                linearise(kind, full, size, d, x, u, G, again, rest, rest.copy())
+                after = equations(law, d, x, u, weights)
                 vector[k] = keep
-                np.testing.assert_allclose(
-                    (again[:size] - F[:size]) / step, J[:size, k], rtol=2e-5, atol=2e-5
-                )
+                np.testing.assert_allclose((after - F[:size]) / step, J[:size, k], rtol=2e-5, atol=2e-5)
     assert slipping > 5
 
 

@@ -85,7 +85,7 @@ def test_arch_least_thickness_heyman() -> None:
 @pytest.mark.parametrize(
     ("h", "factor", "stands"),
     [(h, factor, factor > 1) for h in (1e-4, 1e-3, 1e-2) for factor in (1.01, 0.99)]
-    + [(5e-2, 1.01, True), open_yet(5e-2, 0.99, False)],
+    + [(5e-2, 1.01, True), (5e-2, 0.99, False)],
 )
 def test_a_nine_stone_arch_stands_at_the_right_thickness(h: float, factor: float, stands: bool) -> None:
     """Limit analysis has the least thickness at 0.1015 of the radius: 1 % more stands, 1 % less falls."""
@@ -108,7 +108,7 @@ def distance_to_ground(wheel: np.ndarray, step_at: float, step_length: float, he
 
 
 @pytest.mark.parametrize(
-    ("height", "spin"), [open_yet(0.03, 1.5), (0.03, 6.0), open_yet(0.05, 3.0), open_yet(0.05, 6.0)]
+    ("height", "spin"), [open_yet(0.03, 1.5), open_yet(0.03, 6.0), open_yet(0.05, 3.0), open_yet(0.05, 6.0)]
 )
 def test_a_rover_drives_over_a_step_with_h_of_200_ms(height: float, spin: float) -> None:
     """At 0.9 m/s it goes 0.18 m in a step, further than a wheel's radius; up, along the top and down again."""

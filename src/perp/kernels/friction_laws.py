@@ -117,7 +117,7 @@ def violation(kind, parameter, size, mobility, x, u, unit, g):
 
 
 @kernel(nogil=True, error_model="numpy")
-def _slip_weight(mobility, radius, first, last, g, u):
+def slip_weight(mobility, radius, first, last, g, u):
     """Weight of the impulses against the slip in the law of a disc: what makes both of one size.
 
     Any positive weight has the same answer. With the mobility alone slip that is slow for it, as that of a
@@ -152,7 +152,7 @@ def linearise(kind, parameter, size, mobility, x, u, g, F, B, C):
     while first < size:
         last, mu = disc(kind, parameter, size, first, g)
         radius = mu * (y0 / d)
-        t = _slip_weight(mobility[1], radius, first, last, g, u)
+        t = slip_weight(mobility[1], radius, first, last, g, u)
         length = 0.0
         for i in range(first, last):
             if g[i] > 0.0:

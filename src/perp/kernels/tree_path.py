@@ -94,8 +94,8 @@ def follow_path(p, w, k, plan, attempt, limit, small):
 def _direction(p, w, k, plan, aim, small):
     """The step for an aim (τ, whether the products of the last step count, whether friction is exact).
 
-    The last part of the aim tells whether the point is another one than that of the last step. Returns how far
-    it may go; −1 where the point is not inside the cones.
+    The last part of the aim tells whether the point is another one than that of the last step. Returns how
+    far it may go; −1 where the point is not inside the cones.
     """
     if not _aim(p, w, k, aim, small):
         return -1.0
