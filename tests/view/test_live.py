@@ -197,7 +197,8 @@ def test_an_ended_run_is_started_over_by_the_page() -> None:
         runner.page.add(sim.step())
         runner.page.finish()
 
-    threading.Thread(target=runner.page.wait, args=(again,), daemon=True).start()
+    waiting = threading.Thread(target=runner.page.wait, args=(again,), daemon=True)
+    waiting.start()
     runner.until(lambda: runner.frames()[0]["again"])
     for count in (1, 2):
         assert runner.send(kind="reset") == 204
@@ -206,6 +207,7 @@ def test_an_ended_run_is_started_over_by_the_page() -> None:
     header, _ = runner.frames()
     assert (header["run"], header["frames"]) == (3, 2)
     runner.page.close()
+    waiting.join()  # a page that is closed waits for nothing
 
 
 def test_a_push_pulls_the_body_to_the_mouse_and_ends() -> None:

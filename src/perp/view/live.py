@@ -50,7 +50,7 @@ class LivePage:
         self._frames = LiveFrames(simulation)
         self._lock = threading.Lock()
         self.playing, self.speed, self._single = True, 1.0, False
-        self._reset = False
+        self._reset, self._closed = False, threading.Event()
         self._push: tuple[int, np.ndarray, np.ndarray] | None = None
         self._stiffness, self._spared = 0.0, np.zeros(6)
         self._anchor = (time.monotonic(), simulation.time)
@@ -185,7 +185,7 @@ class LivePage:
         self._frames.state |= {"finished": True, "playing": False, "problem": problem}
 
     def wait(self, again: Callable[[], Any] | None = None) -> None:
-        """Go on serving until interrupted.
+        """Go on serving until interrupted or closed.
 
         Args:
             again: Makes another run, up to its `finish`, when the page puts the simulation back to its start;
@@ -193,8 +193,7 @@ class LivePage:
         """
         self._frames.state["again"] = again is not None and self._frames.state["resettable"]
         try:
-            while True:
-                time.sleep(_TICK if again is not None else 3600.0)
+            while not self._closed.wait(_TICK if again is not None else None):
                 with self._lock:
                     if again is None or not self._reset:
                         continue
@@ -206,6 +205,7 @@ class LivePage:
 
     def close(self) -> None:
         """Stop serving."""
+        self._closed.set()
         self._server.close()
 
 
