@@ -73,13 +73,13 @@ def _exact(problem: ContactProblem) -> bool:
 
 STAGES = (
     Stage("block-gauss-seidel", options={"while_it_pays": True}),
-    Stage(TREES, lambda problem: problem.dynamics is not None and _exact(problem)),
     Stage("interior-point", lambda problem: problem.relaxed and problem.contact_count <= LARGEST_PATH),
     Stage(
         "block-gauss-seidel",
         lambda problem: problem.contact_count >= MANY,
         {"momentum": True, "while_it_pays": True},
     ),
+    Stage(TREES, lambda problem: problem.dynamics is not None and _exact(problem)),
     Stage("proximal-point", _few, {"sweeps": 0}),
     Stage(
         "proximal-point", _exact, {"weight": 1.0, "scale": 0.1, "smoothing": 50, "sweeps": 10}, "relaxation"
@@ -130,7 +130,8 @@ class StageRun:
                 break
             if not stage.when(self.problem):
                 continue
-            if self.stages and not apart and stage.solver != TREES:
+            whole = any(other.solver == TREES and other.when(self.problem) for other in stages[k:])
+            if self.stages and not apart and not whole:
                 apart = True
                 if self.problem.contact_count >= ISLANDS_FROM and self.islands(stages[k:]):
                     break

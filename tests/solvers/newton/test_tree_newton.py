@@ -96,7 +96,7 @@ def test_refusals_say_what_is_missing():
 
 
 def test_auto_takes_it_where_sweeps_end_without_an_answer():
-    problem = chain(25, 16, seed=3, kinds=(*KINDS[:3], perp.Rolling(0.5, 0.01)))
+    problem = chain(12, 16, seed=3, kinds=(*KINDS[:3], perp.Rolling(0.5, 0.01)))
     solution = perp.solve(problem, throw=False)
     assert solution.solved
     assert "tree-newton" in [stage["solver"] for stage in solution.info["stages"]]
