@@ -39,7 +39,10 @@ SELDOM = {
     "apgd": 0.4,
     "boxed-interior-point": 0.15,
     "boxed-newton": 0.2,
+    "cone-interior": 0.3,
+    "direct": 0.5,
     "fischer-burmeister": 0.2,
+    "friction-fixed-point": 0.4,
     "minimum-map": 0.2,
     "newton-fb": 0.3,
     "subspace-minimisation": 0.1,
@@ -101,7 +104,7 @@ class ClaimVerdict(NamedTuple):
 def pairs(problem: perp.problems.Problem, *, external: bool) -> Iterator[tuple[SolverInfo, str | None]]:
     """Solvers that take the problem, as it is or through a formulation."""
     for info in all_solvers().values():
-        if info.family == "user" or not info.available or (info.family == "external" and not external):
+        if info.family == "user" or (info.family == "external" and not external) or not info.available:
             continue
         if isinstance(problem, info.takes):
             yield info, None

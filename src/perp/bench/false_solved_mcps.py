@@ -13,7 +13,7 @@ from perp.bench.false_solved_families import Family, Try
 
 DIGITS = 50
 # Problems of a number: few solvers take MCPs, and they should be tried as often as the others.
-PROBLEMS = 8
+PROBLEMS = 5
 # An answer of a well-conditioned MCP that is off by more of a variable's own size is not one to 1e-8.
 WRONG = 1e-4
 # The same for one function of one variable, where a root may be triple or fivefold but nothing is coupled.

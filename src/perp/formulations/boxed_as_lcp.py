@@ -109,8 +109,6 @@ def boxed_as_shifted_lcp(problem: BoxedLCP) -> Reformulated:
 
 
 def _assemble(problem: BoxedLCP, parts: Parts) -> Reformulated:
-    from scipy.sparse import block_array, csr_array
-
     A, q, n, m = problem.M, problem.q, problem.size, parts.row.size
     follows = problem.limiting_row
     limited = np.flatnonzero(follows >= 0)
@@ -121,26 +119,21 @@ def _assemble(problem: BoxedLCP, parts: Parts) -> Reformulated:
     constant = parts.constant.copy()
     constant[limited] *= parts.constant[follows[limited]]
     moving = limited[(part_of[follows[limited]] >= 0) & (parts.constant[limited] != 0.0)]
-    shape = (n, m)
+    shape, sparse = (n, m), is_sparse(A)
     # λ = constant + spread x; the rows of the new problem are picked with their sign
-    picked = csr_array((parts.sign, (parts.row, np.arange(m))), shape=shape)
-    spread = picked + csr_array((parts.constant[moving], (moving, part_of[follows[moving]])), shape=shape)
+    picked = _matrix(parts.sign, parts.row, np.arange(m), shape, sparse)
+    spread = picked + _matrix(parts.constant[moving], moving, part_of[follows[moving]], shape, sparse)
     bounded = np.flatnonzero(np.isfinite(parts.limit))
     k = bounded.size
     limiter = follows[parts.row[bounded]]
     has_limiter = limiter >= 0
     room = parts.limit[bounded] * np.where(has_limiter, parts.constant[limiter], 1.0)
-    own = csr_array((np.ones(k), (bounded, np.arange(k))), shape=(m, k))
+    own = _matrix(np.ones(k), bounded, np.arange(k), (m, k), sparse)
     followed = np.flatnonzero(has_limiter & (part_of[limiter] >= 0))
-    opening = csr_array(
-        (parts.limit[bounded[followed]], (followed, part_of[limiter[followed]])), shape=(k, m)
-    )
+    opening = _matrix(parts.limit[bounded[followed]], followed, part_of[limiter[followed]], (k, m), sparse)
     top = picked.T @ (A @ spread)
-    blocks = [[top if is_sparse(top) else csr_array(top), own], [opening - own.T, None]]
-    M = block_array(blocks, format="csr") if k else csr_array(top)
-    lcp = LCP(
-        M if is_sparse(A) else M.toarray(), np.concatenate([picked.T @ (A @ constant + q), room]), copy=False
-    )
+    M = _stacked(top, own, opening - own.T, sparse) if k else top
+    lcp = LCP(M, np.concatenate([picked.T @ (A @ constant + q), room]), copy=False)
 
     def back(x: Vector) -> Vector:
         z = constant + spread @ x[:m]
@@ -156,6 +149,26 @@ def _assemble(problem: BoxedLCP, parts: Parts) -> Reformulated:
         return np.concatenate([size, np.maximum(-pull, 0.0)[bounded]])
 
     return Reformulated(lcp, back, start, lambda x: _information(problem, back(x)))
+
+
+def _matrix(values: Vector, row: Any, column: Any, shape: tuple[int, int], sparse: bool) -> Any:
+    """A matrix with at most one value at each place, stored as the problem's own is."""
+    if sparse:
+        from scipy.sparse import csr_array
+
+        return csr_array((values, (row, column)), shape=shape)
+    dense = np.zeros(shape)
+    dense[row, column] = values
+    return dense
+
+
+def _stacked(top: Any, right: Any, left: Any, sparse: bool) -> Any:
+    """Four blocks, the last of them zero."""
+    if sparse:
+        from scipy.sparse import block_array
+
+        return block_array([[top, right], [left, None]], format="csr")
+    return np.block([[top, right], [left, np.zeros((right.shape[1], left.shape[0]))]])
 
 
 def _information(problem: BoxedLCP, z: Vector) -> dict[str, Any]:

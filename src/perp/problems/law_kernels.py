@@ -14,6 +14,7 @@ import numpy as np
 from perp.compilation.kernel import kernel
 from perp.problems.accurate_slack import dense_row, hidden, largest_length, sparse_row
 from perp.problems.boxed_kernels import beyond, clip, dense_slack, sparse_slack
+from perp.problems.polar_kernels import beyond_cone
 from perp.problems.set_kernels import (
     BOX,
     COHESION,
@@ -177,12 +178,14 @@ def relaxed_violation(kind, p, first, last, d, length, impulse, u, x, out):
         g, s = _row(i, first, d, length)
         x[i] = g * impulse[i] - s * u[i]
     project(kind, unit, x, first, last, out)
+    taken = np.empty(last)
+    beyond_cone(kind, unit, x, first, last, taken)
     unchanged = True
     for i in range(first, last):
-        unchanged = unchanged and out[i] == x[i]
-    for i in range(first, last):
         g, s = _row(i, first, d, length)
-        out[i] = s * u[i] if unchanged else g * impulse[i] - out[i]
+        unchanged = unchanged and taken[i] == 0.0
+        # the same twice: x − P(x − u) loses a small u beside a large x, u + (x − u) − P(x − u) a small x
+        out[i] = g * impulse[i] - out[i] if abs(g * impulse[i]) < abs(s * u[i]) else s * u[i] + taken[i]
     if not unchanged:
         # on the surface of the cone the round-off of a large λ cannot be told from a small u
         out[first] += math.copysign(ROUND_OFF * abs(d * impulse[first]), out[first])

@@ -75,6 +75,35 @@ def _project_coulomb(mu, normal, x, first, last, out):
 
 
 @kernel(nogil=True)
+def ellipse_root(p, normal, x, first, last, out):
+    """s = ν / (1 + ν), 1 − s and y_N of a point outside of an elliptic cone; its y_i go into `out`."""
+    # with s = ν / (1 + ν): 1 / (μ² + ν) = (1 − s) / (μ² (1 − s) + s), 1 − ν = (1 − 2 s) / (1 − s).
+    # Beyond ν = 1, where x_N < 0, 1 − s is what is bisected: near s = 1 it would lose its digits
+    flipped = normal < 0.0
+    low, high, middle, top, s, c = 0.0, 0.5, 0.0, 0.0, 0.0, 0.0
+    for _ in range(1100):
+        middle = 0.5 * (low + high)
+        s = 1.0 - middle if flipped else middle
+        c = middle if flipped else 1.0 - middle
+        top = 0.0
+        for i in range(first + 1, last):
+            mu = p[i - first - 1]
+            if 0.0 < mu <= WIDEST:
+                out[i] = mu * (x[i] * mu * c / (mu * mu * c + s))
+                top = math.hypot(top, out[i] / mu)
+        value = (c - s) * top - normal * c
+        if value == 0.0 or value != value or middle == low or middle == high:
+            if value != value:
+                top = value
+            break
+        if (value > 0.0) != flipped:
+            low = middle
+        else:
+            high = middle
+    return s, c, top
+
+
+@kernel(nogil=True)
 def _project_elliptic(p, normal, x, first, last, out):
     """Nearest point of ‖(x_i/μ_i)‖ ≤ x_N, with `normal` for x_N.
 
@@ -100,30 +129,7 @@ def _project_elliptic(p, normal, x, first, last, out):
                 out[i] = keep * x[i]
         out[first] = 0.0 if normal < 0.0 else normal
         return
-    # with s = ν / (1 + ν): 1 / (μ² + ν) = (1 − s) / (μ² (1 − s) + s), 1 − ν = (1 − 2 s) / (1 − s).
-    # Beyond ν = 1, where x_N < 0, 1 − s is what is bisected: near s = 1 it would lose its digits
-    flipped = normal < 0.0
-    low, high, middle, top = 0.0, 0.5, 0.0, 0.0
-    for _ in range(1100):
-        middle = 0.5 * (low + high)
-        s = 1.0 - middle if flipped else middle
-        c = middle if flipped else 1.0 - middle
-        top = 0.0
-        for i in range(first + 1, last):
-            mu = p[i - first - 1]
-            if 0.0 < mu <= WIDEST:
-                out[i] = mu * (x[i] * mu * c / (mu * mu * c + s))
-                top = math.hypot(top, out[i] / mu)
-        value = (c - s) * top - normal * c
-        if value == 0.0 or value != value or middle == low or middle == high:
-            if value != value:
-                top = value
-            break
-        if (value > 0.0) != flipped:
-            low = middle
-        else:
-            high = middle
-    out[first] = top
+    _, _, out[first] = ellipse_root(p, normal, x, first, last, out)
 
 
 @kernel(nogil=True)

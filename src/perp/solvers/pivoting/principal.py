@@ -66,6 +66,8 @@ UPDATE_FACTOR = 6
 # large enough that a block of many dependent rows is still well within working precision.
 SHIFT = 1e-7
 PROXIMAL_STEPS = 60
+# A drift settles within a few steps; looking for a proof in fractions costs more than a step.
+PROOF_AT = (3, 4, 6, 9, 14, 22, 35, 55)
 # Steps in which another solver's spoilt answer must be repaired; its sides are close.
 REPAIR_STEPS = 200
 # Pivoting can do better than the tolerance for the price of one or two solves, so it does.
@@ -344,7 +346,7 @@ def _proximal(problem: LCP | BoxedLCP, control: Control, steps: _Steps) -> Attem
             best, best_z = value, z
         if outcome != DONE or best <= SHARP or (best <= control.tol and not falling):
             break
-        if not falling and count > 2:
+        if not falling and count in PROOF_AT:
             drift = z - steps.center
             certificate = np.maximum(drift, 0.0) if isinstance(problem, LCP) else drift
             if proves_infeasible(problem, certificate):
