@@ -154,3 +154,14 @@ def test_sparse_affine_problems_can_be_saved(tmp_path):
     problem = perp.MCP.affine(csr_array(np.eye(3)), [-1.0, 2, 3], 0, INF, start=[1.0, 2, 3])
     problem.save(tmp_path / "a.npz")
     assert perp.load(tmp_path / "a.npz").equals(problem)
+
+
+def test_a_function_of_all_its_variables_has_a_dense_jacobian():
+    """Greedy groups of 10⁴ columns that all share rows took for ever, and their pattern 5 GB."""
+    n = 300
+    problem = perp.MCP(lambda z: z**2 + z.sum(), np.zeros(n), np.full(n, np.inf), start=np.ones(n))
+    J = problem.derivative(np.ones(n))
+    assert isinstance(J, np.ndarray)
+    assert pytest.approx(1.0 + 2.0 * np.eye(n), abs=1e-5) == J
+    full = np.ones((40, 40))
+    assert sorted(colour(*np.nonzero(full), 40)) == list(range(40))

@@ -19,8 +19,9 @@ from perp.problems.validation import Vector, is_sparse, matrix
 STEP, COMPLEX_STEP = 2.0**-26, 1e-40
 # A variable near 0 is moved as if it were this fraction of its typical size.
 SMALL = 1e-2
-# Unknowns up to which a Jacobian without a pattern is dense.
-LARGEST_DENSE = 200
+# Unknowns up to which a Jacobian without a pattern is dense; one with more than this share of its
+# entries is dense as well: sparse storage would take more memory, and groups of columns save nothing.
+LARGEST_DENSE, DENSE_SHARE = 200, 0.2
 
 
 class Differences:
@@ -44,13 +45,12 @@ class Differences:
             pattern = "detect"
         if complex_step:
             self._check_complex(z)
-        if pattern is None:
-            everything = np.arange(z.size)
-            return lambda z: self._changes(z, everything, complex_step).T / self._steps(z, complex_step)
         if isinstance(pattern, str):
             if pattern != "detect":
                 raise ProblemError(f"pattern is {pattern!r}: a matrix or 'detect' is needed")
             pattern = self.detect(z)
+        if pattern is None:
+            return lambda z: self._every_column(z, complex_step)
         rows, columns = _nonzero(pattern, z.size)
         groups = colour(rows, columns, z.size)
 
@@ -67,12 +67,13 @@ class Differences:
     def detect(self, z: Vector) -> Any:
         """Where the Jacobian may be nonzero: rows that a NaN of one variable reaches, or a difference.
 
-        One or two evaluations per variable, once. A function that branches on its variables may hide entries:
-        give the pattern of such a one.
+        None if it is dense. One or two evaluations per variable, once. A function that branches on its
+        variables may hide entries: give the pattern of such a one.
         """
         from scipy.sparse import csc_array
 
         rows: list[np.ndarray] = []
+        entries, steps = 0, self._steps(z)
         f = np.asarray(self.f(z))
         with np.errstate(all="ignore"):
             for j in range(z.size):
@@ -81,9 +82,12 @@ class Differences:
                 reached = np.isnan(np.asarray(self.f(marked)))
                 if not reached.any() or reached.all():  # NaN was dropped, or was spread by a sum over all
                     moved = z.copy()
-                    moved[j] += self._steps(z)[j]
+                    moved[j] += steps[j]
                     reached = np.asarray(self.f(moved)) != f
                 rows.append(np.flatnonzero(reached))
+                entries += rows[-1].size
+                if entries > DENSE_SHARE * z.size * z.size and z.size > LARGEST_DENSE:
+                    return None
         starts = np.concatenate([[0], np.cumsum([r.size for r in rows])])
         indices = np.concatenate(rows) if rows else np.zeros(0, int)
         return csc_array((np.ones(indices.size), indices, starts), shape=(z.size, z.size))
@@ -97,6 +101,11 @@ class Differences:
         wide = np.where(self.hi - z > z - self.lo, self.hi - z, self.lo - z)
         h = np.where((z + h < self.lo) & (wide != 0.0), wide, h)
         return (z + h) - z  # exactly representable
+
+    def _every_column(self, z: Vector, complex_step: bool) -> np.ndarray:
+        found = self._changes(z, np.arange(z.size), complex_step)
+        found /= self._steps(z, complex_step)[:, None]
+        return found.T
 
     def _changes(self, z: Vector, groups: np.ndarray, complex_step: bool) -> np.ndarray:
         """What f changes by when the variables of each group take their steps, shape (groups, n)."""
@@ -139,14 +148,17 @@ def colour(rows: np.ndarray, columns: np.ndarray, n: int) -> np.ndarray:
 
     pattern: Any = csc_array((np.ones(rows.size), (rows, columns)), shape=(n, n))
     by_row: Any = pattern.tocsr()
-    groups = np.full(n, -1)
+    groups, taken = np.full(n, -1), np.zeros(n + 1, dtype=bool)
     for j in np.argsort(-np.diff(pattern.indptr), kind="stable"):
         own = pattern.indices[pattern.indptr[j] : pattern.indptr[j + 1]]
-        taken = {int(groups[k]) for i in own for k in by_row.indices[by_row.indptr[i] : by_row.indptr[i + 1]]}
-        group = 0
-        while group in taken:
-            group += 1
-        groups[j] = group
+        # the last place stands for columns without a group: index −1
+        near = [groups[by_row.indices[by_row.indptr[i] : by_row.indptr[i + 1]]] for i in own]
+        for used in near:
+            taken[used] = True
+        taken[-1] = False
+        groups[j] = int(np.argmin(taken))
+        for used in near:
+            taken[used] = False
     return groups
 
 

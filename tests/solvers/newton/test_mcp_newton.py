@@ -216,3 +216,16 @@ def test_sets_of_the_literature_are_solved_from_every_start() -> None:
         problem.check_jacobian(np.clip(np.array(model.starts[0]) + 0.1, problem.lo, problem.hi))
         solution = perp.solve(problem, throw=False, time_limit=20.0)
         assert solution.solved == model.solvable, model.name
+
+
+def test_a_factorisation_that_would_take_longer_than_the_limit_is_not_begun(monkeypatch) -> None:
+    """A dense Jacobian of 10⁴ rows takes a minute: nothing looks at a clock while LAPACK is at work."""
+    n = 2000
+    J = np.eye(n) + 1.0 / n
+    problem = perp.MCP(lambda z: J @ z - 1.0, np.zeros(n), np.full(n, np.inf), lambda _: J, start=np.ones(n))
+    from perp.solvers.newton.mcp_newton import Equations
+
+    monkeypatch.setattr(Equations, "direction", lambda *_: pytest.fail("it was begun"))
+    solution = perp.solve(problem, "mcp-newton", time_limit=0.01, throw=False)
+    assert solution.status is perp.Status.TIME_LIMIT
+    assert "factorisation" in solution.message

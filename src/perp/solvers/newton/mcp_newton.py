@@ -43,6 +43,9 @@ SLOW, PATIENCE = 0.8, 8
 WHOLE_STEPS = 25
 # Unknowns up to which paths are followed: a path costs some n³ operations.
 LARGEST_PATH = 400
+# Unknowns from which the first factorisation of a dense Jacobian is foreseen, and of the sample for that,
+# which takes milliseconds.
+LARGE_DENSE, SAMPLE = 2000, 500
 # Merit per row at which it is worth asking whether the MCP is solved although the problem behind it is not.
 CONVERGED = 1e-20
 DAMPINGS = (1e-6, 1e-4, 1e-2, 1.0, 1e2)
@@ -165,6 +168,8 @@ class _Run:
                 self.message = f"{self.problem.where_not_finite(z, f)}."
             return False
         equations = Equations(self.problem, z, penalty)
+        if self.done == 0:
+            self._expect_dense(z)
         start = z
         if self.options.crash and not penalty:
             z = self._crash(equations, z)
@@ -249,6 +254,20 @@ class _Run:
             return False
         self.control.reason = Status.TIME_LIMIT
         return True
+
+    def _expect_dense(self, z: Vector) -> None:
+        """How long a factorisation will take at least, before the first one of a large dense Jacobian."""
+        n = self.problem.size
+        if n < LARGE_DENSE or self.control.remaining() is None or is_sparse(self.problem.derivative(z)):
+            return
+        sample = np.eye(SAMPLE) + 1.0 / SAMPLE
+        began = working_time()
+        np.linalg.solve(sample, sample[0])
+        # large matrices are factorised with up to twice as many operations a second
+        seconds = 0.5 * (working_time() - began) * (n / SAMPLE) ** 3
+        self.longest = max(self.longest, seconds)
+        if self._no_time():
+            self.message = f"One factorisation of the dense Jacobian would take about {seconds:.0f} s."
 
     def _stalled(self, z: Vector, value: Vector, H: object) -> None:
         gradient = H.T @ value  # type: ignore[attr-defined]
