@@ -53,6 +53,21 @@ def test_a_box_laid_on_a_very_rough_plane_rests(friction: float, coordinates: st
     assert sim.body("box").position == pytest.approx([0, 0, 0.05], abs=1e-9)
 
 
+@pytest.mark.parametrize("friction", [1e4, 1e8, np.inf])
+@pytest.mark.parametrize("coordinates", BOTH)
+def test_a_box_that_a_very_rough_plane_jams_in_long_steps_goes_on(friction: float, coordinates: str) -> None:
+    """Two contacts of one corner pushed against each other by 370 N·s; one of them alone threw the next step."""
+    box = '<body name="b" pos="0 0 0.3" euler="20 30 10"><freejoint/><geom type="box" size=".1 .07 .05" mass="1"'
+    text = library.scene(library.plane(friction) + f'{box} friction="{friction} 0 0"/></body>').replace(
+        'angle="radian"', 'angle="degree"'
+    )
+    sim, detector = perp.Simulation(text, step=0.05, coordinates=coordinates), SecondDetector(text)
+    for _ in range(40):
+        record = sim.step()
+        assert detector.overlap(sim) <= OVERLAP or not record.met
+    assert sim.body("b").position[2] == pytest.approx(0.05, abs=OVERLAP)
+
+
 def heap(kind: str, count: int, seed: int, spread: float) -> str:
     """Bodies of radius 30 mm above each other, turned at random, apart at the start."""
     rng = np.random.default_rng(seed)
