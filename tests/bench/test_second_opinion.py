@@ -73,3 +73,12 @@ def test_a_steep_disc_carries_friction_at_no_normal_impulse_while_the_other_roll
     assert law_violation(open_enough, [0.3 / mu, 0.2, 0.0, 0.0, 0.0]) > 0.1, "it slips"
     too_slow = perp.ContactProblem(np.eye(5), [0.02, -0.3, 0.0, 0.5, 0.0], sets, relaxed=True)
     assert law_violation(too_slow, answer) > 0.02, "u outside of the dual cone"
+
+
+def test_the_exact_friction_written_as_doubles_is_right():
+    """λ_T is 1e10 times what is at work: its last digit is 1e-6 of that (found by the search, islands 5000518)."""
+    mu, u = 1e10, np.array([0.6, 0.8])
+    problem = perp.ContactProblem.coulomb(np.diag([1.0, 0.0, 0.0]), [-1.0, *u], mu)
+    friction = -mu * u * (1 + 1e-16)
+    assert law_violation(problem, [1.0, *friction]) < 1e-9
+    assert law_violation(problem, [1.0, friction[0] * (1 + 1e-14), friction[1]]) > 1e-6

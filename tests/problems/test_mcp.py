@@ -163,5 +163,5 @@ def test_a_function_of_all_its_variables_has_a_dense_jacobian():
     J = problem.derivative(np.ones(n))
     assert isinstance(J, np.ndarray)
     assert pytest.approx(1.0 + 2.0 * np.eye(n), abs=1e-5) == J
-    full = np.ones((40, 40))
-    assert sorted(colour(*np.nonzero(full), 40)) == list(range(40))
+    rows, columns = np.nonzero(np.ones((40, 40)))
+    assert sorted(colour(rows, columns, 40)) == list(range(40))

@@ -82,3 +82,14 @@ def test_random_scenes_without_motors_gain_no_energy(seed: int, coordinates: str
     for name in sim.model.body_names:
         sim.body(name).set_velocity(0.5 * rng.normal(size=3), 5 * rng.normal(size=3))
     assert rise(sim, 1.5) < FREE_FLIGHT
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+def test_a_step_that_does_not_hold_at_its_end_gains_no_energy(coordinates: str) -> None:
+    """A cylinder that turned by 0.6 rad a step hit the ground: its rows did not settle, and 33 J came of 70."""
+    text, restitution = random_scene(200)
+    sim = perp.Simulation(text, step=0.01, coordinates=coordinates, restitution=restitution)
+    rng = np.random.default_rng(200)
+    for name in sim.model.body_names:
+        sim.body(name).set_velocity(rng.normal(size=3), 10 * rng.normal(size=3))
+    assert rise(sim, 1.0) < FREE_FLIGHT

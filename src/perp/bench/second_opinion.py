@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perp.bench.second_opinion_data import ExactRows, islands, read
-from perp.bench.second_opinion_discs import ENDLESS, ZERO, Disc, length, slip_violation
+from perp.bench.second_opinion_discs import ENDLESS, LAST_DIGIT, ZERO, Disc, length, slip_violation
 from perp.bench.second_opinion_relaxed import relaxed_violation
 from perp.problems import BoxedLCP, ContactProblem
 from perp.problems.lcp import LCP
@@ -26,8 +26,6 @@ from perp.problems.sets import Box, Coulomb, Elliptic, Free, Nonnegative
 
 DIGITS = 60
 ONE = Decimal(1)
-# Of a double, relative to it.
-LAST_DIGIT = Decimal("2.3e-16")
 
 
 class Scale(NamedTuple):

@@ -9,6 +9,8 @@ from typing import NamedTuple
 # Until a point is on an ellipse to this part of its axes; what is left is scaled away.
 NEAREST, NEAREST_STEPS = Decimal("1e-30"), 200
 ZERO, ONE, ENDLESS = Decimal(0), Decimal(1), Decimal("Infinity")
+# Of a double, relative to it.
+LAST_DIGIT = Decimal("2.3e-16")
 
 
 class Disc(NamedTuple):
@@ -32,7 +34,9 @@ def times(mu: Decimal, x: Decimal) -> Decimal:
 def slip_violation(push: Decimal, disc: Disc) -> Decimal:
     """Friction inside its limit; all of it, against the slip, where something slips."""
     axes = [times(mu, push) for mu in disc.mu]
-    excess = beyond_ellipse(axes, disc.push)
+    # what even the exact friction loses when it is written as doubles
+    rounded = LAST_DIGIT * length(disc.push)
+    excess = max(beyond_ellipse(axes, disc.push) - rounded, ZERO)
     # an axis without friction slips as it likes, one without a limit not at all
     endless = length(v for v, axis in zip(disc.speed, axes, strict=True) if axis == ENDLESS)
     rest = [k for k, axis in enumerate(axes) if 0 < axis < ENDLESS]
@@ -46,7 +50,7 @@ def slip_violation(push: Decimal, disc: Disc) -> Decimal:
     strength = length(axis * v for axis, v in zip(axes, disc.speed, strict=True))
     most = [-axis * axis * v / strength for axis, v in zip(axes, disc.speed, strict=True)]
     missing = length(a - b for a, b in zip(disc.push, most, strict=True))
-    best = min(slip, missing)
+    best = min(slip, max(missing - rounded, ZERO))
     # or the slip is a little turned: along the normal of the ellipse at the friction there is
     normal = [p / (axis * axis) for p, axis in zip(disc.push, axes, strict=True)]
     size = length(normal)

@@ -16,11 +16,13 @@ import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.dynamics.motions import body_velocities
+from perp.dynamics.rows import DRIVE
 from perp.kernels.arrays import copy_into
 from perp.kernels.tree_newton import solve_trees
 from perp.stepping import verdict as end
 from perp.stepping.arms import average_arms
 from perp.stepping.sleeping import disturb, rest
+from perp.stepping.smooth import kinetic_energy
 from perp.stepping.start import quieten_forces, quieten_rows
 from perp.stepping.step import (
     READY,
@@ -72,6 +74,9 @@ _MOST_WORSE, _NEARER = 3, 0.9
 _SLOW = 0.1
 # Speeds over those of the free motion, and ways in sizes of a body, that are taken for a runaway.
 _WILD = 10.0
+# Kinetic energy of a step that was not solved, or does not hold at its end, over that of the free motion:
+# beyond what undoing overlap adds.
+_FEEDS = 1.05
 
 
 @kernel(error_model="numpy")
@@ -250,7 +255,11 @@ def _held(w):
         again(w)
         _solve_for(w, POSITIONS)
         return
-    if purpose != CALM and _is_wild(w):
+    open_ended = unsolved or x[ROUNDS] >= w.rounds or x[WORSE] >= _MOST_WORSE
+    fed = purpose != CALM and open_ended and _is_fed(w)
+    if fed:
+        w.bounce[: count[CONTACTS]] = 0.0
+    if fed or (purpose != CALM and _is_wild(w)):
         _hold_velocities(w)
         _solve_for(w, CALM)
         return
@@ -281,6 +290,16 @@ def _is_wild(w):
             if not speed <= fastest:
                 fastest = speed
     return not fastest <= _WILD * (w.speed + w.scene.size / w.h)
+
+
+@kernel(error_model="numpy")
+def _is_fed(w):
+    """Whether an answer has more kinetic energy than the free motion although nothing drives it."""
+    for k in range(w.count[JOINTS]):
+        if w.law[k] == DRIVE:
+            return False
+    p = w.problem
+    return kinetic_energy(w, p.velocity) > _FEEDS * kinetic_energy(w, p.free_velocity)
 
 
 @kernel(error_model="numpy")
