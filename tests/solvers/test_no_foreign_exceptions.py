@@ -20,6 +20,15 @@ def test_a_singular_sparse_matrix_is_no_exception_of_admm():
         assert solution.solved == (perp.residual(solution.problem, solution.z) <= 1e-8)
 
 
+@pytest.mark.parametrize("formulation", ["schur", "schur-lcp", "shifted"])
+@pytest.mark.parametrize("solver", ["boxed-interior-point", "fischer-burmeister", "principal"])
+def test_nothing_is_left_when_redundant_free_rows_are_eliminated(solver, formulation):
+    """LAPACK's own exception came of a matrix without rows (found by the search, infeasible 5000053)."""
+    problem = perp.BoxedLCP([[0.0]], [-2.0], -np.inf, np.inf)
+    solution = perp.solve(problem, solver, formulation=formulation, throw=False)
+    assert not solution.solved
+
+
 @pytest.mark.parametrize(("lo", "hi"), [(0, 5e-324), (-5e-324, 5e-324), (1e-310, 2e-310), (-1e-320, 1e-310)])
 def test_denormal_bounds(lo, hi):
     M, q = [[2.0, 1.0], [1.0, 2.0]], [-1.0, 0.5]

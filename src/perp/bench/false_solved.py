@@ -98,7 +98,7 @@ class ClaimVerdict(NamedTuple):
     @property
     def is_broken(self) -> bool:
         """An exception that is none of perp's, or a time limit that was overrun by far."""
-        return self.status.endswith(("Error", "Exception", "Warning")) or self.seconds > 20 * TIME_LIMIT
+        return not self.status.isupper() or self.seconds > 20 * TIME_LIMIT
 
 
 def pairs(problem: perp.problems.Problem, *, external: bool) -> Iterator[tuple[SolverInfo, str | None]]:

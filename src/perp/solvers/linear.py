@@ -39,6 +39,8 @@ def factorise(A: Any, *, symmetric: bool, shift: Vector | None = None) -> Solve 
         symmetric: Try Cholesky first (only the lower triangle of a dense A is read then).
         shift: Added to the diagonal, shape (n,).
     """
+    if not A.shape[0]:
+        return np.zeros_like
     if is_sparse(A):
         return _sparse_factor(A, symmetric, shift)
     lapack: Any = import_module("scipy.linalg").lapack
