@@ -71,7 +71,7 @@ _PROJECTIONS = 40
 # Rounds in a row that bring rows no nearer to holding at the end, after which the best one is taken.
 _MOST_WORSE, _NEARER = 3, 0.9
 # Rounds that leave more than this of what the last one left are slow.
-_SLOW = 0.1
+_SLOW = 0.01
 # Speeds over those of the free motion, and ways in sizes of a body, that are taken for a runaway.
 _WILD = 10.0
 # Kinetic energy of a step that was not solved, or does not hold at its end, over that of the free motion:

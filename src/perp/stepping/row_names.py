@@ -8,7 +8,6 @@ from perp.compilation.kernel import kernel
 from perp.dynamics import scalar_tables as groups
 from perp.dynamics.actuators import control_names
 from perp.scenes.naming import dof_joint, element_name
-from perp.stepping.step import contact_shapes
 from perp.stepping.world import JOINTS
 
 if TYPE_CHECKING:
@@ -22,6 +21,12 @@ _TENDONS = {
 
 
 @kernel(error_model="numpy")
+def _contact_shapes(w, c):
+    """The two shapes of a contact of the step."""
+    return w.start.geom[c, 0], w.start.geom[c, 1]
+
+
+@kernel(error_model="numpy")
 def _identity(w, k):
     """Group of a joint row, and its number there."""
     return w.group[k], w.index[k]
@@ -32,7 +37,7 @@ def row_name(stepper: Stepper, constraint: int) -> str:
     w, m = stepper.world, stepper.mujoco_model
     k = constraint - int(w.count[JOINTS])
     if k >= 0:
-        return f"the contact of {contact_words(stepper, *contact_shapes(w.struct, k))}"
+        return f"the contact of {contact_words(stepper, *_contact_shapes(w.struct, k))}"
     group, index = _identity(w.struct, constraint)
     tables = stepper.tables
     if group == groups.TABLE:

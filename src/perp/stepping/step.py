@@ -1,11 +1,9 @@
 """One time step, compiled: begin, solve, go on until it holds, finish.
 
 begin     smooth part, rows and contacts at q⁻, impulses of the last step as a start
-solve     −(u + Γ(u)) ∈ N_K(λ) with u = L v + b + Σ λ, v = v̂ + M̃⁻¹ Jᵀ λ: `kernels.tree_newton`, or anything
-else
-go on     q⁺ = q⁻ ⊕ h v; rows at position level are taken at q⁺ and the problem is solved again until they
-hold;
-then Coriolis forces, normals that turned, contacts that only appear at q⁺, restitution
+solve     −(u + Γ(u)) ∈ N_K(λ) with u = L v + b + Σ λ, v = v̂ + M̃⁻¹ Jᵀ λ: `kernels.tree_newton`
+go on     q⁺ = q⁻ ⊕ h v; rows at position level are taken at q⁺ until they hold; then Coriolis forces,
+          normals that turned, contacts that only appear at q⁺, restitution
 finish    velocities, energies, verdict; the contacts at q⁺ are those of the next step
 """
 
@@ -178,10 +176,8 @@ def scales(w):
     """What velocities [m/s] and positions [m] of the step are held against, and the units of the rows.
 
     Velocities: the free velocity of the rows, or of a fast body. Positions: the bodies' size; less in short
-    steps,
-    where a gap is a force: a gap error ε is a force error m ε / h², so ε is kept in proportion to the
-    distance
-    travelled in the step, down to what round-off of the coordinates allows.
+    steps, where a gap is a force: a gap error ε is a force error m ε / h², so ε is kept in proportion to the
+    distance travelled in the step, down to what round-off of the coordinates allows.
     """
     s, p, h = w.scene, w.problem, w.h
     far = fast = squares = 0.0
@@ -452,9 +448,3 @@ def load(w, packed):
             same = same and mine[k] == end[k]
         at += mine.size
     return same
-
-
-@kernel(error_model="numpy")
-def contact_shapes(w, c):
-    """The two shapes of a contact of the step."""
-    return w.start.geom[c, 0], w.start.geom[c, 1]
