@@ -21,6 +21,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Test workers share the cores already: threads of BLAS beside them made small factorisations 20 times slower.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
+# Where this is set, as in many containers, every process compiles the sources of numba and SciPy anew, for a
+# second and more; the tests start hundreds.
+export PYTHONDONTWRITEBYTECODE :=
 # The theme announces its successor in every build otherwise.
 export NO_MKDOCS_2_WARNING := 1
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from perp.batch import Batch
 from perp.gym import Task, VectorEnv
+from perp.simulation.batches.batch import Batch
 
 SCENE = Path(__file__).with_name("hopper.xml")
 # Actions of an episode (4 s), time steps of 5 ms an action.

@@ -1,4 +1,4 @@
-"""What is no path, no problem and no answer is refused by name, wherever it is given."""
+"""What is not a path, no problem and no answer is refused by name, wherever it is given."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROBLEM = perp.LCP([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0])
     ids=["load", "load_guess", "save", "save answer"],
 )
 def test_what_is_no_path_is_a_file_error(call: Callable[[Any], Any], path: Any) -> None:
-    with pytest.raises(perp.FileError, match="is no path"):
+    with pytest.raises(perp.FileError, match="is not a path"):
         call(path)
 
 

@@ -90,10 +90,10 @@ def test_a_stored_scene_that_explodes_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(stored, "_MOST_BYTES", 2**20)
     bomb = np.frombuffer(zlib.compress(b"\0" * 2**24), np.uint8)
     with pytest.raises(SceneError, match="damaged"):
-        compiled_scene({"compressed": bomb})
+        compiled_scene({"compressed": bomb}, ())
     for content in (b"", b"not packed", zlib.compress(b"no scene"), zlib.compress(b"\0" * 100)[:-3]):
         with pytest.raises(SceneError):
-            compiled_scene({"compressed": np.frombuffer(content, np.uint8)})
+            compiled_scene({"compressed": np.frombuffer(content, np.uint8)}, ())
 
 
 def test_a_recording_that_promises_more_than_it_holds_is_refused(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def packed(masses, J, momentum_velocity, bias, sets, compliance, unit=1e-12):
         columns.append(np.flatnonzero(used))
     entries = sum(rows * columns[c].size for c, (_, rows, _) in enumerate(sets))
     p = TreeProblem(size, len(sets), int(start[-1]), entries)
-    p.count[:] = len(sets), start[-1]
+    p.count[:2] = len(sets), start[-1]
     p.mass[:] = np.concatenate([m.ravel() for m in masses])
     p.free_velocity[:] = momentum_velocity
     p.start[:], p.kind[:] = start, [kind for kind, _, _ in sets]
@@ -40,5 +40,5 @@ def packed(masses, J, momentum_velocity, bias, sets, compliance, unit=1e-12):
 def solved(p, limit=100):
     """What the kernel says of its steps, and the worst row in its units; the answer is in p."""
     info, worst = np.zeros(4, np.int64), np.zeros(1)
-    solve_trees(p.struct, tree_workspace(p), limit, info, worst)
+    solve_trees(p.struct, tree_workspace(p), limit, 0.0, info, worst)
     return info, float(worst[0])

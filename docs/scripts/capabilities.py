@@ -1,11 +1,15 @@
-"""Writes docs/capabilities.md: what takes what, by asking the registry and the scene reader.
+"""Writes docs/capabilities.md: what solves what, by running every pair, and what becomes of a scene.
 
-Usage: python docs/scripts/capabilities.py [--check]. With --check nothing is written, and the exit code is 1
-when the page is not what would be written.
+Usage: python docs/scripts/capabilities.py [--vendors] [--check]. Solvers of others are run with --vendors,
+those that are installed; without it, and where they are missing, the page keeps what they did. How solvers
+drive simulations is what `benchmarks/drivers.py` has found. With --check nothing is written, and the exit
+code is 1 when the page is not what would be written.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -20,6 +24,10 @@ from perp.solvers.registry import SolverInfo, SolverMismatch
 from perp.solvers.solve import find_route
 
 PAGE = Path(__file__).parents[1] / "capabilities.md"
+# Made with python benchmarks/drivers.py --steps 8 --out FILE, solvers of GAMS with --steps 4.
+DRIVERS = Path(__file__).parents[1] / "benchmarks" / "drivers.jsonl"
+# What a solver may leave, of its own problem where the original one cannot be met; others stop otherwise.
+OURS, THEIRS = 1e-8, 1e-5
 DIRECT, THROUGH, NO = "●", "○", ""
 
 
@@ -60,16 +68,20 @@ CONTACTS = {
 
 
 def mark(info: SolverInfo, problem: perp.LCP) -> str:
-    """Whether a solver takes a problem as it is, through an exact formulation that `solve` finds, or not."""
-    if info.objection(problem) is None:
-        return DIRECT
+    """Whether a solver solves a problem as it is, through an exact formulation that `solve` finds, or not."""
+    if not solves(info, problem):
+        return NO
+    return DIRECT if find_route(problem, info) is None else THROUGH
+
+
+def solves(info: SolverInfo, problem: perp.LCP, formulation: str | None = None) -> bool:
+    """Whether a solver solves a problem, or what a formulation makes of it where that one is inexact."""
+    tolerance = THEIRS if info.family == "external" else OURS
     try:
-        route = find_route(problem, info)
+        found = perp.solve(problem, info.name, formulation=formulation, tol=tolerance, throw=False)
     except SolverMismatch:
-        return NO
-    if route is None or info.objection(route.build(problem).problem) is not None:
-        return NO
-    return THROUGH
+        return False
+    return found.solved or found.info.get("own_residual", np.inf) <= tolerance
 
 
 # What formulations are asked with: the hardest problem first.
@@ -82,11 +94,15 @@ SAMPLES = [
 ]
 
 
-def solvers_taking(formulation: Formulation) -> list[SolverInfo]:
-    """The solvers that take what a formulation makes of the first sample that it takes."""
-    problem = next(sample for sample in SAMPLES if formulation.objection(sample) is None)
-    made = formulation.build(problem).problem
-    return [info for info in in_order() if info.name != "auto" and info.objection(made) is None]
+def sample(formulation: Formulation) -> perp.LCP:
+    """The first sample that a formulation takes."""
+    return next(problem for problem in SAMPLES if formulation.objection(problem) is None)
+
+
+def solvers_with(formulation: Formulation) -> list[SolverInfo]:
+    """Our solvers that solve the sample in a formulation."""
+    ours = [info for info in in_order() if info.name != "auto" and info.family != "external"]
+    return [info for info in ours if solves(info, sample(formulation), formulation.name)]
 
 
 def in_order() -> list[SolverInfo]:
@@ -115,25 +131,55 @@ def formulation_rows() -> Iterable[list[str]]:
     """One row per formulation: from, to, exactness and who takes the result."""
     for name, made in sorted(all_formulations().items(), key=lambda item: (item[1].source.__name__, item[0])):
         exact = "on some" if callable(made.exact) else ("yes" if made.exact else "no")
-        takers = ", ".join(f"`{info.name}`" for info in solvers_taking(made) if info.family != "external")
+        takers = ", ".join(f"`{info.name}`" for info in solvers_with(made))
         yield [f"`{name}`", made.source.__name__, made.target.__name__, exact, made.summary, takers]
 
 
-def vendor_rows() -> Iterable[list[str]]:
-    """One row per solver of another package."""
+def vendor_rows(before: str) -> Iterable[list[str]]:
+    """One row per solver of another package, with the formulations in which it solved the sample."""
     for info in in_order():
-        if info.family == "external" and info.needs is not None:
-            takes = ", ".join(kind.__name__ for kind in info.takes)
-            yield [f"`{info.name}`", takes, info.summary, f"`{info.needs.install}`"]
+        if info.family != "external" or info.needs is None:
+            continue
+        if "--vendors" in sys.argv and info.available:
+            forms = [
+                f"`{name}`" for name, made in all_formulations().items() if solves(info, sample(made), name)
+            ]
+            solved = ", ".join(forms)
+        else:
+            known = re.search(rf"^\| `{info.name}` \|([^|]*)\|", before, re.MULTILINE)
+            solved = known[1].strip() if known else ""
+        yield [f"`{info.name}`", solved, info.summary, f"`{info.needs.install}`"]
 
 
-def page() -> str:
+def driver_rows() -> Iterable[list[str]]:
+    """One row per solver and formulation: how many of its steps met the tolerance, scene by scene."""
+    found: dict[tuple[str, str | None], dict[tuple[str, str], str]] = {}
+    for line in DRIVERS.read_text(encoding="utf-8").splitlines():
+        solver, formulation, scene, level, outcome = json.loads(line)
+        whole = outcome["met"] == outcome["steps"] and not outcome.get("hung")
+        found.setdefault((solver, formulation), {})[scene, level] = (
+            DIRECT
+            if whole
+            else f"{outcome['met']} of {outcome['steps']}{', then slow' * outcome.get('hung', 0)}"
+        )
+    for (solver, formulation), cells in found.items():
+        places = [
+            (scene, level) for scene in ("box", "stack", "quadruped") for level in ("position", "velocity")
+        ]
+        yield [
+            f"`{solver}`",
+            f"`{formulation}`" if formulation else "",
+            *(cells.get(place, "") for place in places),
+        ]
+
+
+def page(before: str) -> str:
     """The whole page."""
     features = [[f"`{name}`", *verdict(scene)] for name, scene in FEATURES.items()]
     return f"""# Which solver takes which problem
 
-Written by `docs/scripts/capabilities.py`, which asks the registry with a small problem of each kind; a test
-fails when this page and the registry disagree. {DIRECT} takes it as it is, {THROUGH} through an exact
+Written by `docs/scripts/capabilities.py`, which runs every pair on a small problem of each kind; a test
+fails when this page and such a run disagree. {DIRECT} solved it as it is, {THROUGH} through an exact
 formulation that `perp.solve` finds by itself. For a problem of your own, ask
 `perp.solvers(problem)`.
 
@@ -150,16 +196,40 @@ formulation that `perp.solve` finds by itself. For a problem of your own, ask
 `perp.solve(problem, solver, formulation=name)`. They chain with `+`, and a number goes behind a colon:
 `"schur+split"`, `"stewart-trinkle:16"`. An answer through an inexact one is judged in the original problem,
 and ends as `RELAXED` or `APPROXIMATE` where it misses that. [What they are](theory/formulations.md).
-Solvers of others take cone programs, quadratic programs and equations of motion as well: see the next
-table.
+Named are those of our solvers that solved a sample in it; solvers of others are in the next table.
 
 {table(["formulation", "from", "to", "exact", "what it does", "our solvers"], formulation_rows())}
 
 ## Solvers of others
 
-Listed by `perp solvers` with the command that adds what is missing. They take what a formulation makes.
+Listed by `perp solvers` with the command that adds what is missing. They take what a formulation makes;
+named are those in which they solved the sample (to 10⁻⁵, by our residual) where they were installed.
 
-{table(["solver", "takes", "what it is", "add it with"], vendor_rows())}
+{table(["solver", "formulations", "what it is", "add it with"], vendor_rows(before))}
+
+## As drivers of a simulation
+
+`Simulation(..., solver=, formulation=, level=)`: a pushed box, a stack of five cubes, a quadruped that lands,
+with a tolerance of 10⁻⁶, by `benchmarks/drivers.py`. {
+        DIRECT
+    }: every step met it; otherwise how many did, the others
+say so in their record. A pair that is not here is refused before the first step, with the reason.
+
+{
+        table(
+            [
+                "solver",
+                "formulation",
+                "box, position",
+                "velocity",
+                "stack, position",
+                "velocity",
+                "quadruped, position",
+                "velocity",
+            ],
+            driver_rows(),
+        )
+    }
 
 ## Scenes
 
@@ -172,11 +242,12 @@ then takes by itself. What is left out of a scene of yours is in `sim.report`. [
 
 def main() -> int:
     """Write the page, or say whether it is current."""
-    text = page()
+    before = PAGE.read_text(encoding="utf-8")
+    text = page(before)
     if "--check" not in sys.argv:
         PAGE.write_text(text, encoding="utf-8")
         return 0
-    if PAGE.read_text(encoding="utf-8") == text:
+    if before == text:
         return 0
     sys.stderr.write("docs/capabilities.md is not current: run python docs/scripts/capabilities.py\n")
     return 1

@@ -91,7 +91,7 @@ def simulation(way: Way, scene: object) -> perp.Simulation:
 def timed(sim: perp.Simulation, steps: int) -> tuple[perp.Recording, float]:
     """The run and the median CPU time of a step, without the first [ms]."""
     times = []
-    from perp.recorder import Recorder
+    from perp.simulation.recordings.recorder import Recorder
 
     recorder = Recorder(sim)
     for _ in range(steps):

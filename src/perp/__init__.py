@@ -42,7 +42,6 @@ from perp.problems import (
 )
 
 if TYPE_CHECKING:
-    from perp.batch import Batch
     from perp.certify import Certificate, certify
     from perp.derivatives import derivative
     from perp.files import load, load_guess
@@ -50,20 +49,21 @@ if TYPE_CHECKING:
     from perp.formulations.from_gams import from_gams
     from perp.formulations.from_pyomo import from_pyomo
     from perp.formulations.function_libraries import from_casadi, from_jax, from_torch
-    from perp.identifying import Identification, Motion, identify
-    from perp.recording import Recording
-    from perp.rollouts import RolloutGradient, rollout_gradient
-    from perp.simulation import Simulation
+    from perp.simulation.batches.batch import Batch
+    from perp.simulation.gradients.identifying import Identification, Motion, identify
+    from perp.simulation.gradients.rollouts import RolloutGradient, rollout_gradient
+    from perp.simulation.recordings.recording import Recording
+    from perp.simulation.simulation import Simulation
+    from perp.simulation.sweeps.sweep import sweep
+    from perp.simulation.sweeps.table import Table
     from perp.solvers import SolverInfo, register, solve, solve_many, solvers
-    from perp.sweep_table import Table
-    from perp.sweeping import sweep
 
 __version__ = "0.1.0"
 
 
 # Imported on first use, so that `import perp` stays light.
 _LAZY = {
-    "Batch": "perp.batch",
+    "Batch": "perp.simulation.batches.batch",
     "certify": "perp.certify",
     "Certificate": "perp.certify",
     "derivative": "perp.derivatives",
@@ -76,22 +76,22 @@ _LAZY = {
     "from_qp": "perp.formulations.equilibria",
     "from_torch": "perp.formulations.function_libraries",
     "from_variational_inequality": "perp.formulations.equilibria",
-    "Identification": "perp.identifying",
-    "identify": "perp.identifying",
+    "Identification": "perp.simulation.gradients.identifying",
+    "identify": "perp.simulation.gradients.identifying",
     "load": "perp.files",
     "load_guess": "perp.files",
-    "Motion": "perp.identifying",
+    "Motion": "perp.simulation.gradients.identifying",
     "register": "perp.solvers",
-    "rollout_gradient": "perp.rollouts",
-    "RolloutGradient": "perp.rollouts",
+    "rollout_gradient": "perp.simulation.gradients.rollouts",
+    "RolloutGradient": "perp.simulation.gradients.rollouts",
     "solve": "perp.solvers",
     "solve_many": "perp.solvers",
     "solvers": "perp.solvers",
     "SolverInfo": "perp.solvers",
-    "Recording": "perp.recording",
-    "Simulation": "perp.simulation",
-    "sweep": "perp.sweeping",
-    "Table": "perp.sweep_table",
+    "Recording": "perp.simulation.recordings.recording",
+    "Simulation": "perp.simulation.simulation",
+    "sweep": "perp.simulation.sweeps.sweep",
+    "Table": "perp.simulation.sweeps.table",
 }
 
 __all__ = [

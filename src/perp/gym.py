@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from perp.batch import Batch
 from perp.problems import PerpError, ProblemError
+from perp.simulation.batches.batch import Batch
 
 try:
     import gymnasium

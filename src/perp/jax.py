@@ -1,7 +1,7 @@
 """A step as an operation of JAX: `perp.jax.step`.
 
-The step runs on the host (`pure_callback`), in double precision; a batch made by `vmap` is a loop. A step
-that cannot be taken or has no derivative gives NaN: exceptions do not leave a callback.
+The step runs on the host (`pure_callback`), in double precision; a batch made by `vmap` is stepped on all
+cores. A step that cannot be taken or has no derivative gives NaN: exceptions do not leave a callback.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from perp.problems import PerpError, ProblemError
-from perp.simulation import Simulation
-from perp.step_op import StepOp
+from perp.simulation.gradients.step_op import StepOp
+from perp.simulation.simulation import Simulation
 
 
 def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
@@ -39,14 +39,23 @@ def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
     sizes = op.size, op.motors, len(op.parameters)
 
     def forward(x: Any, u: Any, theta: Any) -> np.ndarray:
+        x, u, theta = np.asarray(x), np.asarray(u), np.asarray(theta)
+        if x.ndim == 2 and (theta == theta[0]).all():
+            return op.many(x, u, theta[0])
+        if x.ndim > 1:
+            return np.array([forward(*line) for line in zip(x, u, theta, strict=True)])
         try:
-            return op(np.asarray(x), np.asarray(u), np.asarray(theta))
+            return op(x, u, theta)
         except PerpError:
             return np.full(op.size, np.nan)
 
     def backward(x: Any, u: Any, theta: Any, g: Any) -> tuple[np.ndarray, ...]:
+        given = tuple(np.asarray(a) for a in (x, u, theta, g))
+        if given[0].ndim > 1:
+            lines = [backward(*line) for line in zip(*given, strict=True)]
+            return tuple(np.array(part) for part in zip(*lines, strict=True))
         try:
-            return op.gradient(np.asarray(x), np.asarray(u), np.asarray(theta), np.asarray(g))
+            return op.gradient(*given)
         except PerpError:
             return tuple(np.full(n, np.nan) for n in sizes)
 
@@ -55,13 +64,13 @@ def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
 
     @jax.custom_vjp
     def call(x: Any, u: Any, theta: Any) -> Any:
-        return jax.pure_callback(forward, shape, x, u, theta, vmap_method="sequential")
+        return jax.pure_callback(forward, shape, x, u, theta, vmap_method="broadcast_all")
 
     def call_forward(x: Any, u: Any, theta: Any) -> Any:
         return call(x, u, theta), (x, u, theta)
 
     def call_backward(kept: Any, g: Any) -> Any:
-        return jax.pure_callback(backward, shapes, *kept, g, vmap_method="sequential")
+        return jax.pure_callback(backward, shapes, *kept, g, vmap_method="broadcast_all")
 
     call.defvjp(call_forward, call_backward)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from perp.problems import ProblemError
-from perp.simulation import Simulation
-from perp.step_op import StepOp
+from perp.simulation.gradients.step_op import StepOp
+from perp.simulation.simulation import Simulation
 
 
 def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
@@ -22,7 +22,7 @@ def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
 
     Returns:
         f, which takes states x = (qpos, qvel, act), controls u and values theta in double precision and
-        returns the state after a step. A leading axis of x and u is a batch.
+        returns the state after a step. A leading axis of x and u is a batch, stepped on all cores.
 
     Raises:
         ProblemError: A tensor is in single precision, or coordinates are not reduced.
@@ -34,21 +34,23 @@ def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
         @staticmethod
         def forward(ctx: Any, x: Any, u: Any, theta: Any) -> Any:
             ctx.save_for_backward(x, u, theta)
-            return torch.from_numpy(op(x.detach().numpy(), u.detach().numpy(), theta.detach().numpy()))
+            call = op if x.ndim == 1 else op.many
+            return torch.from_numpy(call(x.detach().numpy(), u.detach().numpy(), theta.detach().numpy()))
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             x, u, theta = (t.detach().numpy() for t in ctx.saved_tensors)
-            found = op.gradient(x, u, theta, grads[0].numpy())
-            return tuple(torch.from_numpy(np.array(g)) for g in found)
+            g = grads[0].numpy()
+            if x.ndim == 1:
+                return tuple(torch.from_numpy(np.array(part)) for part in op.gradient(x, u, theta, g))
+            by_x, by_u, by_theta = op.gradients(x, u, theta, g)
+            return tuple(torch.from_numpy(part) for part in (by_x, by_u, by_theta.sum(axis=0)))
 
     def function(x: Any, u: Any = None, theta: Any = None) -> Any:
         if x.dtype is not torch.float64:
             raise ProblemError(f"x is {x.dtype}: torch.float64 is needed")
         controls = torch.zeros((*x.shape[:-1], op.motors), dtype=torch.float64) if u is None else u
         values = torch.zeros(len(op.parameters), dtype=torch.float64) if theta is None else theta
-        if x.ndim == 1:
-            return Step.apply(x, controls, values)
-        return torch.stack([function(a, b, values) for a, b in zip(x, controls, strict=True)])
+        return Step.apply(x, controls, values)
 
     return function

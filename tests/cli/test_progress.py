@@ -30,6 +30,17 @@ def test_slow_work_shows_what_is_done() -> None:
     assert "Solving [this]" in screen.getvalue()
 
 
+def test_what_is_said_meanwhile_is_shown() -> None:
+    screen = Screen()
+    console = Console(file=screen, force_terminal=True, width=80)
+    with progress("Solving", delay=0.0, console=console) as say:
+        assert say is not None
+        say("newton, residual 1e-3")
+        while "newton, residual 1e-3" not in screen.getvalue():
+            screen.drawn.clear()
+            assert screen.drawn.wait(60.0)
+
+
 def test_quick_work_shows_nothing() -> None:
     screen = Screen()
     with progress("Solving", delay=3600.0, console=Console(file=screen, force_terminal=True)):

@@ -149,8 +149,8 @@ def test_bad_input_names_file_and_element(run, cart: Path, tmp_path: Path) -> No
     run("simulate", cart, "--out", tmp_path / "run.txt").assert_refused("run.txt", ".h5")
     run("simulate", cart, "--out", tmp_path / "nowhere" / "run.h5").assert_refused("no folder")
     run("simulate", cart, "--html", tmp_path / "page.png").assert_refused("page.png")
-    run("simulate", "--resume", cart).assert_refused("cart.xml", "no recording")
-    run("info", cart).assert_refused("cart.xml", "no recording")
+    run("simulate", "--resume", cart).assert_refused("cart.xml", "not a recording")
+    run("info", cart).assert_refused("cart.xml", "not a recording")
     run("plot", tmp_path / "none.h5").assert_refused("none.h5", "does not exist")
 
 

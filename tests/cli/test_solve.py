@@ -111,7 +111,7 @@ def test_start_from_a_solution_needs_no_iterations(run, lcp: Path, tmp_path: Pat
     ("words", "expected"),
     [
         (["--solver", "lemk"], ["lemk", "lemke"]),
-        (["--solver", "friction-fixed-point"], ["LCP"]),
+        (["--solver", "moving-bounds"], ["LCP"]),
         (["--formulation", "nonsense"], ["nonsense"]),
         (["--tol", "abc"], ["--tol"]),
         (["--tol", "-1"], ["tol"]),
@@ -185,7 +185,7 @@ def test_a_scene_is_sent_to_the_command_that_takes_it_and_a_problem_too(
     assert main(["solve", str(scene)]) == 2
     assert "is a scene, not a problem: `perp simulate`" in capsys.readouterr().err
     assert main(["simulate", str(problem)]) == 2
-    assert "is no scene: `perp solve`" in capsys.readouterr().err
+    assert "is not a scene: `perp solve`" in capsys.readouterr().err
 
 
 def test_outputs_are_looked_at_before_anything_is_done(
@@ -210,3 +210,11 @@ def test_verbose_tells_how_far_it_is(tmp_path: Path, capsys: pytest.CaptureFixtu
     perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0.2, 0.0], 0.5).save(problem)
     assert main(["solve", str(problem), "--solver", "block-gauss-seidel", "--verbose"]) == 0
     assert "block-gauss-seidel   iteration " in capsys.readouterr().err
+
+
+def test_options_go_to_the_solver(run, contact: Path) -> None:
+    words = ("solve", contact, "--solver", "block-gauss-seidel")
+    assert run(*words, "--options", "relaxation=1.2", "--options", "momentum=true").code == 0
+    run(*words, "--options", "relaxation=3").assert_refused("relaxation = 3", "between 0 and 2")
+    run(*words, "--options", "relax=1").assert_refused("no option 'relax'", "relaxation")
+    run(*words, "--options", "relaxation").assert_refused("NAME=VALUE")

@@ -37,7 +37,7 @@ def test_lists_those_that_take_a_file(run, lcp: Path, contact: Path) -> None:
         return {info["name"] for info in run("solvers", path, "--json").json()}
 
     assert {"auto", "lemke", "pgs"} <= names(lcp)
-    assert "friction-fixed-point" not in names(lcp)
+    assert "moving-bounds" not in names(lcp)
     assert "block-gauss-seidel" in names(contact)
     assert "lemke" in run("solvers", lcp).out
 
@@ -65,3 +65,14 @@ def test_ours_come_first_and_vendors_reach_a_contact_file_through_a_formulation(
     [newton] = [info for info in listed if info["name"] == "newton"]
     assert newton["formulation"] is None
     assert "dual_fixed_point" in run("solvers", contact).out
+
+
+def test_a_name_shows_the_options_of_that_solver(run) -> None:
+    outcome = run("solvers", "lemke")
+    assert outcome.code == 0
+    for words in ("lemke: complementary pivoting", "check_every=0", "covering=None", "The covering vector"):
+        assert words in outcome.out
+    [facts] = run("solvers", "block-gauss-seidel", "--json").json()
+    assert {option["name"] for option in facts["options"]} >= {"relaxation", "momentum"}
+    assert all(option["about"] for option in facts["options"])
+    run("solvers", "lemkee").assert_refused("lemkee", "Did you mean", "lemke")

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from numba import njit
 
-from perp.compilation import stopwatch
+from perp.compilation import kernel, stopwatch
 from perp.compilation.stopwatch import MESSAGE, STOPWATCH, Stopwatch, working_time
 from perp.solvers import Control
 
@@ -65,6 +65,8 @@ def test_the_message_comes_once_and_at_a_terminal(
 
 
 def test_numba_tells_it_of_every_function() -> None:
+    assert kernel.STOPWATCH is STOPWATCH  # whose import makes it listen
+
     def twice(x):
         return 2 * x
 
@@ -84,3 +86,15 @@ def test_time_limits_stand_still_while_code_is_compiled(clock: SimpleNamespace) 
     assert not control.out_of_time()
     clock.now += 2.5
     assert control.out_of_time()
+
+
+def test_loading_and_importing_are_start_up_and_count_once(clock: SimpleNamespace) -> None:
+    watch = Stopwatch()
+    with watch.starting_up():
+        clock.now += 1.0
+        compile_nested(watch, clock)
+        with watch.starting_up():
+            clock.now += 1.0
+    clock.now += 3.0
+    assert watch.seconds == 7.0
+    assert watch.names == ["outer", "inner"]

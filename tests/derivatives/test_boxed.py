@@ -103,3 +103,33 @@ def test_what_has_no_derivative_is_refused():
         perp.derivative(problem, perp.solve(problem, throw=False))
     with pytest.raises(perp.SolverMismatch, match="ContactProblem"):
         perp.derivative(object(), perp.solve(perp.LCP([[1.0]], [-1.0])))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("kind", ["lcp", "boxed", "friction", "magnitude", "mcp"])
+def test_verify_compares_with_differences(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    M = rng.standard_normal((6, 6))
+    M, q, low, high = M @ M.T + np.eye(6), rng.standard_normal(6), [0, -0.5, -0.5] * 2, [np.inf, 0.5, 0.5] * 2
+    index = [-1, 0, 0, -1, 3, 3]
+    problem = {
+        "lcp": lambda: perp.LCP(M, q),
+        "boxed": lambda: perp.BoxedLCP(M, q, -0.3, 0.2),
+        "friction": lambda: perp.BoxedLCP(M, q, low, high, friction_index=index),
+        "magnitude": lambda: perp.BoxedLCP(
+            M, q, [-1, -0.5, -0.5] * 2, [1, 0.5, 0.5] * 2, friction_index=index, negative_limit="magnitude"
+        ),
+        "mcp": lambda: perp.MCP(
+            lambda z: M @ z + q + z**3, np.zeros(6), np.full(6, np.inf), lambda z: M + np.diag(3 * z**2)
+        ),
+    }[kind]()
+    solution = perp.solve(problem, tol=1e-11)
+    perp.derivative(problem, solution, verify=True)
+    honest = perp.derivatives.BoxedDerivative.jvp
+
+    def wrong(self, **changes):
+        found = honest(self, **changes)
+        return perp.derivatives.Tangent(1.01 * found.z, found.w)
+
+    monkeypatch.setattr(perp.derivatives.BoxedDerivative, "jvp", wrong)
+    with pytest.raises(perp.derivatives.DerivativeError, match="differs"):
+        perp.derivative(problem, solution, verify=True)

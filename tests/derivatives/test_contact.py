@@ -267,3 +267,31 @@ def test_bad_arguments():
         derivative.jvp(dnothing=1.0)
     with pytest.raises(perp.ProblemError, match="dparameters"):
         derivative.jvp(dparameters=np.zeros((1, 6)))
+
+
+@pytest.mark.parametrize("sets", [[perp.Coulomb(0.4)], [perp.Elliptic(0.4, 0.2)], [perp.Nonnegative()] * 3])
+def test_smoothed_derivatives_are_those_of_the_path(sets):
+    """Differences of the point of the path; κ → 0 is the derivative itself."""
+
+    def found(momentum, kappa=1e-2):
+        problem = perp.ContactProblem.from_dynamics(2 * np.eye(3), np.eye(3), momentum, 0.0, sets)
+        return perp.derivative(problem, perp.solve(problem), smoothing=kappa)
+
+    start, e = np.array([-3.0, 2.0, 0.5]), 1e-6 * np.array([0.3, -1.0, 0.7])
+    mine = found(start).jvp(dmomentum=1e6 * e)
+    # τ is a share of what is at work, which changes with the data: it is held
+    size = float(found(start).problem.data_size.max())
+    scaled = [1e-2 * (size / float(found(start + s * e).problem.data_size.max())) ** 2 for s in (1, -1)]
+    ends = [found(start + s * e, k).impulse for s, k in zip((1, -1), scaled, strict=True)]
+    np.testing.assert_allclose((ends[0] - ends[1]) / 2e-6, mine.impulse, rtol=1e-5, atol=1e-7)
+    exact = found(start, 0.0).jvp(dmomentum=1e6 * e).velocity
+    np.testing.assert_allclose(found(start, 1e-9).jvp(dmomentum=1e6 * e).velocity, exact, atol=1e-4)
+
+
+def test_smoothing_is_refused_where_there_is_no_path():
+    problem = generators.contact(2, 3, kinds=(3,))
+    solution = solved(problem)
+    with pytest.raises(perp.ProblemError, match="smoothing"):
+        perp.derivative(problem, solution, smoothing=-1.0)
+    with pytest.raises(perp.SolverMismatch, match="smoothing"):
+        perp.derivative(problem, solution, smoothing=1e-3, verify=True)

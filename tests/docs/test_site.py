@@ -6,10 +6,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import perp
+from view.looking import opened
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -28,6 +30,29 @@ def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
         }
     assert any(name.endswith("katex.min.js") for name in fetched)
     assert not {name for name in fetched if re.match(r"(https?:)?//", name)}
+
+
+OVERFLOWING = """() => [...document.querySelectorAll(".arithmatex, .md-typeset__scrollwrap, .katex-error")]
+    .filter((e) => e.matches(".katex-error") || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX != "visible")
+    .map((e) => e.textContent.trim().slice(0, 80))"""
+
+
+def test_formulas_and_tables_fit_on_a_screen_without_scroll_bars(browser: Any, site: Path) -> None:
+    wide = {}
+    with opened(browser, (site / "index.html").as_uri(), width=1280, height=800) as page:
+        for path in sorted(site.rglob("*.html")):
+            page.goto(path.as_uri())
+            page.wait_for_timeout(100)
+            found = page.evaluate(OVERFLOWING)
+            if found:
+                wide[path.name] = found
+    assert not wide
+
+
+def test_examples_of_the_reference_are_code(browser: Any, site: Path) -> None:
+    with opened(browser, (site / "api.html").as_uri(), width=1280, height=800) as page:
+        assert page.locator("blockquote").count() == 0
+        assert page.locator("pre", has_text="perp.solve(perp.LCP(").count() > 0
 
 
 def test_every_page_is_in_the_navigation() -> None:

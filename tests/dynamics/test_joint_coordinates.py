@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from perp.dynamics.motion import move, rotation_matrices
+from moved import moved
+from perp.dynamics.motion import rotation_matrices
 from perp.dynamics.row_kernels import LOGARITHM, SPIN, TURN
 from perp.dynamics.rows import DRIVE, HOLD, LIMIT, JointRows
 from perp.scenes import Coordinate, Freedom, JointKind, attach, load_scene
@@ -72,8 +73,7 @@ def test_jacobian_is_the_derivative_at_random_poses(kind: str, parent: str | Non
         u, eps = rng.normal(size=(2, 6)), 1e-6 * min(1.0, 1e3 * size)
         ends = []
         for side in (eps, -eps):
-            new_x, new_quat = np.empty_like(x), np.empty_like(quat)
-            move(x, quat, u, side, new_x, new_quat)
+            new_x, new_quat = moved(x, quat, u, side)
             ends.append(evaluate(table, new_x, new_quat, last)[0])
         rate = (ends[0] - ends[1]) / (2 * eps)
         expected = jacobian[:, :6] @ u[0] + (0.0 if parent is None else jacobian[:, 6:] @ u[1])

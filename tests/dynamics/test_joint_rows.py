@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perp.dynamics.motion import move, rotation_matrices
+from moved import moved
+from perp.dynamics.motion import rotation_matrices
 from perp.dynamics.rows import DRIVE, FORCE, HOLD, LIMIT, JointRows
 from perp.scenes import JointKind, Motor, MotorKind, attach, load_scene
 from perp.scenes.library import box, scene
@@ -74,8 +75,7 @@ def test_jacobian_is_the_derivative_at_random_poses(kind: str, parent: str | Non
         u, eps = rng.normal(size=(2, 6)), 1e-6
         ends = []
         for side in (eps, -eps):
-            new_x, new_quat = np.empty_like(x), np.empty_like(quat)
-            move(x, quat, u, side, new_x, new_quat)
+            new_x, new_quat = moved(x, quat, u, side)
             ends.append(evaluate(table, new_x, new_quat, last)[0])
         rate = (ends[0] - ends[1]) / (2 * eps)
         parent_rate = 0.0 if parent is None else jacobian[:, 6:] @ u[1]
@@ -110,8 +110,7 @@ def test_angles_count_their_turns() -> None:
     last = np.zeros(table.law.size)
     for _ in range(40):
         u[0, :3] = np.cross(u[0, 3:], arm)
-        new_x, new_quat = np.empty_like(x), np.empty_like(quat)
-        move(x, quat, u, 1.0, new_x, new_quat)
+        new_x, new_quat = moved(x, quat, u, 1.0)
         x, quat = new_x, new_quat
         last, _ = evaluate(table, x, quat, last)
     assert last[5] == pytest.approx(20.0, abs=1e-9)

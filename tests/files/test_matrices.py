@@ -58,7 +58,7 @@ def test_whole_matrices_are_left_alone(M: np.ndarray):
     [
         ([0, 4], [0, 0], 2, r"M rows\[1\] = 4 is out of range: 0 … 3"),
         ([0, 0], [-1, 0], 2, r"M columns\[0\] = -1 is out of range"),
-        ([0, 0], [0, 0], 3, "M rows has 2 entries: 3 are needed"),
+        ([0, 0], [0, 0], 3, "M rows has 2 entries: it needs 3"),
         ([0.5, 0], [0, 0], 2, "M rows is not a vector of whole numbers"),
     ],
 )

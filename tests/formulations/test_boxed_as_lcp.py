@@ -163,7 +163,7 @@ def test_complementary_matrix_of_an_active_set() -> None:
     assert np.array_equal(perp.complementary_matrix(problem, []), np.eye(6))
     with pytest.raises(perp.ProblemError, match="row 6"):
         perp.complementary_matrix(problem, [6])
-    with pytest.raises(perp.ProblemError, match="truth values"):
+    with pytest.raises(perp.ProblemError, match="booleans"):
         perp.complementary_matrix(problem, [0.5])
     with pytest.raises(perp.ProblemError, match="BoxedLCP"):
         _ = solution.cases

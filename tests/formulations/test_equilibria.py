@@ -70,7 +70,7 @@ def test_a_variational_inequality_over_a_polyhedron():
 def test_bad_arguments_are_named():
     with pytest.raises(perp.ProblemError, match="jacobian"):
         from_nlp(lambda x: x, [1.0], constraints=lambda x: x)
-    with pytest.raises(perp.ProblemError, match="G has 3 columns: 2"):
+    with pytest.raises(perp.ProblemError, match="G has 3 columns: it needs 2"):
         from_qp(np.eye(2), [1.0, 1], G=np.ones((1, 3)), h=[1.0])
     with pytest.raises(perp.ProblemError, match="sizes has 1 entries"):
         from_game([lambda q: q[0], lambda q: q[1]], [2], [1.0, 1.0])

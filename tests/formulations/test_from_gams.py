@@ -53,9 +53,9 @@ def test_formulas_bounds_and_pairs_of_a_scalar_model():
             "Variables x1; Equations e1; e1.. gamma(x1) =E= 1; Model m / e1.x1 /;",
             "function gamma is not known",
         ),
-        ("Variables x1; Equations e1; e1.. y + x1 =E= 1; Model m / e1.x1 /;", "'y' is no variable"),
+        ("Variables x1; Equations e1; e1.. y + x1 =E= 1; Model m / e1.x1 /;", "'y' is not a variable"),
         ("Variables x1; Equations e1; e1.. (x1 =E= 1; Model m / e1.x1 /;", "bracket is not closed"),
-        ("Variables x1; Binary Variables x1; Equations e1; e1.. x1 =E= 1;", "no part of an MCP"),
+        ("Variables x1; Binary Variables x1; Equations e1; e1.. x1 =E= 1;", "not a part of an MCP"),
         ("Variables x1; Equations e1; e1.. x1 + 1; Model m / e1.x1 /;", "is needed once"),
     ],
 )

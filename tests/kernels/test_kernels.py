@@ -1,4 +1,4 @@
-"""Compiled pieces of the contact solvers against NumPy twins, finite differences and the shared residual."""
+"""Compiled pieces of the contact solvers against NumPy twins and the shared residual."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import pytest
 
 import perp
 from perp.kernels.elimination import eliminate
-from perp.kernels.equations import linearise, linearise_row
-from perp.kernels.newton_step import newton_step
-from perp.kernels.packed import pack, velocity
-from perp.kernels.relaxed_equations import linearise_relaxed
+from perp.kernels.packed import pack
 from perp.kernels.residual import norm, residual_at, workspace
 from perp.kernels.sweep import sweeps
 
@@ -92,53 +89,3 @@ def test_elimination_reaches_every_constraint_once_and_covers_the_fill():
         assert (position[upper_index[upper[c] : upper[c + 1]]] > position[c]).all()
         assert (np.diff(position[lower_index[lower[c] : lower[c + 1]]]) > 0).all()
     assert upper_index.size == lower_index.size
-
-
-def _dense_newton(problem, blocks, rho, sigma, x, u):
-    """The Newton matrix and right-hand side in NumPy, from the same per-constraint derivatives."""
-    n, rows = blocks.q.size, blocks.row
-    W = blocks.scale[:, None] * problem.W.toarray()[np.ix_(rows, rows)] * blocks.scale
-    F, B, C = np.zeros(n), np.zeros((n, n)), np.zeros((n, n))
-    for c in range(problem.contact_count):
-        i, j = blocks.start[c], blocks.start[c + 1]
-        size = j - i
-        b, d = np.zeros((size, size)), np.zeros((size, size))
-        if blocks.mu[c] < 0:
-            linearise_row(blocks.low[c], blocks.high[c], rho[c], x, u, i, F, b, d)
-        elif problem.relaxed:
-            linearise_relaxed(size, blocks.mu[c], blocks.mu_r[c], rho[c], x, u, i, F, b, d, np.empty(12))
-        else:
-            linearise(size, blocks.mu[c], blocks.mu_r[c], rho[c], x, u, i, F, b, d)
-        B[i:j, i:j] = b + sigma * rho[c] * d
-        C[i:j, i:j] = d
-    return B + C @ W, F
-
-
-@pytest.mark.parametrize("relaxed", [False, True])
-def test_newton_step_is_the_dense_solve(relaxed):
-    problem = mixed(7, 14, relaxed=relaxed)
-    blocks = pack(problem).blocks
-    rng, n = np.random.default_rng(8), blocks.q.size
-    x, u, dx = rng.normal(size=n) / n, np.empty(n), np.zeros(n)
-    velocity(blocks, x, u)
-    newton_step(blocks, eliminate(blocks.first, blocks.column), blocks.d, 1e-3, x, u, dx)
-    matrix, F = _dense_newton(problem, blocks, blocks.d, 1e-3, x, u)
-    np.testing.assert_allclose(dx, np.linalg.solve(matrix, -F), rtol=1e-6, atol=1e-8)
-
-
-@pytest.mark.parametrize("relaxed", [False, True])
-def test_newton_matrix_is_the_derivative_of_the_equations(relaxed):
-    problem = mixed(9, 16, relaxed=relaxed)
-    blocks = pack(problem).blocks
-    rng, n = np.random.default_rng(10), blocks.q.size
-    x, direction = rng.normal(size=(2, n)) / n
-    u = np.empty(n)
-
-    def equations(point):
-        velocity(blocks, point, u)
-        return _dense_newton(problem, blocks, blocks.d, 0.0, point, u)
-
-    matrix, _ = equations(x)
-    h = 1e-6
-    difference = (equations(x + h * direction)[1] - equations(x - h * direction)[1]) / (2 * h)
-    np.testing.assert_allclose(matrix @ direction, difference, rtol=1e-4, atol=1e-4)

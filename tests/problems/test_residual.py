@@ -143,7 +143,7 @@ def test_zero_matrix_and_zero_column():
 
 
 def test_wrong_shape_and_type_are_named():
-    with pytest.raises(perp.ProblemError, match="z has 3 entries: 4"):
+    with pytest.raises(perp.ProblemError, match="z has 3 entries: it needs 4"):
         perp.residual(generators.lcp(4), np.zeros(3))
     with pytest.raises(perp.ProblemError, match="dict is not a problem"):
         perp.residual({}, np.zeros(3))  # type: ignore[arg-type]

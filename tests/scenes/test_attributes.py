@@ -8,6 +8,7 @@ import pytest
 import perp
 from perp.scenes import SceneError, attributes
 from perp.scenes.engine import engine
+from perp.scenes.model import ImportReport
 
 SCENE = """<mujoco><compiler angle="radian"/><option {option}/><worldbody>
   <geom name="ground" type="plane" size="5 5 1" {ground}/>
@@ -137,3 +138,11 @@ def test_keyframes_and_joints_by_name_in_both_coordinates() -> None:
             sim.joint("elbow")
     sim.joint("turn").set_position(1.5)
     assert sim.body("b").position == pytest.approx([0.4 * np.cos(1.5), 0, 1 - 0.4 * np.sin(1.5)])
+
+
+def test_a_report_has_a_line_for_each_reason() -> None:
+    report = ImportReport(
+        (("geom solref of a, b", "exact"), ("joint solref of c", "exact"), ("option cone", "own solver"))
+    )
+    assert report.lines() == ["geom solref of a, b; joint solref of c: exact", "option cone: own solver"]
+    assert report.lines(brief=True) == ["geom solref; joint solref: exact", "option cone: own solver"]

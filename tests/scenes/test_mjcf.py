@@ -41,7 +41,7 @@ def test_joints_of_the_tree_and_equalities() -> None:
     assert kinds == [*tree, "ball", "fixed"]
     turn, out = model.joints[0], model.joints[2]
     assert (turn.lower, turn.upper, turn.damping, turn.friction) == (-1, 2, 0.3, 0.1)
-    assert (out.reference, out.stiffness, out.rest) == (0.5, 7, 0.6)
+    assert (out.reference, out.stiffness, out.spring_reference) == (0.5, 7, 0.6)
     assert math.isinf(out.upper)
     assert model.joints[2].parent == model.body_index("base")
 

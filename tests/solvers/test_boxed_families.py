@@ -106,7 +106,7 @@ def test_nonsymmetric_positive_definite(solver: str) -> None:
         assert perp.solve(perp.LCP(matrix, w - M @ z), solver).z == pytest.approx(z, abs=1e-6)
 
 
-@pytest.mark.parametrize("solver", [*FOLLOWING, "friction-fixed-point"])
+@pytest.mark.parametrize("solver", [*FOLLOWING, "dantzig"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_friction_index_block_that_is_pushed(solver: str, sparse: bool) -> None:
     # a block with normal impulse 1, pushed along the first tangent beyond μ = 0.4 and along the second below

@@ -1,4 +1,4 @@
-"""Islands: the search against hand-made graphs, and solving apart against solving together."""
+"""Islands: found, solved apart, none troubled by another."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import scipy.sparse as sp
 
 import generators
 import perp
-from perp.solvers import auto_contact
-from perp.solvers.islands import find_islands
 
 
 def archipelago(parts: list[perp.ContactProblem], seed: int = 0) -> tuple[perp.ContactProblem, np.ndarray]:
@@ -33,16 +31,12 @@ def column(count: int, pull: float) -> perp.ContactProblem:
     return perp.ContactProblem.coulomb(J @ J.T, J @ velocity, 0.6)
 
 
-def test_search_finds_the_components_of_a_one_sided_graph():
+def test_islands_of_a_one_sided_graph_are_its_components():
     # 0 → 3, 1 alone, 2 → 4 → 2
     W = np.eye(5)
     W[0, 3] = W[2, 4] = W[4, 2] = 0.1
     problem = perp.ContactProblem(W, -np.ones(5), [perp.Nonnegative()] * 5)
-    count, island = find_islands(problem)
-    assert count == 3
-    assert island[0] == island[3]
-    assert island[2] == island[4]
-    assert len({island[0], island[1], island[2]}) == 3
+    assert perp.solve(problem, "interior-point").info["islands"] == 3
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -52,16 +46,13 @@ def test_islands_are_found_solved_and_counted(dense):
     if dense:
         problem = perp.ContactProblem(problem.W.toarray(), problem.q, problem.sets)
     solution = perp.solve(problem, tol=1e-10)
-    apart = solution.info["stages"][-1]
-    assert apart["solver"] in [info.name for info in perp.solvers()]
-    assert 0 < apart["islands"] <= len(parts)
-    together = perp.solve(problem, "proximal-point", tol=1e-10)
-    np.testing.assert_allclose(solution.z, together.z, atol=1e-7)
+    apart = perp.solve(problem, "proximal-point", tol=1e-10)
+    assert apart.info["islands"] == len(parts)
+    np.testing.assert_allclose(solution.z, apart.z, atol=1e-7)
     assert np.array_equal(solution.z, perp.solve(problem, tol=1e-10).z)
 
 
-def test_one_hopeless_island_leaves_the_others_solved(monkeypatch):
-    monkeypatch.setattr(auto_contact, "ISLANDS_FROM", 2)
+def test_one_hopeless_island_leaves_the_others_solved():
     good = [generators.contact(9, seed) for seed in range(12)]
     # pushed from below with no give: no impulse helps
     squeeze = perp.ContactProblem(np.zeros((1, 1)), [-1.0], perp.Sets([perp.Nonnegative()]))
@@ -77,8 +68,7 @@ def test_one_hopeless_island_leaves_the_others_solved(monkeypatch):
         assert perp.residual(alone, solution.z[rows]) <= 1e-7
 
 
-def test_limits_are_kept_over_all_islands(monkeypatch):
-    monkeypatch.setattr(auto_contact, "ISLANDS_FROM", 2)
+def test_limits_are_kept_over_all_islands():
     problem, _ = archipelago([generators.contact(9, seed) for seed in range(12)])
     solution = perp.solve(problem, max_iterations=24, throw=False)
     assert solution.iterations <= 24 + 20

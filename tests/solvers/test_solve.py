@@ -142,7 +142,7 @@ def test_start_is_used():
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"start": np.zeros(3)}, "start has 3 entries: 4"),
+        ({"start": np.zeros(3)}, "start has 3 entries: it needs 4"),
         ({"start": [0, 0, np.nan, 0]}, r"start\[2\] is nan"),
         ({"tol": 0.0}, "tol = 0.0"),
         ({"tol": np.nan}, "tol = nan"),

@@ -168,7 +168,7 @@ def test_a_distance_joint_with_an_upper_limit_is_a_rope() -> None:
 
 def test_a_distance_joint_with_stiffness_is_a_spring() -> None:
     """It rests stretched by m g / k; without anything it keeps its length."""
-    sim = hung(stiffness=200.0, rest=0.5, damping=40.0, name="spring")
+    sim = hung(stiffness=200.0, spring_reference=0.5, damping=40.0, name="spring")
     sim.run(3.0)
     assert sim.joint("spring").position == pytest.approx(0.5 + 2 * library.GRAVITY / 200, abs=1e-6)
     rod = hung(name="rod")

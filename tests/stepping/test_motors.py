@@ -102,7 +102,7 @@ def test_controls_are_checked_and_may_be_given_by_name() -> None:
     assert sim.body("cart").velocity[0] == pytest.approx(0.02)
     with pytest.raises(perp.ProblemError, match="nan"):
         sim.step([float("nan")])
-    with pytest.raises(perp.ProblemError, match="1 are needed"):
+    with pytest.raises(perp.ProblemError, match="it needs 1"):
         sim.step([1.0, 2.0])
     with pytest.raises(perp.PerpError, match="there are: push"):
         sim.set_control({"pull": 1.0})

@@ -53,12 +53,7 @@ def test_a_box_laid_on_a_very_rough_plane_rests(friction: float, coordinates: st
     assert sim.body("box").position == pytest.approx([0, 0, 0.05], abs=1e-9)
 
 
-THROWN = pytest.mark.xfail(reason="thrown by a step that says that it was not solved", strict=False)
-
-
-@pytest.mark.parametrize(
-    "friction", [1e4, pytest.param(1e8, marks=THROWN), pytest.param(np.inf, marks=THROWN)]
-)
+@pytest.mark.parametrize("friction", [1e4, 1e6, 1e8, 1e10, np.inf])
 @pytest.mark.parametrize("coordinates", BOTH)
 def test_a_box_that_a_very_rough_plane_jams_in_long_steps_goes_on(friction: float, coordinates: str) -> None:
     """Two contacts of one corner pushed against each other by 370 N·s; one of them alone threw the next step."""
@@ -68,8 +63,8 @@ def test_a_box_that_a_very_rough_plane_jams_in_long_steps_goes_on(friction: floa
     )
     sim, detector = perp.Simulation(text, step=0.05, coordinates=coordinates), SecondDetector(text)
     for _ in range(40):
-        record = sim.step()
-        assert detector.overlap(sim) <= OVERLAP or not record.met
+        assert sim.step().met
+        assert detector.overlap(sim) <= OVERLAP
     assert sim.body("b").position[2] == pytest.approx(0.05, abs=OVERLAP)
 
 
@@ -87,6 +82,7 @@ def heap(kind: str, count: int, seed: int, spread: float) -> str:
     return library.scene(bodies)
 
 
+MISSED = pytest.mark.xfail(reason="one of 200 steps overlaps by 0.1 mm: the step is not solved", strict=False)
 HEAPS = [
     *(("capsule", 2, seed, 0.02) for seed in (4, 9, 15)),
     *(("cylinder", 2, seed, 0.02) for seed in (4, 9)),
@@ -98,15 +94,11 @@ HEAPS = [
 @pytest.mark.parametrize(
     ("kind", "count", "seed", "spread", "coordinates"),
     [
-        pytest.param(
-            *one, kind,
-            marks=[pytest.mark.xfail(reason="one of 200 steps overlaps by 0.1 mm: the step is not solved", strict=False)]
-            if one[:2] == ("cylinder", 24) else [],
-        )
+        pytest.param(*one, kind, marks=[MISSED] if (*one[:2], kind) == ("cylinder", 24, "maximal") else [])
         for one in HEAPS
         for kind in BOTH
     ],
-)  # fmt: skip
+)
 def test_overlap_that_the_detector_sees_is_in_the_verdict(
     kind: str, count: int, seed: int, spread: float, coordinates: str
 ) -> None:

@@ -29,10 +29,7 @@ def scenes() -> list[Any]:
     out = [pytest.param(text, id=name) for name, text in own.items()]
     for path in sorted(BESIDE.glob("*/scene.xml")):
         name = path.parent.name
-        marks = (
-            [pytest.mark.xfail(strict=True, reason="one state of 20 runs away")] if "cassie" in name else []
-        )
-        out.append(pytest.param(path, id=name, marks=marks))
+        out.append(pytest.param(path, id=name))
     return out
 
 

@@ -66,8 +66,9 @@ def test_a_belt_carries_a_box_along(coordinates: str, *, by_name: bool) -> None:
 
 
 @pytest.mark.parametrize(("signal", "holds"), [(0.34, True), (1.0, True), (0.31, False), (0.0, False)])
-def test_adhesion_holds_up_to_its_force(signal: float, *, holds: bool) -> None:
-    sim = perp.Simulation(CEILING, step=0.005, coordinates="reduced")
+@pytest.mark.parametrize("coordinates", ["maximal", "reduced"])
+def test_adhesion_holds_up_to_its_force(coordinates: str, signal: float, *, holds: bool) -> None:
+    sim = perp.Simulation(CEILING, step=0.005, coordinates=coordinates)
     assert not sim.report.ignored
     sim.ctrl = [signal]
     sim.run(0.2)
@@ -81,10 +82,11 @@ def test_adhesion_holds_up_to_its_force(signal: float, *, holds: bool) -> None:
         assert fallen > 0.01
 
 
-def test_adhesion_adds_to_what_friction_can_hold() -> None:
+@pytest.mark.parametrize("coordinates", ["maximal", "reduced"])
+def test_adhesion_adds_to_what_friction_can_hold(coordinates: str) -> None:
     # A pull along the ceiling of 6 N: friction is 1 × (F − m g), and holds with F = 20 N but not with 12 N.
     for force, holds in ((20.0, True), (12.0, False)):
-        sim = perp.Simulation(CEILING, step=0.005, coordinates="reduced")
+        sim = perp.Simulation(CEILING, step=0.005, coordinates=coordinates)
         sim.ctrl = [force / 30.0]
         sim.wrench = [[6.0, 0.0, 0.0, 0.0, 0.6, 0.0]]  # acts where the contact is
         sim.run(0.1)
@@ -92,8 +94,9 @@ def test_adhesion_adds_to_what_friction_can_hold() -> None:
         assert moved < 1e-9 if holds else moved > 1e-3
 
 
-def test_what_a_mocap_body_holds_follows_it() -> None:
-    sim = perp.Simulation(HAND, step=0.005, coordinates="reduced")
+@pytest.mark.parametrize("coordinates", ["maximal", "reduced"])
+def test_what_a_mocap_body_holds_follows_it(coordinates: str) -> None:
+    sim = perp.Simulation(HAND, step=0.005, coordinates=coordinates)
     assert not sim.report.ignored
     for k in range(1, 41):
         sim.set_mocap("hand", (0.001 * k, 0.0, 1.0 + 0.0005 * k))
@@ -107,25 +110,67 @@ def test_what_a_mocap_body_holds_follows_it() -> None:
     np.testing.assert_allclose(sim.body("load").position, [0.04, 0.0, 1.02], atol=1e-7)
 
 
-def test_a_mocap_body_pushes() -> None:
-    sim = perp.Simulation(PADDLE, step=0.005)
-    assert sim.coordinates == "reduced"
+@pytest.mark.parametrize("coordinates", ["maximal", "reduced"])
+def test_a_mocap_body_pushes(coordinates: str) -> None:
+    sim = perp.Simulation(PADDLE, step=0.005, coordinates=coordinates)
+    assert not sim.report.ignored
     for k in range(1, 241):
         sim.set_mocap("paddle", (-0.25 + 0.0004 * k, 0.0, 0.1))
         sim.step()
     assert sim.body("box").position[0] == pytest.approx(-0.25 + 0.096 + 0.2, abs=1e-3)
 
 
-def test_maximal_coordinates_say_that_mocap_bodies_stay() -> None:
-    sim = perp.Simulation(PADDLE, coordinates="maximal")
-    assert "reduced coordinates" in str(sim.report)
-    with pytest.raises(perp.PerpError, match="choose reduced ones"):
-        sim.set_mocap("paddle", (0, 0, 0))
+@pytest.mark.parametrize("coordinates", ["maximal", "reduced"])
+def test_a_mocap_body_turns_what_it_holds(coordinates: str) -> None:
+    sim = perp.Simulation(HAND, step=0.005, coordinates=coordinates)
+    for k in range(1, 101):
+        angle = 0.004 * k
+        sim.set_mocap("hand", (0.0, 0.0, 1.0), (np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0))
+        assert sim.step().met
+    np.testing.assert_allclose(sim.body("load").quaternion, [np.cos(0.2), 0.0, np.sin(0.2), 0.0], atol=1e-7)
+
+
+@pytest.mark.parametrize("actuator", ["motor", "position", "velocity"])
+def test_damping_of_a_motor(actuator: str) -> None:
+    # 2 kg m² on a hinge without gravity: the damping of the motor is that of the joint.
+    extra = {"motor": "", "position": 'kp="3"', "velocity": 'kv="1"'}[actuator]
+    text = f"""<mujoco><option gravity="0 0 0"/><worldbody><body name="wheel"><joint name="axle" axis="0 0 1"
+        {{0}}/><inertial pos="0 0 0" mass="1" diaginertia="2 2 2"/></body></worldbody>
+        <actuator><{actuator} name="drive" joint="axle" {extra} {{1}}/></actuator></mujoco>"""
+    speeds = []
+    for coordinates in ("maximal", "reduced"):
+        for places in (('damping="0.8"', ""), ("", 'damping="0.8"')):
+            sim = perp.Simulation(text.format(*places), step=0.01, coordinates=coordinates)
+            assert not sim.report.ignored
+            sim.ctrl = [1.5]
+            sim.run(1.0)
+            speeds.append(sim.joint("axle").velocity)
+    assert abs(speeds[0]) > 0.1
+    np.testing.assert_allclose(speeds, speeds[0], rtol=1e-9)
 
 
 def test_wrong_names_are_told() -> None:
     sim = perp.Simulation(HAND, coordinates="reduced")
-    with pytest.raises(perp.PerpError, match="'load' is no mocap body; the scene has hand"):
+    with pytest.raises(perp.PerpError, match="'load' is not a mocap body; the scene has hand"):
         sim.set_mocap("load", (0, 0, 0))
     with pytest.raises(perp.PerpError, match="belt"):
         sim.set_surface_velocity("belt", (1, 0, 0))
+
+
+def test_a_mocap_body_out_of_reach_is_held_softly_and_said() -> None:
+    arm = """
+    <mujoco>
+      <worldbody>
+        <body name="hand" mocap="true" pos="1.5 0 0"/>
+        <body name="upper"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .5 0 0" size=".02"/>
+          <body name="lower" pos=".5 0 0"><joint axis="0 1 0"/>
+            <geom type="capsule" fromto="0 0 0 .5 0 0" size=".02"/></body>
+        </body>
+      </worldbody>
+      <equality><weld body1="lower" body2="hand" relpose=".5 0 0 1 0 0 0"/></equality>
+    </mujoco>"""
+    sim = perp.Simulation(arm, step=0.005, coordinates="reduced")
+    assert "out of reach" in sim.start_note
+    assert all(sim.step().met for _ in range(50))
+    # it is pulled straight towards the hand, a metre from the shoulder
+    np.testing.assert_allclose(sim.body("lower").position, [0.5, 0.0, 0.0], atol=1e-3)

@@ -8,9 +8,10 @@ import pytest
 import perp
 from perp.scenes import load_scene
 from perp.scenes.engine import engine
+from perp.scenes.frames import multiply, rotate
 from perp.scenes.geometry import read_geometry
 from perp.view import meshes
-from perp.view.drawing import copies_of, extent, multiplied, placed, rotated
+from perp.view.drawing import copies_of, extent, placed
 from perp.view.marks import drawn_side
 
 SHAPES = """<mujoco><asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
@@ -68,7 +69,7 @@ def test_copies_stand_where_mujoco_puts_the_shapes() -> None:
     for group in copies_of(read_geometry(model)):
         x, q = placed(group, position, quaternion)
         for k in range(len(x)):
-            corners = rotated(np.tile(q[k], (3, 1)), np.eye(3))
+            corners = rotate(np.tile(q[k], (3, 1)), np.eye(3))
             found[group.kind, tuple(np.round(x[k], 9))] = corners.T
     shown = [g for g in range(model.shapes.ngeom) if model.shapes.geom_group[g] < 3]
     assert len(found) == len(shown)
@@ -97,4 +98,4 @@ def test_products_of_quaternions_turn_one_after_the_other() -> None:
     rng = np.random.default_rng(1)
     p, q = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in rng.normal(size=(2, 5, 4)))
     x = rng.normal(size=(5, 3))
-    assert rotated(multiplied(p, q), x) == pytest.approx(rotated(p, rotated(q, x)))
+    assert rotate(multiply(p, q), x) == pytest.approx(rotate(p, rotate(q, x)))

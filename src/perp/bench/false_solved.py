@@ -42,7 +42,6 @@ SELDOM = {
     "cone-interior": 0.3,
     "direct": 0.5,
     "fischer-burmeister": 0.2,
-    "friction-fixed-point": 0.4,
     "minimum-map": 0.2,
     "newton-fb": 0.3,
     "subspace-minimisation": 0.1,

@@ -20,10 +20,6 @@ class KnownIssue:
 
 
 KNOWN_ISSUES = (
-    KnownIssue(
-        "friction-fixed-point",
-        "Stalls on many rank-deficient contact problems, and says so.",
-    ),
     KnownIssue("direct", "Tries all 2ⁿ bases: it is meant for a dozen rows, and hands on more than 16."),
     KnownIssue(
         "clarabel",

@@ -39,10 +39,12 @@ def slip_violation(push: Decimal, disc: Disc) -> Decimal:
     excess = max(beyond_ellipse(axes, disc.push) - rounded, ZERO)
     # an axis without friction slips as it likes, one without a limit not at all
     endless = length(v for v, axis in zip(disc.speed, axes, strict=True) if axis == ENDLESS)
-    rest = [k for k, axis in enumerate(axes) if 0 < axis < ENDLESS]
-    if len(rest) < len(axes):
-        part = Disc([disc.mu[k] for k in rest], [disc.push[k] for k in rest], [disc.speed[k] for k in rest])
-        return max(excess, endless, slip_violation(push, part) if rest else ZERO)
+    bounded = [k for k, axis in enumerate(axes) if 0 < axis < ENDLESS]
+    if len(bounded) < len(axes):
+        part = Disc(
+            [disc.mu[k] for k in bounded], [disc.push[k] for k in bounded], [disc.speed[k] for k in bounded]
+        )
+        return max(excess, endless, slip_violation(push, part) if bounded else ZERO)
     slip = length(disc.speed)
     if slip <= excess:
         return excess

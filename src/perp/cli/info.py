@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from perp.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from perp.recording import Recording
+    from perp.simulation.recordings.recording import Recording
 
 _NAMES_SHOWN = 12
 
@@ -25,8 +25,8 @@ def info(recording: Path, /, *, json: Annotated[bool, Parameter(negative=())] = 
     """
     from perp.cli.printing import print_facts, print_json
     from perp.cli.running import summary_rows
-    from perp.recording import Recording
-    from perp.summary import summarise
+    from perp.simulation.recordings.recording import Recording
+    from perp.simulation.recordings.summary import summarise
 
     run = Recording.open(recording)
     if json:
@@ -39,7 +39,8 @@ def info(recording: Path, /, *, json: Annotated[bool, Parameter(negative=())] = 
 
 def _about(run: Recording) -> list[tuple[str, str]]:
     settings, versions = run.about["settings"], run.about["versions"]
-    how = f"{settings['level']} level, {run.about['coordinates']} coordinates, solver {settings['solver']}"
+    solver = settings["solver"] or "the stepper's own Newton method"
+    how = f"{settings['level']} level, {run.about['coordinates']} coordinates, solver: {solver}"
     return [
         ("bodies", _listed(run.body_names)),
         ("joints", _listed(run.joint_names)),
@@ -51,7 +52,10 @@ def _about(run: Recording) -> list[tuple[str, str]]:
 
 
 def _report(run: Recording) -> list[str]:
-    return [f"ignored: {element}: {why}" for element, why in run.about["report"]]
+    from perp.scenes.model import ImportReport
+
+    report = ImportReport(tuple((element, why) for element, why in run.about["report"]))
+    return [f"ignored: {line}" for line in report.lines(brief=True)]
 
 
 def _listed(names: tuple[str, ...]) -> str:

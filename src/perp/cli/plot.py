@@ -18,7 +18,7 @@ def plot(recording: Path, /, *, out: Path | None = None) -> int:
     from perp.cli.printing import print_line
     from perp.cli.progress import progress
     from perp.files.writing import replacing
-    from perp.recording import Recording
+    from perp.simulation.recordings.recording import Recording
     from perp.view.run_plot import plot_run
 
     path = recording.with_suffix(".png") if out is None else out

@@ -14,12 +14,18 @@ if TYPE_CHECKING:
 DELAY = 0.4
 """Work that ends within this time [s] shows nothing: a display that only flickers tells nobody anything."""
 
+_REFRESH = 0.1
+
 THREAD_NAME = "perp-progress"
 
 
 @contextmanager
-def progress(description: str, *, delay: float = DELAY, console: Console | None = None) -> Iterator[None]:
+def progress(
+    description: str, *, delay: float = DELAY, console: Console | None = None
+) -> Iterator[Callable[[str], None] | None]:
     """Show `description`, a spinner and the elapsed time while the block runs.
+
+    The block gets a function that shows some words behind the description; None where nobody looks on.
 
     Args:
         description: What is being done, for example "Solving with lemke".
@@ -31,15 +37,19 @@ def progress(description: str, *, delay: float = DELAY, console: Console | None 
 
         console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        yield None
         return
-    done = threading.Event()
+    done, shown = threading.Event(), [description]
     display = threading.Thread(
-        target=_show, args=(console, description, done, delay), name=THREAD_NAME, daemon=True
+        target=_show, args=(console, shown, done, delay), name=THREAD_NAME, daemon=True
     )
     display.start()
+
+    def say(words: str) -> None:
+        shown[0] = f"{description}: {words}"
+
     try:
-        yield
+        yield say
     finally:
         done.set()
         display.join()
@@ -90,12 +100,13 @@ def counted(names: Sequence[str], verb: str, *, console: Console | None = None) 
             show(name, 1)
 
 
-def _show(console: Console, description: str, done: threading.Event, delay: float) -> None:
+def _show(console: Console, shown: list[str], done: threading.Event, delay: float) -> None:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     if done.wait(delay):
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as display:
-        display.add_task(description, total=None)
-        done.wait()
+        task = display.add_task(shown[0], total=None)
+        while not done.wait(_REFRESH):
+            display.update(task, description=shown[0])

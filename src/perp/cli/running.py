@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Self
 from perp.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from perp.recorder import Recorder
-    from perp.recording import Recording
-    from perp.simulation import Simulation
+    from perp.simulation.recordings.recorder import Recorder
+    from perp.simulation.recordings.recording import Recording
+    from perp.simulation.recordings.summary import Summary
+    from perp.simulation.simulation import Simulation
     from perp.stepping import StepRecord
-    from perp.summary import Summary
     from perp.view.live import LivePage
 
 _BEFORE = "Starting up; the very first run compiles for some minutes, once"
@@ -56,12 +56,12 @@ class CommandRun:
         Raises:
             FileError: The file exists, or cannot be written.
         """
-        from perp.recorder import Recorder
-        from perp.simulation_arguments import step_count
+        from perp.simulation.arguments import step_count
+        from perp.simulation.recordings.recorder import Recorder
 
         count = step_count(time, simulation.step_size)
         notes = [simulation.start_note] if simulation.start_note else []
-        notes += [f"ignored: {element}: {why}" for element, why in simulation.report.ignored]
+        notes += [f"ignored: {line}" for line in simulation.report.lines(brief=True)]
         recorder = Recorder(simulation, out, force=force, goal=time)
         return cls(simulation, recorder, count, time, out, notes=notes)
 
@@ -70,12 +70,12 @@ class CommandRun:
         """Go on with a recording, to `time` or to where it was going.
 
         Raises:
-            FileError: It is no recording, or another process is writing it.
+            FileError: It is not a recording, or another process is writing it.
             ProblemError: It is already past that time.
         """
         from perp.problems import ProblemError
-        from perp.recorder import Recorder
-        from perp.resuming import OtherVersions, goal_of, simulation_of
+        from perp.simulation.recordings.recorder import Recorder
+        from perp.simulation.recordings.resuming import OtherVersions, goal_of, simulation_of
 
         with warnings.catch_warnings(record=True, action="always", category=OtherVersions) as caught:
             simulation = simulation_of(path)
@@ -106,7 +106,7 @@ class CommandRun:
                 self.simulation.copy().step()
 
     def _begin_again(self) -> None:
-        from perp.recorder import Recorder
+        from perp.simulation.recordings.recorder import Recorder
 
         self.recorder = Recorder(self.simulation, goal=self.end)
 
@@ -152,7 +152,7 @@ class CommandRun:
 
     def recording(self) -> Recording:
         """All of the run."""
-        from perp.recording import Recording
+        from perp.simulation.recordings.recording import Recording
 
         return self.recorder.recording() if self.path is None else Recording.open(self.path)
 
@@ -211,7 +211,7 @@ def _bar(run: CommandRun) -> Iterator[Any]:
 def finish(run: CommandRun, *, html: Path | None, json: bool) -> None:
     """Print the summary, write the page, and serve the local one until Ctrl-C."""
     from perp.cli.printing import print_facts, print_json, print_line
-    from perp.summary import summarise
+    from perp.simulation.recordings.summary import summarise
 
     recording = run.recording()
     summary = summarise(recording)
@@ -248,7 +248,7 @@ def _relaxation(recording: Recording, s: Summary) -> list[tuple[str, str]]:
 def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]]:
     """The lines of a summary."""
     from perp.cli.describe import duration
-    from perp.summary import summarise
+    from perp.simulation.recordings.summary import summarise
 
     s = summarise(recording)
     change = s.energy_end - s.energy_start

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from perp.cli.named_values import Several, read_number, read_options
 from perp.cli.outputs import check_writable
 
 if TYPE_CHECKING:
-    from perp.simulation import Simulation
+    from perp.simulation.simulation import Simulation
 
 DEFAULT_TIME = 5.0
 
 Flag = Annotated[bool, Parameter(negative=())]
-Several = Annotated[list[str] | None, Parameter(consume_multiple=False, negative=())]
 
 
 def simulate(
@@ -100,11 +100,11 @@ def simulate(
             "level": read_level(level), "coordinates": coordinates, "solver": solver,
             "formulation": formulation, **read_settings(options), "keyframe": keyframe, "hold": hold,
             "free_base": free_base, "ground": ground, "motors": motors,
-            "pose": dict(_value("--pose", text) for text in pose) if pose else None,
+            "pose": dict(read_number("--pose", text) for text in pose) if pose else None,
         }  # fmt: skip
         simulation = _load(scene, step, arguments, strict=strict)
         if control:
-            simulation.set_control(dict(_value("--control", text) for text in control))
+            simulation.set_control(dict(read_number("--control", text) for text in control))
         run = CommandRun.begin(simulation, DEFAULT_TIME if time is None else time, out, force=force)
     if view:
         run.watch((resume or scene or Path("perp")).stem)
@@ -115,12 +115,12 @@ def simulate(
 
 def _load(scene: Path, step: float | None, options: dict[str, Any], *, strict: bool) -> Simulation:
     from perp.scenes import SceneError
-    from perp.simulation import Simulation
+    from perp.simulation.simulation import Simulation
 
     given = {name: value for name, value in options.items() if value is not None}
     simulation = Simulation(scene, step=step, **given)
     if strict and simulation.report.ignored:
-        lines = "; ".join(f"{element}: {why}" for element, why in simulation.report.ignored)
+        lines = "; ".join(simulation.report.lines())
         raise SceneError(f"{scene}: not all of it is simulated (--strict): {lines}")
     return simulation
 
@@ -135,38 +135,12 @@ def read_level(text: str | None) -> str | dict[str, str] | None:
 def read_settings(texts: list[str] | None) -> dict[str, Any]:
     """NAME=VALUE pairs as fields of `StepSettings`; those that it does not have are options of the solver."""
     from dataclasses import fields
-    from json import JSONDecodeError, loads
 
-    from perp.problems import ProblemError
     from perp.stepping import StepSettings
 
-    settings: dict[str, Any] = {}
-    of_solver: dict[str, Any] = {}
-    own = {field.name for field in fields(StepSettings)} - {
-        "level",
-        "solver",
-        "formulation",
-        "solver_options",
-    }
-    for text in texts or []:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise ProblemError(f"--options {text}: NAME=VALUE is needed")
-        try:
-            read = loads(value)
-        except JSONDecodeError:
-            read = value
-        (settings if name in own else of_solver)[name] = read
+    own = {field.name for field in fields(StepSettings)}
+    own -= {"level", "solver", "formulation", "solver_options"}
+    given = read_options(texts)
+    settings = {name: value for name, value in given.items() if name in own}
+    of_solver = {name: value for name, value in given.items() if name not in own}
     return settings | ({"solver_options": of_solver} if of_solver else {})
-
-
-def _value(option: str, text: str) -> tuple[str, float]:
-    from perp.problems import ProblemError
-
-    name, equals, value = text.rpartition("=")
-    try:
-        if not equals:
-            raise ValueError
-        return name, float(value)
-    except ValueError:
-        raise ProblemError(f"{option} {text}: NAME=VALUE with a number is needed") from None

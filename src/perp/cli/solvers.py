@@ -1,7 +1,8 @@
-"""`perp solvers [FILE]`: which algorithms there are, or which of them take the problem in FILE."""
+"""`perp solvers [FILE or NAME]`: which algorithms there are, which take a problem, which options one has."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from perp.solvers.registry import SolverInfo
 
 
-def solvers(file: Path | None = None, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:
+def solvers(about: Path | None = None, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:
     """List the solvers, what each takes, and how to get those that are missing.
 
     Args:
-        file: List only the solvers that take the problem in this file.
+        about: A file, to list only the solvers that take its problem; or the name of a solver, to list its
+            options.
         json: Print a JSON array in place of the table.
     """
     import perp
@@ -28,7 +30,9 @@ def solvers(file: Path | None = None, /, *, json: Annotated[bool, Parameter(nega
     from perp.cli.printing import print_json, show
     from perp.cli.progress import progress
 
-    problem, title = None, "Solvers"
+    problem, title, file = None, "Solvers", about
+    if file is not None and not file.exists():
+        return _one(str(file), json)
     if file is not None:
         with progress(f"Reading {file}"):
             problem = perp.load(file)
@@ -40,6 +44,28 @@ def solvers(file: Path | None = None, /, *, json: Annotated[bool, Parameter(nega
         print_json([_facts(info, way) for info, way in zip(found, through, strict=True)])
     else:
         show(_table(found, through, title, of_file=problem is not None))
+    return ExitCode.SOLVED
+
+
+def _one(name: str, json: bool) -> int:
+    """A solver and its options."""
+    from perp.cli.printing import print_facts, print_json
+    from perp.problems import FileError, UnknownSolver
+    from perp.solvers.option_texts import option_texts
+    from perp.solvers.registry import find
+
+    try:
+        info = find(name)
+    except UnknownSolver as error:
+        raise FileError(name, f"does not exist, and {error}") from None
+    texts = option_texts(info)
+    if json:
+        print_json([_facts(info, None) | {"options": [asdict(text) for text in texts]}])
+        return ExitCode.SOLVED
+    rows = [("takes", ", ".join(kind.__name__ for kind in info.takes)), ("family", info.family)]
+    rows += [("missing", info.reason)] if info.reason else []
+    rows += [(f"{x.name}={x.default}", x.about or x.kind) for x in texts] or [("options", "none of its own")]
+    print_facts(f"{info.name}: {info.summary}", "bold", rows)
     return ExitCode.SOLVED
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import inspect
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -46,6 +49,32 @@ class _Index(IndexDataCacheFile):
             return super()._load_index()
         except (ImportError, AttributeError):
             return {}
+
+    def save(self, key: Any, data: Any) -> None:
+        with _alone(self._cache_path):
+            super().save(key, data)
+
+    def load(self, key: Any) -> Any:
+        with _alone(self._cache_path):
+            return super().load(key)
+
+
+@contextmanager
+def _alone(folder: str) -> Iterator[None]:
+    """No other process reads or writes entries of a folder meanwhile.
+
+    Two that save at once would give both entries one file, and a third would run code of the wrong types.
+    """
+    try:
+        file = os.open(Path(folder) / ".perp-lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:  # nothing is written there
+        yield
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
 
 
 class KernelCache(FunctionCache):

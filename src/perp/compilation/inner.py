@@ -23,16 +23,18 @@ from numba.core.registry import cpu_target
 from numba.extending import overload
 from numba.np import arrayobj
 
+from perp.compilation.front_end import REPLACEMENTS
+from perp.compilation.library import LeanLibrary
+
 _WRAPPERS = ("wrapper", "cfunc_wrapper")
 # Objects between two collections of garbage. By default an eighth of the time goes into collections that find
 # next to nothing: a compiler's graphs live as long as it works on them.
 _THRESHOLD = (50_000, 20, 100)
 _GET_EXECUTABLE = CPUContext.get_executable
-_SHAPES_DIFFER = getattr(arrayobj, "raise_with_shape_context", None)
-_depth = 0
+_inside = False
 
 
-class InnerLibrary(JITCodeLibrary):
+class InnerLibrary(LeanLibrary):
     """The code of one of numba's functions, with all that it calls."""
 
     def add_ir_module(self, ir_module: Any) -> None:
@@ -72,21 +74,32 @@ def _(given: Any, place: Any) -> Any:
     return implementation
 
 
+_REPLACEMENTS = (
+    *REPLACEMENTS,
+    (CPUContext, "get_executable", _executable),
+    (arrayobj, "raise_with_shape_context", _shapes_differ),
+)
+
+
 @contextmanager
 def inner_functions() -> Iterator[None]:
     """What numba compiles of its own within is not translated. To be used with the compiler's lock."""
-    global _depth
+    global _inside
+    if _inside:
+        yield
+        return
     codegen, threshold = cpu_target.target_context.codegen(), gc.get_threshold()
-    _depth += 1
+    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in _REPLACEMENTS]
+    _inside = True
     try:
-        if _depth == 1:
-            codegen._library_class, CPUContext.get_executable = InnerLibrary, _executable
-            arrayobj.raise_with_shape_context = _shapes_differ
-            gc.set_threshold(*_THRESHOLD)
+        codegen._library_class = InnerLibrary
+        for owner, name, value in _REPLACEMENTS:
+            setattr(owner, name, value)
+        gc.set_threshold(*_THRESHOLD)
         yield
     finally:
-        _depth -= 1
-        if _depth == 0:
-            codegen._library_class, CPUContext.get_executable = JITCodeLibrary, _GET_EXECUTABLE
-            arrayobj.raise_with_shape_context = _SHAPES_DIFFER
-            gc.set_threshold(*threshold)
+        codegen._library_class = JITCodeLibrary
+        for owner, name, value in originals:
+            setattr(owner, name, value)
+        gc.set_threshold(*threshold)
+        _inside = False

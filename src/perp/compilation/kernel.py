@@ -28,6 +28,7 @@ from numba.core.typed_passes import NativeLowering
 from perp.compilation.cache import KernelCache
 from perp.compilation.inner import inner_functions
 from perp.compilation.library import PartLibrary, WholeLibrary
+from perp.compilation.lowering import KernelLower
 from perp.compilation.stopwatch import STOPWATCH
 
 # The roles of the kernels that are being compiled, the innermost last.
@@ -40,9 +41,13 @@ _OPTIONS = {"nopython": True, "boundscheck": None, "fastmath": False, "error_mod
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):
-    """Numba's lowering, with a library that fits the role."""
+    """Numba's lowering in fewer words, with a library that fits the role."""
 
     _name = "perp_kernel_lowering"
+
+    @property
+    def lowering_class(self) -> type[KernelLower]:
+        return KernelLower
 
     def run_pass(self, state: Any) -> Any:
         kind = WholeLibrary if _roles[-1] == _WHOLE else PartLibrary
@@ -137,7 +142,7 @@ class Kernel(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         """Make it callable from Python for one signature; returns what is called."""
-        with global_compiler_lock:
+        with global_compiler_lock, STOPWATCH.starting_up():
             _roles.append(_WHOLE)
             try:
                 return super().compile(sig)

@@ -1,12 +1,14 @@
-"""How long this process has compiled: a line for whoever waits, and a clock that stands still meanwhile.
+"""How long this process took to start up: a line for whoever waits, and a clock that stands still meanwhile.
 
-Time limits use that clock. A limit that a solver keeps on every other day would otherwise be missed on the
-first one, when its code has to be compiled.
+Times of solves and time limits use that clock. A limit that a solver keeps on every other day would otherwise
+be missed on the first one, when its code has to be compiled, or in every new process, where it is loaded.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -20,10 +22,10 @@ MESSAGE = (
 
 @dataclass
 class Stopwatch:
-    """What was compiled in this process; a listener of numba's event `numba:compile`.
+    """What was compiled and loaded in this process; a listener of numba's event `numba:compile`.
 
     Attributes:
-        seconds: Time spent in the compiler [s].
+        seconds: Time spent in the compiler, and on loading what it made [s].
         names: Of what was compiled, in order; callees before they are done.
         spoken: Whether somebody at a terminal has been told.
     """
@@ -36,12 +38,10 @@ class Stopwatch:
 
     def on_start(self, event: Any) -> None:
         """A function is being compiled, perhaps because another one that is being compiled calls it."""
-        now = perf_counter()
-        self._begun = now if self._depth == 0 else self._begun
-        self._depth += 1
+        self._begin()
         self.names.append(getattr(event.data["dispatcher"].py_func, "__qualname__", "?"))
         # Programs that read standard error are left alone.
-        waiting = self.seconds + now - self._begun > PATIENCE
+        waiting = self.seconds + perf_counter() - self._begun > PATIENCE
         if waiting and not self.spoken and sys.stderr is not None and sys.stderr.isatty():
             from perp.compilation import shipped
 
@@ -51,6 +51,23 @@ class Stopwatch:
 
     def on_end(self, event: Any) -> None:  # noqa: ARG002
         """It is done."""
+        self._end()
+
+    @contextmanager
+    def starting_up(self) -> Iterator[None]:
+        """Whatever is done inside is start-up: code that is loaded, modules that are imported."""
+        self._begin()
+        try:
+            yield
+        finally:
+            self._end()
+
+    def _begin(self) -> None:
+        if self._depth == 0:
+            self._begun = perf_counter()
+        self._depth += 1
+
+    def _end(self) -> None:
         self._depth -= 1
         if self._depth == 0:
             self.seconds += perf_counter() - self._begun
@@ -64,5 +81,5 @@ STOPWATCH = Stopwatch()
 
 
 def working_time() -> float:
-    """Seconds of a clock that stands still while this process compiles."""
+    """Seconds of a clock that stands still while this process compiles or loads code."""
     return perf_counter() - STOPWATCH.seconds

@@ -28,17 +28,21 @@ def derivative(
     problem: LCP | BoxedLCP | MCP, solution: Solution, *, verify: bool = False
 ) -> BoxedDerivative: ...
 @overload
-def derivative(problem: ContactProblem, solution: Solution, *, verify: bool = False) -> ContactDerivative: ...
+def derivative(
+    problem: ContactProblem, solution: Solution, *, verify: bool = False, smoothing: float = 0.0
+) -> ContactDerivative: ...
 
 
-def derivative(problem: Problem, solution: Solution, *, verify: bool = False) -> Any:
+def derivative(problem: Problem, solution: Solution, *, verify: bool = False, smoothing: float = 0.0) -> Any:
     """How the solution of a problem changes with its data.
 
     Args:
         problem: LCP, BoxedLCP, MCP or ContactProblem.
         solution: Its solved answer.
-        verify: Compare with differences of further solves, and raise where they disagree: contact problems
-            only.
+        verify: Compare with differences of further solves, and raise where they disagree.
+        smoothing: κ > 0 for the derivative of the central path, where impulse times velocity of a contact is
+            κ of (velocity at work)² over its mobility: smooth across switches of modes, and not the
+            derivative of the answer. Contact problems only.
 
     Returns:
         Directional derivatives (`jvp`) and gradients (`vjp`), with the mode of every row or constraint.
@@ -58,15 +62,20 @@ def derivative(problem: Problem, solution: Solution, *, verify: bool = False) ->
         )
     if not solution.solved:
         raise ProblemError(f"the answer is not solved ({solution.status.name}): it has no derivative")
+    if not 0.0 <= smoothing < float("inf"):
+        raise ProblemError(f"smoothing = {smoothing!r}: a number from 0 on is needed")
+    if smoothing and (verify or not isinstance(problem, ContactProblem)):
+        raise SolverMismatch("smoothing is for contact problems, and has no difference to compare with")
+    from perp.derivatives.verifying import verify_boxed, verify_contact
+
     if not isinstance(problem, ContactProblem):
+        plain = BoxedDerivative(problem, solution.z)
         if verify:
-            raise SolverMismatch("verify=True is for contact problems")
-        return BoxedDerivative(problem, solution.z)
+            verify_boxed(plain)
+        return plain
     from perp.derivatives.contact import ContactDerivative
 
-    found = ContactDerivative(problem, solution.z)
+    found = ContactDerivative(problem, solution.z, smoothing)
     if verify:
-        from perp.derivatives.verifying import verify_contact
-
         verify_contact(found)
     return found

@@ -86,7 +86,9 @@ class BoxedDerivative:
         )
         w = boxed.evaluate(self.z)
         self.jacobian: Any = boxed.derivative(self.z)
-        index = problem.limiting_row if isinstance(problem, BoxedLCP) else np.full(n, -1)
+        index = np.full(n, -1)
+        if isinstance(problem, BoxedLCP) and problem.friction_index is not None:
+            index = problem.friction_index
         below, above, slack = _relative(boxed, self.z, w)
         upper = above < below
         near = np.minimum(below, above)
@@ -116,8 +118,17 @@ class BoxedDerivative:
         return csr_array((values, (rows, columns)), shape=(n, free.size))
 
     def _factor(self, i: int) -> float:
+        """What bounds of row i grow by with its limiting row."""
         problem: Any = self.problem
-        return problem.hi[i] if self._upper[i] else problem.lo[i]
+        limit = float(self.z[self._index[i]])
+        sign = np.sign(limit) if problem.negative_limit == "magnitude" else float(limit > 0.0)
+        return float(sign) * (problem.hi[i] if self._upper[i] else problem.lo[i])
+
+    def _limits(self, at: np.ndarray) -> Vector:
+        """What bounds of rows that follow others are multiples of."""
+        limit, problem = self.z[self._index[at]], self.problem
+        magnitude = isinstance(problem, BoxedLCP) and problem.negative_limit == "magnitude"
+        return np.abs(limit) if magnitude else np.maximum(limit, 0.0)
 
     @cached_property
     def _system(self) -> Any:
@@ -169,7 +180,7 @@ class BoxedDerivative:
         bounds = np.where(self._upper, _given("dupper", dupper, n), _given("dlower", dlower, n))
         fixed = np.where(self.free, 0.0, bounds)
         at = self._follows
-        fixed[at] = bounds[at] * np.maximum(self.z[self._index[at]], 0.0)
+        fixed[at] = bounds[at] * self._limits(at)
         dz = fixed
         if self.free.any():
             right = -(change + self.jacobian @ fixed)[self.free]
@@ -185,7 +196,7 @@ class BoxedDerivative:
             adjoint[self.free] = -self._solver[1](self._basis.T @ by_z)
         at_bound = np.where(self.free, 0.0, by_z + np.asarray(self.jacobian.T @ adjoint))
         at = self._follows
-        at_bound[at] *= np.maximum(self.z[self._index[at]], 0.0)
+        at_bound[at] *= self._limits(at)
         return Gradient(
             adjoint, np.where(self._upper, 0.0, at_bound), np.where(self._upper, at_bound, 0.0), self.z
         )

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from perp.derivatives.errors import DerivativeError
 from perp.problems import ContactProblem
 from perp.problems.errors import ProblemError
 from perp.problems.sets import BOX, COULOMB, ELLIPTIC, ROLLING, Sets
@@ -146,19 +147,22 @@ class ContactDerivative:
         degenerate: Whether a constraint is at a switch of modes, shape (count,).
         one_sided: Which derivative is taken at a switch.
         impulse: The impulses at which modes are told: those of the solution, or some in the relative
-            interior.
+            interior; for a smoothed derivative those of the central path.
+        smoothing: κ of a smoothed derivative, zero for the derivative itself.
     """
 
     one_sided = "the contact stays open, friction sticks, the row rests at its bound"
 
-    def __init__(self, problem: ContactProblem, impulse: Vector) -> None:
+    def __init__(self, problem: ContactProblem, impulse: Vector, smoothing: float = 0.0) -> None:
         from perp.derivatives.interior import inner_impulse
 
-        self.problem = problem
+        self.problem, self.smoothing = problem, smoothing
         self.impulse = np.array(impulse)
         self._size = np.array(problem.data_size)
         self._look(self.impulse)
-        if self.degenerate.any():
+        if smoothing:
+            self._smooth()
+        elif self.degenerate.any():
             inner = inner_impulse(problem, self.impulse, self._velocity, self._code, self.degenerate)
             if inner is not None:
                 self.impulse = inner
@@ -184,6 +188,36 @@ class ContactDerivative:
         )  # fmt: skip
         self.degenerate = margin <= DEGENERATE * self._size
         self.mode = np.array(MODE_NAMES)[self._code]
+
+    def _smooth(self) -> None:
+        """The point of the central path in place of the answer, with its laws."""
+        from perp.derivatives.smoothing import path_law, path_point
+
+        problem, sets = self.problem, self.problem.sets
+        if problem.relaxed or (sets.kind == ROLLING).any():
+            raise ProblemError("smoothing is for exact laws without Rolling sets")
+        W: Any = problem.W
+        dense = np.array(W.toarray() if is_sparse(W) else W, dtype=np.float64, order="C")
+        kind, start, parameters = (np.array(a) for a in (sets.kind, sets.start, sets.parameters))
+        tau = self.smoothing * float(self._size.max(initial=0.0)) ** 2 / self._mobility[:, 0]
+        x, u = np.zeros(problem.size), np.zeros(problem.size)
+        if not path_point(kind, start, parameters, dense, np.array(problem.q), tau, x, u):
+            raise DerivativeError(f"smoothing = {self.smoothing}: the central path was not found")
+        for c in range(sets.count):
+            part = slice(int(start[c]), int(start[c + 1]))
+            path_law(
+                kind[c],
+                parameters[c],
+                x[part],
+                u[part],
+                tau[c],
+                self._B[c],
+                self._C[c],
+                self._D[c],
+                np.empty(6),
+            )
+        self.impulse, self._velocity = x, u
+        self.degenerate = np.zeros(sets.count, bool)
 
     @cached_property
     def _blocks(self) -> tuple[Any, Any, Any]:

@@ -20,96 +20,112 @@ GAP, RATE, RATE_AT_END = range(3)
 
 
 @kernel(error_model="numpy")
-def _rate_change(e, turn, p0, p1, d0, d1, T0, T1, dT0, dT1, turning):
-    """Change of e · (velocity of p₁ under T₁ − of p₀ under T₀), or of turning rates about e."""
-    a, b, x, y = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-    if turning:
-        for r in range(3):
-            a[r], b[r] = T1[r] - T0[r], dT1[r] - dT0[r]
-    else:
-        moved(T1, p1, a)
-        moved(T0, p0, x)
-        for r in range(3):
-            a[r] -= x[r]
-        moved(dT1, p1, b)
-        moved(dT0, p0, x)
-        for r in range(3):
-            b[r] -= x[r]
-        cross(T1, d1, x)
-        cross(T0, d0, y)
-        for r in range(3):
-            b[r] += x[r] - y[r]
-    cross(turn, e, x)
-    return x[0] * a[0] + x[1] * a[1] + x[2] * a[2] + e[0] * b[0] + e[1] * b[1] + e[2] * b[2]
+def _relative(T0, T1, points, out):
+    """Velocity of the second point over the first, then of turning."""
+    for k in range(3):
+        a, b = (k + 1) % 3, (k + 2) % 3
+        out[k] = T1[3 + k] + T1[a] * points[1, b] - T1[b] * points[1, a]
+        out[k] -= T0[3 + k] + T0[a] * points[0, b] - T0[b] * points[0, a]
+        out[3 + k] = T1[k] - T0[k]
 
 
 @kernel(error_model="numpy")
-def _force_change(push, twist, acts, turn, d, sign, out):
+def _relative_change(T0, T1, points, d, dT, out):
+    """Its change, when the points move by d and the velocities change by dT."""
+    _relative(dT[0], dT[1], points, out)
+    for k in range(3):
+        a, b = (k + 1) % 3, (k + 2) % 3
+        out[k] += T1[a] * d[1, b] - T1[b] * d[1, a] - T0[a] * d[0, b] + T0[b] * d[0, a]
+
+
+@kernel(error_model="numpy")
+def _row_change(axis, turn, rate, change, at):
+    """Change of axis · rate, with an axis that turns; linear rates from 0, turning ones from 3."""
+    total = 0.0
+    for k in range(3):
+        a, b = (k + 1) % 3, (k + 2) % 3
+        total += (turn[a] * axis[b] - turn[b] * axis[a]) * rate[at + k] + axis[k] * change[at + k]
+    return total
+
+
+@kernel(error_model="numpy")
+def _rows_change(frame, first, count, turn, rate, change, at, j, out):
+    """out[at + r, j] += the change of the velocity of row r."""
+    for r in range(first, count):
+        axis = frame[r] if r < 3 else frame[r - 3]
+        out[at + r, j] += _row_change(axis, turn, rate, change, 0 if r < 3 else 3)
+
+
+@kernel(error_model="numpy")
+def _force_change(push, twist, acts, turn, d, sign, x, y, out):
     """Change of the force on one side, about the origin, when its point moves by d and its frame turns."""
-    x, y, z = np.empty(3), np.empty(3), np.empty(3)
     cross(turn, push, x)
-    cross(d, push, y)
-    cross(acts, x, z)
+    cross(acts, x, y)
     for r in range(3):
-        out[3 + r] = sign * x[r]
-        out[r] = sign * (y[r] + z[r])
+        out[3 + r], out[r] = sign * x[r], sign * y[r]
+    cross(d, push, x)
     cross(turn, twist, y)
     for r in range(3):
-        out[r] += sign * y[r]
+        out[r] += sign * (x[r] + y[r])
 
 
 @kernel(error_model="numpy")
-def add_contact(tree, place, ends, stop, contact, changes, rows, out):
+def _forces(S, parent, ends, stop, load, turn, d, room, j, out):
+    """out[k, j] −= S_k · dW over the freedoms of both bodies."""
+    push, twist, acts = load
+    x, y, W = room
+    for side in range(2):
+        _force_change(push, twist, acts[side], turn, d[side], -1.0 if side == 0 else 1.0, x, y, W)
+        k = ends[side]
+        while k >= 0 and k != stop:
+            out[k, j] -= dot(S[k], W)
+            k = parent[k]
+
+
+@kernel(error_model="numpy")
+def add_contact(t, e, ends, stop, contact, changes, at):
     """Add one contact to the derivatives of forces and rows.
 
     Args:
-        tree: Parent, freedom before the joint and last freedom of the joint of each freedom; whether a
-            freedom carries the rates behind it; whether rates of a rotation turn their own axes.
-        place: Motions at the start and at the end, shapes (nv, 6); velocities behind each freedom with a line
-            of zeros for the world: with the moving velocity at the start, with the velocity of the start, and
-            with the moving velocity at the end, shapes (nv + 1, 6).
+        t: The tree.
+        e: The equations.
         ends: Last freedom of both bodies or −1.
         stop: First freedom that both have, or −1.
-        contact: Frame, points where impulses act, impulses, how many rows, what the normal row is, its
-            restitution, its share of the gap at the start, the length of the step.
+        contact: Frame, points where impulses act, how many rows, what the normal row is, its restitution, its
+            share of the gap at the start.
         changes: F, A, N of `contact_changes`, derivative of the points by the spin of each body
             (2, 3, 3), and (dgap) by motions of the start, shape (12,).
-        rows: First row of the contact.
-        out: G by q of the start, q of the end and velocity; U by the same and by the velocity of the start.
+        at: First row of the contact.
     """
-    parent, before, last, carry, siblings = tree
-    S, E, T, T_old, _ = place
-    frame, acts, impulse, count, kind, bounce, share, h = contact
+    S, E, T, T_old, parent, before = e.S, e.E, e.T, e.T_old, t.parent, t.before
+    frame, acts, count, kind, bounce, share = contact
     F, A, N, spin, dgap = changes
-    Gq, Gp, Gv, Uq, Up, Uv, Uo = out
-    nv = S.shape[0]
-    push, twist = np.zeros(3), np.zeros(3)
+    Gq, Gp, Gv, Uq, Up, Uv, Uo, h = e.Gq, e.Gp, e.Gv, e.Uq, e.Up, e.Uv, e.Uo, e.h
+    push, twist, turn, d = np.zeros(3), np.zeros(3), np.empty(3), np.empty((2, 3))
     for r in range(count):
         for k in range(3):
             if r < 3:
-                push[k] += impulse[r] * frame[r, k]
+                push[k] += e.impulse[at + r] * frame[r, k]
             else:
-                twist[k] += impulse[r] * frame[r - 3, k]
-    turn, d, dT, dO, W, x = (
-        np.empty(3),
-        np.empty((2, 3)),
-        np.zeros((2, 6)),
-        np.zeros((2, 6)),
-        np.empty(6),
-        np.empty(6),
-    )
+                twist[k] += e.impulse[at + r] * frame[r - 3, k]
+    dT, dO, x, nothing = np.zeros((2, 6)), np.zeros((2, 6)), np.empty(6), np.zeros((2, 3))
+    rate, old, change = np.empty(6), np.empty(6), np.empty(6)
+    room = np.empty(3), np.empty(3), np.empty(6)
+    load = push, twist, acts
+    _relative(T[ends[0]], T[ends[1]], acts, rate)
+    _relative(T_old[ends[0]], T_old[ends[1]], acts, old)
+    mark = np.zeros(S.shape[0], np.int64)
     for side in range(2):
         sign = -1.0 if side == 0 else 1.0
         cross(acts[side], push, turn)
         for r in range(3):
-            W[r], W[3 + r] = sign * (turn[r] + twist[r]), sign * push[r]
-        add_carried(S, parent, before, last, ends[side], -W, siblings, Gq)
-    mark = np.zeros(nv, np.int64)
-    for side in range(2):
+            x[r], x[3 + r] = -sign * (turn[r] + twist[r]), -sign * push[r]
+        add_carried(S, parent, before, t.last, ends[side], x, t.siblings, Gq)
         j = ends[side]
         while j >= 0:
             mark[j] += 1 + side
             j = parent[j]
+    normal = 0 if kind == RATE else 1
     for first in range(2):
         j = ends[first]
         while j >= 0:
@@ -122,128 +138,92 @@ def add_contact(tree, place, ends, stop, contact, changes, rows, out):
             for side in range(2):
                 if not mark[j] & (1 + side):
                     continue
-                at, s = 6 * side, S[j]
                 for k in range(6):
-                    near += N[at + k] * s[k]
-                    gap += dgap[at + k] * s[k]
+                    s, column = S[j, k], 6 * side + k
+                    near += N[column] * s
+                    gap += dgap[column] * s
                     for r in range(3):
-                        turn[r] += F[r, at + k] * s[k]
-                        d[0, r] += A[0, r, at + k] * s[k]
-                        d[1, r] += A[1, r, at + k] * s[k]
-                if carry[j]:
+                        turn[r] += F[r, column] * s
+                        d[0, r] += A[0, r, column] * s
+                        d[1, r] += A[1, r, column] * s
+                if t.carry[j]:
                     for k in range(6):
                         x[k] = T[ends[side], k] - T[before[j], k]
-                    cross_motion(s, x, dT[side])
+                    cross_motion(S[j], x, dT[side])
                     for k in range(6):
                         x[k] = T_old[ends[side], k] - T_old[before[j], k]
-                    cross_motion(s, x, dO[side])
+                    cross_motion(S[j], x, dO[side])
             for side in range(2):
                 for r in range(3):
                     for k in range(3):
                         d[side, r] += spin[side, r, k] * dT[side, k]
-            _forces(S, parent, ends, stop, push, twist, acts, turn, d, j, Gq)
-            for r in range(1, count):
-                e = frame[r] if r < 3 else frame[r - 3]
-                Uq[rows + r, j] += _rate_change(
-                    e, turn, acts[0], acts[1], d[0], d[1], T[ends[0]], T[ends[1]], dT[0], dT[1], r >= 3
-                )
-            n = frame[0]
+            _forces(S, parent, ends, stop, load, turn, d, room, j, Gq)
+            _relative_change(T[ends[0]], T[ends[1]], acts, d, dT, change)
+            _rows_change(frame, normal, count, turn, rate, change, at, j, Uq)
             if kind == GAP:
-                Uq[rows, j] += (near - (1.0 - share) * gap) / h
+                Uq[at, j] += (near - (1.0 - share) * gap) / h
             elif kind == RATE:
-                Uq[rows, j] += share * gap / h + _rate_change(
-                    n, turn, acts[0], acts[1], d[0], d[1], T[ends[0]], T[ends[1]], dT[0], dT[1], False
-                )
+                Uq[at, j] += share * gap / h
             if bounce != 0.0:
-                Uq[rows, j] += bounce * _rate_change(
-                    n, turn, acts[0], acts[1], d[0], d[1], T_old[ends[0]], T_old[ends[1]], dO[0], dO[1], False
-                )
+                _relative_change(T_old[ends[0]], T_old[ends[1]], acts, d, dO, change)
+                Uq[at, j] += bounce * _row_change(frame[0], turn, old, change, 0)
             # the end
-            turn[:], d[:, :] = 0.0, 0.0
+            turn[:], d[:, :], dT[:, :] = 0.0, 0.0, 0.0
             near = 0.0
-            some = False
             for side in range(2):
                 if not mark[j] & (1 + side):
                     continue
-                at, s = 12 + 6 * side, E[j]
                 for k in range(6):
-                    near += N[at + k] * s[k]
+                    s, column = E[j, k], 12 + 6 * side + k
+                    near += N[column] * s
                     for r in range(3):
-                        turn[r] += F[r, at + k] * s[k]
-                        d[0, r] += A[0, r, at + k] * s[k]
-                        d[1, r] += A[1, r, at + k] * s[k]
-            for r in range(3):
-                some = some or turn[r] != 0.0
+                        turn[r] += F[r, column] * s
+                        d[0, r] += A[0, r, column] * s
+                        d[1, r] += A[1, r, column] * s
             if kind == GAP:
-                Up[rows, j] += near / h
-            if some:
-                dT[:, :] = 0.0
-                _forces(S, parent, ends, stop, push, twist, acts, turn, d, j, Gp)
-                for r in range(1, count):
-                    e = frame[r] if r < 3 else frame[r - 3]
-                    Up[rows + r, j] += _rate_change(
-                        e, turn, acts[0], acts[1], d[0], d[1], T[ends[0]], T[ends[1]], dT[0], dT[1], r >= 3
-                    )
+                Up[at, j] += near / h
+            if turn[0] != 0.0 or turn[1] != 0.0 or turn[2] != 0.0:
+                _forces(S, parent, ends, stop, load, turn, d, room, j, Gp)
+                _relative_change(T[ends[0]], T[ends[1]], acts, d, dT, change)
+                _rows_change(frame, 1, count, turn, rate, change, at, j, Up)
             # velocities
-            turn[:], d[:, :], dT[:, :] = 0.0, 0.0, 0.0
+            turn[:], d[:, :] = 0.0, 0.0
+            some = False
             for side in range(2):
                 if mark[j] & (1 + side):
                     dT[side] = S[j]
                     for r in range(3):
                         for k in range(3):
                             d[side, r] += spin[side, r, k] * S[j, k]
-            for r in range(0 if kind == RATE else 1, count):
-                e = frame[r] if r < 3 else frame[r - 3]
-                Uv[rows + r, j] += _rate_change(
-                    e, turn, acts[0], acts[1], d[0], d[1], T[ends[0]], T[ends[1]], dT[0], dT[1], r >= 3
-                )
-            some = False
-            for side in range(2):
-                for r in range(3):
-                    some = some or d[side, r] != 0.0
+                        some = some or d[side, r] != 0.0
+            _relative_change(T[ends[0]], T[ends[1]], acts, d, dT, change)
+            _rows_change(frame, normal, count, turn, rate, change, at, j, Uv)
             if some:
-                _forces(S, parent, ends, stop, push, twist, acts, turn, d, j, Gv)
+                _forces(S, parent, ends, stop, load, turn, d, room, j, Gv)
             if bounce != 0.0:
-                d[:, :] = 0.0
-                Uo[rows, j] += bounce * _rate_change(
-                    n, turn, acts[0], acts[1], d[0], d[1], T[ends[0]], T[ends[1]], dT[0], dT[1], False
-                )
+                _relative_change(T[ends[0]], T[ends[1]], acts, nothing, dT, change)
+                Uo[at, j] += bounce * _row_change(frame[0], turn, rate, change, 0)
             j = parent[j]
 
 
 @kernel(error_model="numpy")
-def _forces(S, parent, ends, stop, push, twist, acts, turn, d, j, out):
-    """out[k, j] −= S_k · dW over the freedoms of both bodies."""
-    W = np.empty(6)
-    for side in range(2):
-        sign = -1.0 if side == 0 else 1.0
-        _force_change(push, twist, acts[side], turn, d[side], sign, W)
-        k = ends[side]
-        while k >= 0 and k != stop:
-            out[k, j] -= dot(S[k], W)
-            k = parent[k]
-
-
-@kernel(error_model="numpy")
-def add_rate_at_end(tree, place, ends, frame, ended, F, carried, rows, out):
+def add_rate_at_end(t, e, ends, frame, ended, F, carried, at):
     """The normal row n · (velocities of the carried points at the end), for contacts that bounce.
 
     Args:
-        tree: As in `add_contact`.
-        place: As there.
-        ends: As there.
+        t: The tree.
+        e: The equations.
+        ends: Last freedom of both bodies or −1.
         frame: Normal and tangents.
         ended: Carried points at the end.
         F: Turn of the frame by the motions of the start, shape (3, 24).
         carried: How the points move by the motions of start and end, shape (2, 3, 24).
-        rows: The row.
-        out: As there.
+        at: The row.
     """
-    parent, before, _, carry, _ = tree
-    S, E, _, _, T = place
-    _, _, _, Uq, Up, Uv, _ = out
+    S, E, T, parent, before = e.S, e.E, e.T_end, t.parent, t.before
     turn, d, dT, x = np.empty(3), np.empty((2, 3)), np.empty((2, 6)), np.empty(6)
-    nothing = np.zeros((2, 3))
+    nothing, rate, change = np.zeros((2, 3)), np.empty(6), np.empty(6)
+    _relative(T[ends[0]], T[ends[1]], ended, rate)
     for side in range(2):
         j = ends[side]
         while j >= 0:
@@ -254,22 +234,18 @@ def add_rate_at_end(tree, place, ends, frame, ended, F, carried, rows, out):
                     turn[r] += F[r, 6 * side + k] * S[j, k]
                     for other in range(2):
                         d[other, r] += carried[other, r, 6 * side + k] * S[j, k]
-            Uq[rows, j] += _rate_change(
-                frame[0], turn, ended[0], ended[1], d[0], d[1], T[ends[0]], T[ends[1]], dT[0], dT[1], False
-            )
+            _relative_change(T[ends[0]], T[ends[1]], ended, d, dT, change)
+            e.Uq[at, j] += _row_change(frame[0], turn, rate, change, 0)
             turn[:], d[:, :] = 0.0, 0.0
             moved(E[j], ended[side], d[side])
-            if carry[j]:
+            if t.carry[j]:
                 for k in range(6):
                     x[k] = T[ends[side], k] - T[before[j], k]
                 cross_motion(E[j], x, dT[side])
-            Up[rows, j] += _rate_change(
-                frame[0], turn, ended[0], ended[1], d[0], d[1], T[ends[0]], T[ends[1]], dT[0], dT[1], False
-            )
+            _relative_change(T[ends[0]], T[ends[1]], ended, d, dT, change)
+            e.Up[at, j] += _row_change(frame[0], turn, rate, change, 0)
             dT[:, :] = 0.0
             dT[side] = E[j]
-            Uv[rows, j] += _rate_change(
-                frame[0], turn, ended[0], ended[1], nothing[0], nothing[1], T[ends[0]], T[ends[1]], dT[0],
-                dT[1], False,
-            )  # fmt: skip
+            _relative_change(T[ends[0]], T[ends[1]], ended, nothing, dT, change)
+            e.Uv[at, j] += _row_change(frame[0], turn, rate, change, 0)
             j = parent[j]

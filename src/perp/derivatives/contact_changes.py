@@ -6,6 +6,7 @@ in all, changes normal n, point p midway and gap of a contact. Known by formula 
     a plane or face of one body against a point or centre C carried by the other:
         dn = ω × n of the face,   dgap = n · (Ċ of its body − Ċ of the face)
     two centres C₀ and C₁, with L their distance:   dn = (I − n nᵀ) (Ċ₁ − Ċ₀) / L,   dgap = n · (Ċ₁ − Ċ₀)
+        where a centre slides along the axis of a capsule so that the axis stays normal to C₁ − C₀
 
 All others are given as a table of (dn, dp, dgap). From these follow the turn φ of the frame, the points where
 impulses act, and the gap at the end n · (P₁⁺ − P₀⁺) − r of points that the bodies carry along.
@@ -21,7 +22,7 @@ from perp.compilation.kernel import kernel
 from perp.dynamics.row_kernels import cross
 
 # How the geometry of a contact is known.
-FACE_OF_FIRST, CENTRES, FACE_OF_SECOND, TABLE, CARRIED = range(5)
+FACE_OF_FIRST, CENTRES, FACE_OF_SECOND, TABLE, CARRIED, SEGMENTS = range(6)
 
 
 @kernel(error_model="numpy")
@@ -36,14 +37,48 @@ def _add_velocity(out, column, P):
 
 
 @kernel(error_model="numpy")
-def geometry_table(code, n, gap, radius, carried, G):
-    """(dn, dp, dgap) by the motions of both bodies, shape (7, 12), for what is known by formula."""
+def _slide(n, length, axes, slides, V0, V1):
+    """Let centres slide along the axes of capsules: d(C₁ − C₀) · a + (C₁ − C₀) · (ω × a) = 0 of each."""
+    lean = axes[0, 0] * axes[1, 0] + axes[0, 1] * axes[1, 1] + axes[0, 2] * axes[1, 2]
+    free, way = np.zeros((2, 12)), np.zeros((2, 12))
+    for side in range(2):
+        if not slides[side]:
+            continue
+        a = axes[side]
+        for k in range(12):
+            for r in range(3):
+                free[side, k] -= (V1[r, k] - V0[r, k]) * a[r]
+        for k in range(3):
+            # n · (e_k × a)
+            i, j = (k + 1) % 3, (k + 2) % 3
+            free[side, 6 * side + k] -= length * (n[j] * a[i] - n[i] * a[j])
+    both = slides[0] and slides[1]
+    for k in range(12):
+        # C₁ − C₀ changes by a₁ s₁ − a₀ s₀
+        if both:
+            way[0, k] = -(free[0, k] - lean * free[1, k]) / (1.0 - lean * lean)
+            way[1, k] = (free[1, k] - lean * free[0, k]) / (1.0 - lean * lean)
+        else:
+            way[0, k], way[1, k] = -free[0, k], free[1, k]
+        for r in range(3):
+            V0[r, k] += axes[0, r] * way[0, k]
+            V1[r, k] += axes[1, r] * way[1, k]
+
+
+@kernel(error_model="numpy")
+def geometry_table(code, n, gap, radius, carried, axes, slides, G):
+    """(dn, dp, dgap) by the motions of both bodies, shape (7, 12), for what is known by formula.
+
+    `axes` and `slides` tell of capsules: their axes, and whether the nearest point is between their ends.
+    """
     G[:, :] = 0.0
     V0, V1 = np.zeros((3, 12)), np.zeros((3, 12))
-    if code == CENTRES:
+    if code == CENTRES or code == SEGMENTS:
         _add_velocity(V0, 0, carried[0])
         _add_velocity(V1, 6, carried[1])
         length = gap + radius[0] + radius[1]
+        if code == SEGMENTS:
+            _slide(n, length, axes, slides, V0, V1)
         for k in range(12):
             along = 0.0
             for r in range(3):
@@ -98,7 +133,9 @@ def frame_turn(n, frame, dn, axis, body, F):
 
 
 @kernel(error_model="numpy")
-def contact_changes(code, frame, gap, radius, carried, ended, acts, turns, moving, G, axis, body, F, A, N):
+def contact_changes(
+    code, frame, gap, radius, carried, ended, acts, height, turns, moving, G, axis, body, F, A, N
+):
     """Turn of the frame, points where impulses act and gap at the end, by the 24 motions.
 
     Args:
@@ -109,6 +146,7 @@ def contact_changes(code, frame, gap, radius, carried, ended, acts, turns, movin
         carried: Carried points at the start, shape (2, 3).
         ended: The same at the end.
         acts: Where impulses act.
+        height: How far above midway between the surfaces that is, in gaps.
         turns: Rotation of each body over the step, shape (2, 3, 3).
         moving: Whether each body moves.
         G: (dn, dp, dgap), shape (7, 12), see `geometry_table`.
@@ -146,7 +184,7 @@ def contact_changes(code, frame, gap, radius, carried, ended, acts, turns, movin
                     P[r, k] = G[3 + r, k] + sign * (
                         0.5 * G[6, k] * n[r] + (0.5 * gap + radius[side]) * G[r, k]
                     )
-                    A[side, r, k] = G[3 + r, k]
+                    A[side, r, k] = G[3 + r, k] + height * (G[6, k] * n[r] + gap * G[r, k])
             # how the point moves within its body, seen at the end
             for r in range(3):
                 x[r] = P[r, k] - (Q[r, k] if moving[side] else 0.0)

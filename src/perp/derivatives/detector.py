@@ -10,23 +10,53 @@ from typing import Any
 
 import numpy as np
 
-from perp.derivatives.contact_changes import CENTRES, FACE_OF_FIRST, TABLE
+from perp.derivatives.contact_slopes import contact_geometry, shape_poses
+from perp.derivatives.equations import CONVEX
 from perp.scenes.engine import engine
 
 # Steps of differences in radians and shares of a shape's size; convex pairs are known to about 1e-8.
 _STEP, _CONVEX_STEP = 1e-6, 1e-4
 
 
-def formula_of(first: int, second: int) -> int:
-    """How the geometry of a contact of two shapes is known, by mujoco's types in mujoco's order."""
-    kinds = engine().mjtGeom
-    plane, sphere, capsule = int(kinds.mjGEOM_PLANE), int(kinds.mjGEOM_SPHERE), int(kinds.mjGEOM_CAPSULE)
-    corners = int(kinds.mjGEOM_BOX), int(kinds.mjGEOM_MESH)
-    if first == plane and second in (sphere, capsule, *corners):
-        return FACE_OF_FIRST
-    if first == sphere and second == sphere:
-        return CENTRES
-    return TABLE
+def contact_tables(stepper: Any, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(dn, dp, dgap) of some contacts of the last step by the motions of both bodies.
+
+    Returns:
+        Line of each of `count` contacts or −1, the tables, shape (n, 7, 12), and what is held of them.
+    """
+    m, w = stepper.mujoco_model, stepper.world.struct
+    line, held, tables = np.full(count, -1, np.int64), np.zeros(count, np.int64), []
+    geom, body, point, frame, gap = contact_geometry(w)
+    owner = np.where(body[:, 1] >= 0, body[:, 1], body[:, 0])
+    detector = Detector(m, stepper.model.geom_body, shape_poses(w), max(0.0, float(gap.max())))
+    for b in np.unique(owner[wanted]):
+        mine = wanted[owner[wanted] == b]
+        pairs = {(int(geom[c, 0]), int(geom[c, 1])) for c in mine}
+        found = detector.table(int(b), pairs, float(stepper.model.size))
+        for c in mine:
+            pair = int(geom[c, 0]), int(geom[c, 1])
+            if found[pair] is None:
+                continue
+            if is_convex(int(m.geom_type[pair[0]]), int(m.geom_type[pair[1]])):
+                held[c] = CONVEX
+            here, lines = found[pair]
+            near = int(np.argmin(np.linalg.norm(here[:, 3:6] - point[c], axis=1)))
+            line[c] = len(tables)
+            tables.append(_completed(frame[c, 0], point[c], lines[near], second=bool(body[c, 1] >= 0)))
+    return line, np.array(tables).reshape(-1, 7, 12), held
+
+
+def _completed(n: np.ndarray, p: np.ndarray, by_one: np.ndarray, *, second: bool) -> np.ndarray:
+    """A table by the motions of one body, completed by those of the other: both together carry all."""
+    together = np.zeros((7, 6))
+    together[:3, :3] = np.cross(np.eye(3), n).T
+    together[3:6, :3] = np.cross(np.eye(3), p).T
+    together[3:6, 3:] = np.eye(3)
+    G = np.zeros((7, 12))
+    mine, other = (6, 0) if second else (0, 6)
+    G[:, mine : mine + 6] = by_one
+    G[:, other : other + 6] = together - by_one
+    return G
 
 
 def is_convex(first: int, second: int) -> bool:
@@ -47,15 +77,16 @@ class Detector:
     Args:
         m: mujoco's model of the world.
         geom_body: Movable body of each shape or −1.
-        place: Arrays of the place at the start of the step.
+        poses: Of shapes and bodies at the start of the step, see `shape_poses`.
         reach: Largest gap of a contact of the step [m].
     """
 
-    def __init__(self, m: Any, geom_body: np.ndarray, place: Any, reach: float) -> None:
+    def __init__(self, m: Any, geom_body: np.ndarray, poses: Any, reach: float) -> None:
         self.m, self.geom_body, self.reach = m, geom_body, reach
         self.data = engine().MjData(m)
-        for name in ("geom_xpos", "geom_xmat", "xpos", "xmat", "xipos", "ximat", "subtree_com"):
-            getattr(self.data, name)[:] = place[name]
+        names = "geom_xpos", "geom_xmat", "xpos", "xmat", "xipos", "ximat", "subtree_com"
+        for name, array in zip(names, poses, strict=True):
+            getattr(self.data, name)[:] = array
 
     def table(self, body: int, pairs: set[tuple[int, int]], size: float) -> dict[tuple[int, int], Any]:
         """(dn, dp, dgap) of the contacts of some pairs by six motions of one body about the origin.

@@ -226,20 +226,3 @@ def laws(kind, start, parameters, d, x, u, relaxed, near, mode, margin, B, C, D)
         mode[c], margin[c] = law(
             kind[c], parameters[c], b - a, d[c], x[a:b], u[a:b], relaxed, near[c], B[c], C[c], D[c]
         )
-
-
-def law_modes(
-    kind: np.ndarray, start: np.ndarray, parameters: np.ndarray, d: np.ndarray, x: np.ndarray, u: np.ndarray,
-    near: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Modes, margins and the equations of exact laws as matrices: B, C (rows, rows) and D (rows, 6)."""
-    count, rows = kind.size, x.size
-    mode, margin = np.zeros(count, np.int64), np.zeros(count)
-    blocks = [np.zeros((count, MOST, MOST)) for _ in range(3)]
-    laws(kind, start, parameters, d, x, u, False, near, mode, margin, *blocks)
-    B, C, D = np.zeros((rows, rows)), np.zeros((rows, rows)), np.zeros((rows, MOST))
-    for c in range(count):
-        a, b = int(start[c]), int(start[c + 1])
-        B[a:b, a:b], C[a:b, a:b] = blocks[0][c, : b - a, : b - a], blocks[1][c, : b - a, : b - a]
-        D[a:b] = blocks[2][c, : b - a]
-    return mode, margin, B, C, D

@@ -1,7 +1,6 @@
-"""Parameters of a scene as columns of the equations of a step.
+"""Parameters of a scene by name, as the numbers that `parameter_slopes` takes.
 
-A parameter is "kind" or "kind:name". Columns are derivatives of the momentum balance G, of the velocities U
-of the rows, of their laws, and of what M̃⁺ dv⁺ equals at the end (`step`).
+A parameter is "kind" or "kind:name".
 
     friction, torsion, rolling   coefficients of all contacts, or of those that a shape decides
     restitution                  of all contacts, or of those that a shape decides
@@ -16,32 +15,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.derivatives.spatial import inertia_about_origin
+from perp.dynamics import rows
 from perp.problems.errors import ProblemError
-from perp.problems.sets import COULOMB, ELLIPTIC
+from perp.scenes.model import find
 
 if TYPE_CHECKING:
-    from perp.derivatives.step import _Solve
+    from perp.stepping import Stepper
 
 KINDS = (
     "friction", "torsion", "rolling", "restitution", "gravity", "mass", "inertia", "com", "damping",
     "stiffness", "armature", "frictionloss", "kp", "kv", "size",
 )  # fmt: skip
+_PLANE, _SPHERE, _CAPSULE, _BOX = 0, 2, 3, 6
 
 
-@dataclass
-class Column:
-    """Columns of one parameter: of G, U, the laws, and the end, each with the size of the parameter."""
+@dataclass(frozen=True)
+class Asked:
+    """Parameters as numbers.
 
-    name: str
-    G: np.ndarray
-    U: np.ndarray
-    D: np.ndarray
-    end: np.ndarray
+    Attributes:
+        names: As they were given.
+        edges: Where the columns of each begin, and where the last ones end.
+        codes, rest: See `parameter_slopes`.
+        sizes: Shapes whose size is asked for, with their name.
+    """
+
+    names: tuple[str, ...]
+    edges: np.ndarray
+    codes: np.ndarray
+    rest: np.ndarray
+    sizes: dict[int, str]
 
 
 def split(parameter: str) -> tuple[str, str]:
@@ -49,178 +56,105 @@ def split(parameter: str) -> tuple[str, str]:
     kind, _, name = parameter.partition(":")
     if kind not in KINDS:
         raise ProblemError(f"there is no parameter {kind!r}; there are: {', '.join(KINDS)}")
-    if not name and kind not in ("friction", "torsion", "rolling", "restitution", "gravity"):
+    if not name and kind not in KINDS[:5]:
         raise ProblemError(f"parameter {kind!r} needs a name: {kind}:name")
     return kind, name
 
 
-def parameter_columns(solve: _Solve, parameters: Sequence[str]) -> list[Column]:
-    """The columns of all asked parameters."""
-    from perp.derivatives.contact_parameters import contact_column, size_column
-    from perp.derivatives.joint_parameters import joint_column, servo_column
+def width_of(m: Any, model: Any, parameter: str) -> int:
+    """How many numbers a parameter has."""
+    kind, name = split(parameter)
+    if kind == "size":
+        return 3 if int(m.geom_type[model.geom_index(name)]) == _BOX else 1
+    return 3 if kind in ("gravity", "inertia", "com") else 1
 
-    out = []
-    for parameter in parameters:
+
+def asked_parameters(stepper: Stepper, parameters: Sequence[str]) -> Asked:
+    """The codes of parameters.
+
+    Raises:
+        ProblemError: There is none of this name, or it has no derivative.
+    """
+    m, model = stepper.mujoco_model, stepper.model
+    widths = [width_of(m, model, parameter) for parameter in parameters]
+    edges = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    codes, rest = np.zeros((len(parameters), 5), np.int64), np.zeros(len(parameters))
+    sizes = {}
+    for n, parameter in enumerate(parameters):
         kind, name = split(parameter)
-        width = 3 if kind in ("gravity", "inertia", "com") else 1
-        if kind == "size" and int(solve.owner.m.geom_type[_geom(solve, name)]) == 6:
-            width = 3
-        column = Column(
-            parameter, np.zeros((solve.nv, width)), np.zeros((solve.rows, width)),
-            np.zeros((solve.rows, width)), np.zeros((solve.nv, width)),
-        )  # fmt: skip
+        coordinate = 0
         if kind in ("friction", "torsion", "rolling", "restitution"):
-            contact_column(solve, kind, name, column)
-        elif kind == "size":
-            size_column(solve, _geom(solve, name), column)
-        elif kind in ("kp", "kv"):
-            servo_column(solve, kind, name, column)
-        elif kind in ("damping", "stiffness", "armature", "frictionloss"):
-            joint_column(solve, kind, name, column)
+            which = model.geom_index(name) if name else -1
         elif kind == "gravity":
-            _gravity(solve, column)
+            which = -1
+        elif kind in ("mass", "inertia", "com"):
+            which = _body(stepper, kind, name)
+        elif kind == "size":
+            which = model.geom_index(name)
+            sizes[which] = name
+        elif kind in ("kp", "kv"):
+            which = find(name, stepper.motor_names, "motor")
+            which = which if stepper.reduced else int(stepper.table.motor_row[which])
+        elif stepper.reduced:
+            which, coordinate = _joint(stepper, kind, name)
+            rest[n] = m.qpos_spring[coordinate]
         else:
-            _body(solve, kind, name, column)
-        out.append(column)
-    return out
+            which = _cut_joint(stepper, kind, name)
+        codes[n] = KINDS.index(kind), which, edges[n], widths[n], coordinate
+    return Asked(tuple(parameters), edges, codes, rest, sizes)
 
 
-def _geom(solve: _Solve, name: str) -> int:
-    return solve.owner.stepper.model.geom_index(name)
-
-
-def _gravity(solve: _Solve, column: Column) -> None:
-    view, s, h = solve.view, solve.structure, solve.view.numbers["h"]
-    end, mass, _ = s.bodies
-    centres = view.start.x if s.cut else view.start.xipos
-    for b in np.flatnonzero((mass > 0) & (end >= 0)):
-        for k in range(3):
-            e = np.eye(3)[k]
-            W = np.concatenate([np.cross(centres[b], e), e])
-            for j in s.path(int(end[b])):
-                column.G[j, k] -= h * mass[b] * float(solve.ways.S[j] @ W)
-
-
-def _body(solve: _Solve, kind: str, name: str, column: Column) -> None:
-    """Mass, moments or centre of a body: what its inertia adds to the balance."""
-    model = solve.owner.stepper.model
-    slot = model.body_index(name)
-    if solve.structure.cut:
-        _cut_body(solve, kind, slot, column)
-        return
-    m, view = solve.owner.m, solve.view
-    b = int(np.flatnonzero(m.body_weldid > 0)[slot])
-    h, v = view.numbers["h"], np.array(view.problem.velocity)
-    gravity = h * np.array(view.scene.gravity)
-    motions = (
-        (solve.ways.S, view.start, v - view.world.v, gravity, column.G, 1.0),
-        (solve.ways.E, view.end, view.world.v_end - v, np.zeros(3), column.end, -1.0),
-    )
-    for S, place, a, g, out, sign in motions:
-        V, A = _velocities(solve, S, np.sqrt(0.5 * h) * v, a, g, b)
-        frame, centre = place.ximat[b], place.xipos[b]
-        carrier = place.xmat[b].reshape(3, 3)
-        for k in range(column.G.shape[1]):
-            change = _inertia_change(
-                kind, k, (float(m.body_mass[b]), m.body_inertia[b]), frame, centre, carrier
-            )
-            F = change @ A + _cross_force(V, change @ V)
-            for j in solve.structure.path(int(solve.structure.bodies[0][b])):
-                out[j, k] += sign * float(S[j] @ F)
-
-
-def _inertia_change(
-    kind: str, k: int, body: tuple[float, np.ndarray], frame: np.ndarray, centre: np.ndarray,
-    carrier: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Derivative of a spatial inertia by mass, a moment, or the centre along an axis of the file's frame."""
-    out = np.empty((6, 6))
-    frame = np.ascontiguousarray(frame)
-    if kind == "mass":
-        inertia_about_origin(1.0, np.zeros(3), frame, np.array(centre), out)
-        return out
-    if kind == "inertia":
-        inertia_about_origin(0.0, np.eye(3)[k], frame, np.array(centre), out)
-        return out
-    step, sides = 1e-4, []
-    for sign in (1.0, -1.0):
-        inertia_about_origin(body[0], body[1], frame, centre + sign * step * carrier[:, k], out)
-        sides.append(out.copy())
-    # quadratic in the centre: the difference is exact
-    return (sides[0] - sides[1]) / (2 * step)
-
-
-def _velocities(
-    solve: _Solve, S: np.ndarray, v: np.ndarray, a: np.ndarray, gravity: np.ndarray, b: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Velocity and acceleration of a body of a tree, about the origin."""
-    s = solve.structure
-    path = s.path(int(s.bodies[0][b]))[::-1]
-    V, A = {-1: np.zeros(6)}, {-1: np.concatenate([np.zeros(3), -gravity])}
-    for j in path:
-        before, parent = int(s.before[j]), int(s.parent[j])
-        V[j] = V[parent] + S[j] * v[j]
-        A[j] = A[parent] + S[j] * a[j] + _cross_motion(V[before], S[j]) * v[j]
-    last = path[-1] if path else -1
-    return V[last], A[last]
-
-
-def _cross_motion(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.cross(a[:3], b[:3]), np.cross(a[:3], b[3:]) + np.cross(a[3:], b[:3])])
-
-
-def _cross_force(a: np.ndarray, f: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.cross(a[:3], f[:3]) + np.cross(a[3:], f[3:]), np.cross(a[:3], f[3:])])
-
-
-def _cut_body(solve: _Solve, kind: str, b: int, column: Column) -> None:
-    view, h = solve.view, solve.view.numbers["h"]
-    v, old = np.array(view.problem.velocity), np.array(view.world.v)
-    at, i = slice(6 * b, 6 * b + 3), slice(6 * b + 3, 6 * b + 6)
+def _body(stepper: Stepper, kind: str, name: str) -> int:
+    slot = stepper.model.body_index(name)
+    if stepper.reduced:
+        return int(np.flatnonzero(stepper.mujoco_model.body_weldid > 0)[slot])
     if kind == "com":
         raise ProblemError("com needs reduced coordinates: maximal ones are those of the centres themselves")
-    if kind == "mass":
-        column.G[at, 0] = v[at] - old[at] - h * view.scene.gravity
-        return
-    R, Re, moments = view.start.R[b], view.end.R[b], np.array(view.scene.inertia[b])
-
-    def both(inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        from perp.derivatives.spatial import turn_matrices
-
-        turn, left = np.empty((3, 3)), np.empty((3, 3))
-        a = R.T @ v[i]
-        turn_matrices(-h * a, turn, left)
-        x = np.linalg.solve(np.eye(3) + (turn * inertia) / inertia[:, None], 2 * a)
-        momentum = R @ (inertia * x)
-        return momentum - R @ (inertia * (R.T @ old[i])), Re @ ((Re.T @ momentum) / inertia)
-
-    for k in range(3):
-        step = 1e-5 * moments[k]
-        change = step * np.eye(3)[k]
-        plus, minus = both(moments + change), both(moments - change)
-        column.G[i, k] = (plus[0] - minus[0]) / (2 * step)
-        column.end[i, k] = (plus[1] - minus[1]) / (2 * step)
+    return slot
 
 
-def friction_columns(kind: str, set_kind: int) -> tuple[int, ...]:
-    """Columns of a set's parameters that a coefficient has."""
-    if kind == "friction":
-        return (0,) if set_kind == COULOMB else (0, 1)
-    if set_kind != ELLIPTIC:
-        return ()
-    return (2,) if kind == "torsion" else (3, 4)
+def _joint(stepper: Stepper, kind: str, name: str) -> tuple[int, int]:
+    """Freedom and coordinate of a hinge or slider."""
+    m = stepper.mujoco_model
+    j = find(name, tuple(m.joint(i).name for i in range(m.njnt)), "joint")
+    if int(m.jnt_type[j]) < 2:
+        raise ProblemError(f"joint {name!r} is no hinge or slider: its parameters have no derivatives here")
+    dof = int(m.jnt_dofadr[j])
+    if kind == "frictionloss" and not m.dof_frictionloss[dof] > 0.0:
+        raise ProblemError(f"joint {name!r} has no dry friction: its derivative is at a switch")
+    return dof, int(m.jnt_qposadr[j])
 
 
-def decides(solve: _Solve, c: int, name: str, values: np.ndarray) -> bool:
-    """Whether a shape decides a contact's coefficient, which is the larger of two (mujoco's rule)."""
-    if not name:
-        return True
-    con, m = solve.view.contacts, solve.owner.m
-    g = _geom(solve, name)
-    pair = [int(x) for x in con.geom[c]]
-    if g not in pair:
-        return False
-    other = pair[0] if pair[1] == g else pair[1]
-    if m.geom_priority[g] != m.geom_priority[other]:
-        return bool(m.geom_priority[g] > m.geom_priority[other])
-    return bool(values[g] >= values[other])
+def _cut_joint(stepper: Stepper, kind: str, name: str) -> int:
+    """Line of the row between bodies that has the parameter."""
+    table = stepper.table
+    joint = find(name, tuple(joint.name for joint in stepper.model.joints), "joint")
+    drives = (table.joint == joint) & (table.law == rows.DRIVE)
+    drives[table.motor_row] = False
+    par = table.parameters
+    dry = ~np.isfinite(par[:, rows.DAMPING])
+    has = {
+        "frictionloss": dry & np.isfinite(par[:, rows.FORCE_LIMIT]),
+        "armature": par[:, rows.ARMATURE] > 0.0,
+        "damping": ~dry & (par[:, rows.DAMPING] > 0.0),
+        "stiffness": par[:, rows.STIFFNESS] > 0.0,
+    }[kind]
+    lines = np.flatnonzero(drives & has)
+    if not lines.size:
+        raise ProblemError(f"joint {name!r} has no {kind} in the file: in maximal coordinates it is no row")
+    return int(lines[0])
+
+
+def check_sizes(asked: Asked, geom_type: np.ndarray, pairs: np.ndarray) -> None:
+    """Sizes have derivatives where the formula of all their contacts is known.
+
+    Raises:
+        ProblemError: It is not.
+    """
+    for geom, name in asked.sizes.items():
+        kind = int(geom_type[geom])
+        for pair in pairs[(pairs == geom).any(axis=1)]:
+            other = int(geom_type[pair[1] if pair[0] == geom else pair[0]])
+            round_ = kind in (_SPHERE, _CAPSULE) and other in (_PLANE, _SPHERE, _CAPSULE)
+            if not (round_ or (kind == _BOX and other == _PLANE)):
+                raise ProblemError(f"size:{name}: contacts of these shapes have no formula")

@@ -1,4 +1,4 @@
-"""Smooth part of a step: derivatives of its momentum balance and of the velocity of its end.
+"""Smooth part of a step: derivatives of its momentum balance and of the velocity of its end, compiled.
 
 Trees:   G = M (v̄ − v) + E v̄ − h f + (h/2) c(q, v̄) − Jᵀ λ = 0,      E what is added to the diagonal of M
          M⁺ (v⁺ − v̄) + E (v⁺ − v̄) + (h/2) c(q⁺, v̄) = 0
@@ -11,70 +11,57 @@ Cut bodies: with L(a) = I x, (1 + I⁻¹ exp(−h â) I) x = 2 a, the spin part 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.derivatives.spatial import turn_matrices
-from perp.derivatives.structure import Structure, dense_mass
-from perp.derivatives.tree_dynamics import inverse_dynamics
-from perp.derivatives.world_view import WorldView
+from perp.derivatives.tree_dynamics import add_carried, inverse_dynamics
+from perp.dynamics.row_kernels import cross
 
 
-@dataclass
-class Smooth:
-    """Derivatives of the smooth part.
-
-    Attributes:
-        by_q, by_v, by_old: Of G by q, v̄ and v, without other forces and constraints, shape (nv, nv).
-        end_mass, end_v, end_q, end_p: end_mass dv⁺ = end_v dv̄ + end_q dq + end_p dq⁺.
-    """
-
-    by_q: np.ndarray
-    by_v: np.ndarray
-    by_old: np.ndarray
-    end_mass: np.ndarray
-    end_v: np.ndarray
-    end_q: np.ndarray
-    end_p: np.ndarray
+@kernel(error_model="numpy")
+def smooth_slopes(w, t, e):
+    """The smooth part into the equations, with wrenches that are given."""
+    if w.scene.cut:
+        _cut_bodies(w, e)
+    else:
+        _trees(w, t, e)
+    _wrenches(w, t, e)
 
 
-def smooth_part(view: WorldView, structure: Structure, m: Any, S: np.ndarray, E: np.ndarray) -> Smooth:
-    """Of the last step of a world; S and E are the motions of its start and end."""
-    return _cut(view, structure) if structure.cut else _trees(view, structure, m, S, E)
+@kernel(error_model="numpy")
+def _trees(w, t, e):
+    s, v, nv = w.scene, w.problem.velocity, w.v.size
+    scale = math.sqrt(0.5 * w.h)
+    by_q, by_v = np.empty((nv, nv)), np.empty((nv, nv))
+    bodies = t.end, t.mass, t.inertia, w.start.ximat, w.start.xipos
+    inverse_dynamics(e.S, t.parent, t.before, t.last, bodies, scale * v, v - w.v, w.h * s.gravity, by_q, by_v)
+    e.Gq[:, :] += by_q
+    for j in range(nv):
+        e.Gq[j, j] += w.h * t.spring[j]
+    _add_mass(s, w.start.M, -1.0, e.Go)
+    e.Gv[:, :] = scale * by_v
+    _add_mass(s, w.start.M, 1.0, e.Gv)
+    _add_mass(s, w.end.M, 1.0, e.end_mass)
+    for j in range(nv):
+        e.Gv[j, j] += w.extra[j]
+        e.end_mass[j, j] += w.extra[j]
+    bodies = t.end, t.mass, t.inertia, w.end.ximat, w.end.xipos
+    inverse_dynamics(e.E, t.parent, t.before, t.last, bodies, scale * v, e.change, np.zeros(3), by_q, by_v)
+    e.end_p[:, :] = -by_q
+    e.end_v[:, :] = e.end_mass - scale * by_v
 
 
-def _trees(view: WorldView, structure: Structure, m: Any, S: np.ndarray, E: np.ndarray) -> Smooth:
-    w, h, nv = view.world, view.numbers["h"], view.freedoms
-    v, scale = np.array(view.problem.velocity), math.sqrt(0.5 * view.numbers["h"])
-    layout = m.M_rowadr, m.M_rownnz, m.M_colind
-    zero = np.zeros(nv)
-    mass, end = dense_mass(*layout, view.start.M, zero), dense_mass(*layout, view.end.M, w.extra)
-    out = [np.empty((nv, nv)) for _ in range(4)]
-    last, weight, moments = structure.bodies
-    joints = structure.parent, structure.before, structure.last
-    for motions, place, a, gravity, by in (
-        (S, view.start, v - w.v, h * view.scene.gravity, out[:2]),
-        (E, view.end, w.v_end - v, np.zeros(3), out[2:]),
-    ):
-        bodies = last, weight, moments, place.ximat, place.xipos
-        inverse_dynamics(motions, *joints, bodies, scale * v, a, gravity, *by)
-    return Smooth(
-        out[0], mass + np.diag(w.extra) + scale * out[1], -mass, end, end - scale * out[3],
-        np.zeros((nv, nv)), -out[2],
-    )  # fmt: skip
-
-
-def _cut(view: WorldView, structure: Structure) -> Smooth:
-    w, nv = view.world, view.freedoms
-    out = [np.zeros((nv, nv)) for _ in range(7)]
-    _cut_bodies(
-        view.scene.mass, view.scene.inertia, view.start.R, view.end.R, np.array(view.problem.velocity),
-        np.array(w.v), view.numbers["h"], tuple(out),
-    )  # fmt: skip
-    return Smooth(*out)
+@kernel(error_model="numpy")
+def _add_mass(s, M, sign, out):
+    """mujoco's M, lower triangles by rows, into a dense matrix."""
+    for i in range(s.M_begin.size):
+        for k in range(s.M_begin[i], s.M_begin[i] + s.M_count[i]):
+            j = s.M_column[k]
+            out[i, j] += sign * M[k]
+            if j != i:
+                out[j, i] += sign * M[k]
 
 
 @kernel(error_model="numpy")
@@ -86,36 +73,67 @@ def _hat(a):
 
 
 @kernel(error_model="numpy")
-def _cut_bodies(mass, inertia, R_start, R_end, v, old, h, out):
-    by_q, by_v, by_old, end_mass, end_v, end_q, end_p = out
+def spin_momentum(moments, R, spin, h):
+    """R L(Rᵀ ω̄), and its derivative by ω̄ at a rotation that is held."""
     turn, left = np.empty((3, 3)), np.empty((3, 3))
+    a = R.T @ spin
+    turn_matrices(-h * a, turn, left)
+    inverse = np.diag(1.0 / moments)
+    X = np.eye(3) + inverse @ turn @ np.diag(moments)
+    L = moments * np.linalg.solve(X, 2.0 * a)
+    # X dx + I⁻¹ d(exp) L = 2 da with d(exp(φ) L) = −(exp(φ) L)^ J dφ, φ = −h a
+    bent = h * inverse @ _hat(turn @ L) @ left
+    dL = np.diag(moments) @ np.linalg.solve(X, 2.0 * np.eye(3) - bent)
+    return R @ L, R @ dL @ R.T
+
+
+@kernel(error_model="numpy")
+def _cut_bodies(w, e):
+    mass, inertia, v, old = w.scene.mass, w.scene.inertia, w.problem.velocity, w.v
     for b in range(mass.size):
         at, i = 6 * b, 6 * b + 3
         for k in range(3):
-            by_v[at + k, at + k] = mass[b]
-            by_old[at + k, at + k] = -mass[b]
-            end_mass[at + k, at + k] = 1.0
-            end_v[at + k, at + k] = 1.0
-            end_mass[i + k, i + k] = 1.0
-        R, Re = R_start[b].copy(), R_end[b].copy()
-        moments = np.diag(inertia[b])
-        inverse = np.diag(1.0 / inertia[b])
-        a = R.T @ v[i : i + 3]
-        turn_matrices(-h * a, turn, left)
-        X = np.eye(3) + inverse @ turn @ moments
-        x = np.linalg.solve(X, 2.0 * a)
-        L = moments @ x
-        # X dx + I⁻¹ d(exp) L = 2 da with d(exp(φ) L) = −(exp(φ) L)^ J dφ, φ = −h a
-        bent = h * inverse @ _hat(turn @ L) @ left
-        dL = moments @ np.linalg.solve(X, 2.0 * np.eye(3) - bent)
-        spin = R @ moments @ R.T
-        momentum = R @ L
-        by_v[i : i + 3, i : i + 3] = R @ dL @ R.T
-        by_old[i : i + 3, i : i + 3] = -spin
+            e.Gv[at + k, at + k] = mass[b]
+            e.Go[at + k, at + k] -= mass[b]
+            e.end_mass[at + k, at + k] = e.end_v[at + k, at + k] = e.end_mass[i + k, i + k] = 1.0
+        R, Re = w.start.R[b].copy(), w.end.R[b].copy()
+        momentum, by_spin = spin_momentum(inertia[b], R, v[i : i + 3], w.h)
+        spin = R @ np.diag(inertia[b]) @ R.T
+        e.Gv[i : i + 3, i : i + 3] = by_spin
+        e.Go[i : i + 3, i : i + 3] -= spin
         # a rotation of R by δ: R L(Rᵀ ω̄) turns as a whole, less what ω̄ does not
-        carried = -_hat(momentum) + R @ dL @ R.T @ _hat(v[i : i + 3])
-        by_q[i : i + 3, i : i + 3] = carried + _hat(spin @ old[i : i + 3]) - spin @ _hat(old[i : i + 3])
-        spread = Re @ inverse @ Re.T
-        end_v[i : i + 3, i : i + 3] = spread @ R @ dL @ R.T
-        end_q[i : i + 3, i : i + 3] = spread @ carried
-        end_p[i : i + 3, i : i + 3] = -_hat(spread @ momentum) + spread @ _hat(momentum)
+        carried = -_hat(momentum) + by_spin @ _hat(v[i : i + 3])
+        e.Gq[i : i + 3, i : i + 3] += carried + _hat(spin @ old[i : i + 3]) - spin @ _hat(old[i : i + 3])
+        spread = Re @ np.diag(1.0 / inertia[b]) @ Re.T
+        e.end_v[i : i + 3, i : i + 3] = spread @ by_spin
+        e.end_q[i : i + 3, i : i + 3] = spread @ carried
+        e.end_p[i : i + 3, i : i + 3] = -_hat(spread @ momentum) + spread @ _hat(momentum)
+
+
+@kernel(error_model="numpy")
+def _wrenches(w, t, e):
+    """External forces are fixed in the world and act at centres of mass that move."""
+    h, force, moved, x = w.h, np.empty(6), np.empty(3), np.empty(3)
+    for b in range(w.wrench.shape[0]):
+        some = False
+        for k in range(6):
+            some = some or w.wrench[b, k] != 0.0
+        if not some:
+            continue
+        f, centre = w.wrench[b, :3], w.start.x[b]
+        cross(centre, f, x)
+        for k in range(3):
+            force[k], force[3 + k] = -h * (x[k] + w.wrench[b, 3 + k]), -h * f[k]
+        end = t.body_last[b]
+        add_carried(e.S, t.parent, t.before, t.last, end, force, t.siblings, e.Gq)
+        j = end
+        while j >= 0:
+            cross(e.S[j], centre, moved)
+            for k in range(3):
+                moved[k] += e.S[j, 3 + k]
+            cross(moved, f, x)
+            k = end
+            while k >= 0:
+                e.Gq[k, j] -= h * (e.S[k, 0] * x[0] + e.S[k, 1] * x[1] + e.S[k, 2] * x[2])
+                k = t.parent[k]
+            j = t.parent[j]

@@ -1,76 +1,197 @@
 """Derivatives of one time step by its state, its controls and parameters of the scene.
 
-The step ends where its own equations hold: momentum balance G(q, v, u; v̄, λ) = 0, velocities U of its rows
-and their laws. The implicit function theorem differentiates these, never the iterations that solved them:
-
-    G_v dv̄ − Jᵀ dλ + G_θ dθ = 0,   du = U_v dv̄ + Σ dλ + U_θ dθ,   B dλ + C du + D dp = 0
-    dq⁺ = P dq + h Q dv̄,           M̃⁺ dv⁺ = … (`smooth`)
-
-Redundant rows leave impulses that are not unique; the change of least norm has the velocities of all.
+The step ends where its own equations hold: momentum balance, velocities of its rows and their laws. The
+implicit function theorem differentiates these (`equations`, `implicit`), never the iterations that solved
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perp.compilation.kernel import kernel
+from perp.derivatives.contact_slopes import DEGENERATE, contact_slopes, contacts_without_formula
+from perp.derivatives.detector import contact_tables
+from perp.derivatives.equations import HELD, new_equations, outcome, tree_of
 from perp.derivatives.errors import DerivativeError
-from perp.derivatives.forces import Slopes, add_motors, add_mujoco_forces, add_scalar_rows
-from perp.derivatives.laws import MODE_NAMES, REST, UPPER, law_modes
-from perp.derivatives.rows_of_step import StepContacts, Ways, add_joint_rows
-from perp.derivatives.smooth import Smooth, smooth_part
-from perp.derivatives.structure import Structure
-from perp.derivatives.tree_dynamics import add_carried
-from perp.derivatives.world_view import WorldView
-from perp.dynamics.actuators import actuator_tables
+from perp.derivatives.implicit import backward, forward
+from perp.derivatives.joint_slopes import joint_slopes
+from perp.derivatives.laws import MODE_NAMES
+from perp.derivatives.mujoco_forces import curved_transmissions, differences, others_act
+from perp.derivatives.parameter_slopes import parameter_slopes
+from perp.derivatives.parameters import Asked, asked_parameters, check_sizes
+from perp.derivatives.smooth import smooth_slopes
 from perp.dynamics.rows import LIMIT
-from perp.dynamics.scalar_tables import scalar_tables
+from perp.problems.errors import ProblemError
 from perp.scenes.engine import engine
+from perp.scenes.motors import MotorKind
+from perp.stepping.contact_rows import bounces
 from perp.stepping.settings import Softness
 from perp.stepping.verdict import UNSOLVED
+from perp.stepping.world import CONTACTS, JOINTS
 
 if TYPE_CHECKING:
     from perp.stepping import Stepper
 
-# Velocities below this share of the step's speed within which a mode counts as at a switch.
-DEGENERATE = 1e-6
-# Reciprocal condition below which rows are taken for redundant, and the share of singular values that counts.
-_CONDITION, _RANK = 1e-12, 1e-9
+# Overlap below this share of the scene's size counts as none.
+_CLOSED = 1e-9
 
 
-@dataclass(frozen=True)
+@kernel(nogil=True, error_model="numpy")
+def _equations(w, t, given, asked, motors, tables, all_contacts):
+    """All equations of the step that a world has just taken."""
+    codes, rest, columns = asked
+    e = new_equations(w, t, given, columns, all_contacts)
+    smooth_slopes(w, t, e)
+    joint_slopes(w, t, e, *motors)
+    contact_slopes(w, t, e, *tables)
+    parameter_slopes(w, t, e, codes, rest)
+    e.near[:] = DEGENERATE * w.speed
+    return e
+
+
+@kernel(error_model="numpy")
+def _found(w, e):
+    """Modes, margins, rows at a switch of what corrects them; held parts and shapes of the contacts."""
+    joints, n, small = w.count[JOINTS], w.count[CONTACTS], _CLOSED * w.scene.size
+    for c in range(e.mode.size):
+        # at velocity level overlap is corrected otherwise than a gap is
+        exact = False
+        if c < joints:
+            exact = not w.joints_at_end and w.law[c] == LIMIT and abs(w.value[c]) <= small
+        elif not w.contacts_at_end:
+            # what bounces holds no gap
+            bounce = w.start.restitution[c - joints] > 0.0 and bounces(w, c - joints)
+            exact = abs(w.start.gap[c - joints]) <= small and not bounce
+        e.degenerate[c] = exact and e.impulse[e.start[c]] > 0.0
+    return w.start.geom[:n].copy()
+
+
+@kernel(error_model="numpy")
+def _verdict(e):
+    """Mode of each constraint, and whether it is at a switch."""
+    at_switch = np.zeros(e.mode.size, np.bool_)
+    for c in range(e.mode.size):
+        at_switch[c] = not e.left_out[c] and (e.margin[c] <= e.near[c] or e.degenerate[c])
+    return e.mode, at_switch
+
+
+@kernel(error_model="numpy")
+def _state(w):
+    """Where the step began, with its controls and activations of its end; its length."""
+    return (w.q.copy(), w.v.copy(), w.act.copy(), w.control.copy(), w.act_end.copy()), w.h
+
+
+@kernel(error_model="numpy")
+def _held(e):
+    return e.held
+
+
+@kernel(error_model="numpy")
+def _sizes(e):
+    return e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1], e.J.shape[0]
+
+
 class StepDerivative:
     """Derivatives of a step in the tangent space: coordinates first, then velocities, then activations.
 
+    They are computed when they are asked for: `vjp` alone costs less than the matrices.
+
     Attributes:
-        A: By the state, shape (2 nv + na, 2 nv + na), as mujoco's `mjd_transitionFD` has it.
-        B: By the controls, shape (2 nv + na, motors).
-        parameters: By each asked parameter, shape (2 nv + na, size).
-        impulse: Of the impulses by state, controls and parameters, in the order of the rows of the step.
-        mode: Of each row of joints and each contact.
-        degenerate: Whether it is at a switch of modes, shape (constraints,).
         one_sided: Which derivative is taken at a switch.
-        frozen: What was held or is only approximate, in words: normals that cannot be differentiated.
-        redundant: Whether impulses are not unique; their derivative is the one of least norm.
+        smoothing: κ of a smoothed derivative, zero for the derivative itself.
     """
 
-    A: np.ndarray
-    B: np.ndarray
-    parameters: dict[str, np.ndarray]
-    impulse: np.ndarray
-    mode: list[str]
-    degenerate: np.ndarray
-    one_sided: str
-    frozen: tuple[str, ...]
-    redundant: bool
+    one_sided = "the contact stays open, friction sticks, the row rests at its bound"
+
+    def __init__(self, equations: Any, asked: Asked, words: Any, smoothing: float) -> None:
+        self.smoothing = smoothing
+        self._equations, self._asked, self._words = equations, asked, words
+        self._nv, self._na, self._nu, self._rows = _sizes(equations)
+        self._known: tuple[bool, bool] | None = None
+
+    @cached_property
+    def _whole(self) -> tuple[np.ndarray, np.ndarray]:
+        lines, columns = 2 * self._nv + self._na, 2 * self._nv + self._na + self._nu + self._asked.edges[-1]
+        whole, impulse = np.zeros((lines, columns)), np.zeros((self._rows, columns))
+        self._learn(forward(self._equations, self.smoothing, whole, impulse))
+        return whole, impulse
+
+    def _learn(self, known: tuple[bool, bool]) -> None:
+        self._known = known
+        if not known[1]:
+            raise DerivativeError(f"smoothing = {self.smoothing}: the central path was not found")
+
+    @property
+    def A(self) -> np.ndarray:
+        """By the state, shape (2 nv + na, 2 nv + na), as mujoco's `mjd_transitionFD` has it."""
+        return self._whole[0][:, : 2 * self._nv + self._na]
+
+    @property
+    def B(self) -> np.ndarray:
+        """By the controls, shape (2 nv + na, motors)."""
+        first = 2 * self._nv + self._na
+        return self._whole[0][:, first : first + self._nu]
+
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """By each asked parameter, shape (2 nv + na, size)."""
+        return self._named(self._whole[0][:, 2 * self._nv + self._na + self._nu :])
+
+    @property
+    def impulse(self) -> np.ndarray:
+        """Of the impulses by state, controls and parameters, in the order of the rows of the step."""
+        return self._whole[1]
+
+    def _named(self, columns: np.ndarray) -> dict[str, np.ndarray]:
+        edges = self._asked.edges
+        return {name: columns[..., edges[k] : edges[k + 1]] for k, name in enumerate(self._asked.names)}
 
     def vjp(self, gradient: Any) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Gradients of a scalar by state, controls and parameters, from that by the state of the end."""
-        g = np.asarray(gradient, float)
-        return self.A.T @ g, self.B.T @ g, {name: J.T @ g for name, J in self.parameters.items()}
+        n = 2 * self._nv + self._na
+        g = np.array(gradient, dtype=np.float64)
+        if g.shape != (n,):
+            raise ProblemError(f"gradient has shape {g.shape}: ({n},) is needed")
+        out = np.empty(n + self._nu + self._asked.edges[-1])
+        self._learn(backward(self._equations, self.smoothing, g, out))
+        return out[:n], out[n : n + self._nu], self._named(out[n + self._nu :])
+
+    @cached_property
+    def _modes(self) -> tuple[np.ndarray, np.ndarray]:
+        _ = self.redundant
+        return _verdict(self._equations)
+
+    @property
+    def mode(self) -> list[str]:
+        """Of each row of joints and each contact."""
+        return [MODE_NAMES[c] for c in self._modes[0]]
+
+    @property
+    def degenerate(self) -> np.ndarray:
+        """Whether a constraint is at a switch of modes, shape (constraints,)."""
+        return self._modes[1] & (self.smoothing == 0.0)
+
+    @property
+    def redundant(self) -> bool:
+        """Whether impulses are not unique; their derivative is the one of least norm."""
+        if self._known is None:
+            _ = self._whole
+        return self._known is not None and self._known[0]
+
+    @cached_property
+    def frozen(self) -> tuple[str, ...]:
+        """What was held or is only approximate, in words: normals that cannot be differentiated."""
+        names, pairs, others = self._words
+        held, out = _held(self._equations), list(others)
+        for c in np.flatnonzero(held):
+            pair = " on ".join(names(int(g)) for g in pairs[c])
+            out += [word.format(pair=pair) for k, word in enumerate(HELD) if held[c] >> k & 1]
+        return tuple(dict.fromkeys(out))
 
 
 class StepDifferentiator:
@@ -81,280 +202,89 @@ class StepDifferentiator:
     """
 
     def __init__(self, stepper: Stepper) -> None:
-        self.stepper = stepper
-        self.m = stepper.mujoco_model
-        model, reduced = stepper.model, stepper.reduced
-        flags = int(model.shapes.opt.disableflags)
-        self.tables = scalar_tables(self.m, flags, model.shapes, stepper.table.law.size, cut=not reduced)
-        self.tables |= actuator_tables(self.m, cut=not reduced)
-        self.data = engine().MjData(self.m)
-        self._structure: Structure | None = None
+        self.stepper, self.m = stepper, stepper.mujoco_model
+        cut = not stepper.reduced
+        self._tree = tree_of(stepper.world, self.m, cut=cut)
+        self._asked: dict[tuple[str, ...], Asked] = {}
+        self._data = engine().MjData(self.m) if not cut and others_act(self.m) else None
+        self._held = () if cut else curved_transmissions(self.m)
+        if stepper.settings.softness == Softness.FILE:
+            self._held += ("softness of the file",)
+        inertia = stepper.model.inertia
+        self._round = bool((inertia == inertia[:, :1]).all())
+        motors = stepper.model.motors if cut else ()
+        self._motor_row = np.array(stepper.table.motor_row if cut else [], dtype=np.int64)
+        self._motor_rate = np.array([motor.kind is MotorKind.VELOCITY for motor in motors], dtype=np.bool_)
+        self._motors = motors
+        self._nothing = np.zeros((0, 7, 12))
 
     def next(
-        self, state: Any, h: float, wrench: np.ndarray, parameters: Sequence[str] = ()
-    ) -> tuple[StepDerivative, Any]:
-        """Of the step from a state, and the state that it leads to; what the stepper remembers is kept."""
+        self, state: Any, h: float, wrench: np.ndarray, parameters: Sequence[str] = (), smoothing: float = 0.0
+    ) -> StepDerivative:
+        """Of the step from a state; what the stepper remembers is kept."""
         memory = self.stepper.memory()
         try:
-            after, _ = self.stepper.step(state, h, wrench)
-            return self.last(parameters), after
+            self.stepper.step(state, h, wrench)
+            return self.last(parameters, smoothing)
         finally:
             self.stepper.set_memory(memory)
 
-    def last(self, parameters: Sequence[str] = ()) -> StepDerivative:
+    def last(self, parameters: Sequence[str] = (), smoothing: float = 0.0) -> StepDerivative:
         """Of the step that was just taken.
 
         Raises:
             DerivativeError: The step has no derivative: it was not solved, or took positions apart.
         """
-        view = WorldView.of(self.stepper.world)
-        self._check(view)
-        if self._structure is None:
-            self._structure = Structure.of(view, self.m)
-        return _Solve(self, view, self._structure).result(parameters)
-
-    def _check(self, view: WorldView) -> None:
-        if view.numbers["stiff"]:
+        if not smoothing >= 0.0 or smoothing == np.inf:
+            raise ProblemError(f"smoothing = {smoothing!r}: a number from 0 on is needed")
+        w, names = self.stepper.world, tuple(parameters)
+        stiff, parts = outcome(w.struct)[:2]
+        if stiff:
             raise DerivativeError("the step put positions right after velocities: it has no derivative")
-        if view.world.info[UNSOLVED]:
+        if w.info[UNSOLVED]:
             raise DerivativeError("the step was not solved: it has no derivative")
         if self.stepper.settings.solver is not None:
             raise DerivativeError("only steps of the stepper's own solver have derivatives")
+        asked = self._asked.get(names)
+        if asked is None:
+            asked = self._asked[names] = asked_parameters(self.stepper, names)
+        every = int(smoothing > 0.0)
+        wanted, count = contacts_without_formula(w.struct, self._tree, every), int(w.count[CONTACTS])
+        line, tables, held = np.full(count, -1, np.int64), self._nothing, None
+        if wanted.size:
+            line, tables, held = contact_tables(self.stepper, wanted, count)
+        e = _equations(
+            w.struct, self._tree, self._given(), (asked.codes, asked.rest, int(asked.edges[-1])),
+            (self._motor_row, self._slopes(), self._motor_rate), (line, tables), every,
+        )  # fmt: skip
+        if held is not None:
+            _held(e)[:] |= held
+        pairs, words = _found(w.struct, e), self._held
+        if parts > 1 and not self._round:
+            words += ("long turns, as if taken at once",)
+        if asked.sizes:
+            check_sizes(asked, self._tree.geom_type, pairs)
+        return StepDerivative(e, asked, (self._name, pairs, words), float(smoothing))
 
+    def _name(self, geom: int) -> str:
+        return self.m.geom(geom).name or f"geom{geom}"
 
-class _Solve:
-    """One step: its equations, their solution."""
-
-    def __init__(self, owner: StepDifferentiator, view: WorldView, structure: Structure) -> None:
-        self.owner, self.view, self.structure = owner, view, structure
-        self.ways = Ways.of(view, structure)
-        p, w = view.problem, view.world
-        self.nv, self.rows = view.freedoms, int(p.count[1])
-        self.constraints = int(p.count[0])
-        cut = structure.cut
-        self.na = 0 if cut else int(w.act.size)
-        self.nu = len(owner.stepper.motor_names)
-        self.smooth: Smooth = smooth_part(view, structure, owner.m, self.ways.S, self.ways.E)
-        self.slopes = slopes = Slopes.empty(self.nv, self.rows, self.na, self.nu)
-        slopes.Gq += self.smooth.by_q
-        slopes.Gv += self.smooth.by_v
-        slopes.Go += self.smooth.by_old
-        add_mujoco_forces(view, structure, owner.m, owner.data, slopes)
-        self._wrenches()
-        if not cut:
-            add_motors(view, owner.tables, slopes)
-            add_scalar_rows(view, owner.tables, slopes)
-        add_joint_rows(view, structure, self.ways, slopes)
-        StepContacts(view, structure, self.ways, owner.m, owner.stepper.model.geom_body).add(slopes)
-        if cut:
-            self._cut_controls()
-        self._linear_system()
-
-    def _wrenches(self) -> None:
-        """External forces are fixed in the world and act at centres of mass that move."""
-        view, structure = self.view, self.structure
-        h = view.numbers["h"]
-        for b in np.flatnonzero(np.abs(view.world.wrench).any(axis=1)):
-            f, t, x = view.world.wrench[b, :3], view.world.wrench[b, 3:], view.start.x[b]
-            end = int(structure.last_dof[b])
-            W = h * np.concatenate([np.cross(x, f) + t, f])
-            add_carried(
-                self.ways.S, structure.parent, structure.before, structure.last, end, -W,
-                structure.siblings, self.slopes.Gq,
-            )  # fmt: skip
-            path = structure.path(end)
-            for j in path:
-                moved = self.ways.S[j, 3:] + np.cross(self.ways.S[j, :3], x)
-                for k in path:
-                    self.slopes.Gq[k, j] -= h * float(self.ways.S[k, :3] @ np.cross(moved, f))
-
-    def _cut_controls(self) -> None:
-        """Motors of cut joints are rows between bodies whose target, rate or force is given."""
-        from perp.dynamics.rows import DAMPING, FORCE, RATE, STIFFNESS
-
-        stepper, view, h = self.owner.stepper, self.view, self.view.numbers["h"]
-        w, s = view.world, view.scene
-        row_of = {int(w.index[k]): k for k in range(int(w.count[0])) if w.group[k] == 0}
-        for i, motor in enumerate(stepper.model.motors):
-            line = int(stepper.table.motor_row[i])
-            par = s.parameters[line]
-            control = float(motor.control)
+    def _slopes(self) -> np.ndarray:
+        """What the laws of motors of cut joints ask for, by their controls."""
+        out = np.zeros(len(self._motors))
+        for i, motor in enumerate(self._motors):
+            control = float(self.stepper.world.control[i])
             step = 1e-6 * max(1.0, abs(control))
-            slope = (motor.asked(control + step) - motor.asked(control - step)) / (2 * step)
-            if s.law[line] == FORCE:
-                row = w.table_row[line]
-                for side in range(2):
-                    b = int(s.links[line, 1 + side])
-                    if b < 0:
-                        continue
-                    f, t = row[6 * side : 6 * side + 3], row[6 * side + 3 : 6 * side + 6]
-                    W = np.concatenate([np.cross(view.start.x[b], f) + t, f])
-                    for j in self.structure.path(int(self.structure.last_dof[b])):
-                        self.slopes.Gu[j, i] -= h * slope * float(self.ways.S[j] @ W)
-                continue
-            k = row_of[line]
-            gain = float(w.gain[k])
-            rate = motor.kind.name == "VELOCITY"
-            if gain < 1e300:
-                by = par[DAMPING] if rate else par[STIFFNESS]
-                self.slopes.Uu[k, i] -= h * by * slope / gain
-            elif rate:
-                self.slopes.Uu[k, i] -= slope
-        _ = RATE
-
-    def _linear_system(self) -> None:
-        """The equations in v̄ and λ, with the end of the step eliminated."""
-        slopes, p, h = self.slopes, self.view.problem, self.view.numbers["h"]
-        v = np.array(p.velocity)
-        self.P, self.Q = self.structure.kinematic_map(v, h)
-        reach = h * self.Q
-        self.Gv = slopes.Gv + slopes.Gp @ reach
-        self.Uv = slopes.Uv + slopes.Up @ reach
-        self.by_state = np.hstack([slopes.Gq + slopes.Gp @ self.P, slopes.Go, slopes.Ga, slopes.Gu])
-        self.rows_by_state = np.hstack([slopes.Uq + slopes.Up @ self.P, slopes.Uo, slopes.Ua, slopes.Uu])
-        self.J = np.zeros((self.rows, self.nv))
-        for i in range(self.rows):
-            a, b = int(p.row_begin[i]), int(p.row_begin[i + 1])
-            self.J[i, p.column[a:b]] = p.value[a:b]
-        compliance = np.array(p.compliance[: self.rows])
-        self.inverse = np.linalg.inv(self.Gv)
-        self.W = self.Uv @ self.inverse @ self.J.T + np.diag(compliance)
-        self._laws()
-
-    def _laws(self) -> None:
-        view, p = self.view, self.view.problem
-        n = self.constraints
-        self.start = np.array(p.start[: n + 1])
-        start, kind = np.array(p.start[: n + 1]), np.array(p.kind[:n])
-        diagonal = np.abs(np.diag(self.W)) if self.rows else np.zeros(0)
-        mobility = np.ones((n, 3))
-        for c in range(n):
-            a, b = int(start[c]), int(start[c + 1])
-            mobility[c, 0] = diagonal[a] or 1.0
-            mobility[c, 1] = diagonal[a + 1 : min(b, a + 3)].mean() if b > a + 1 else mobility[c, 0]
-            mobility[c, 2] = diagonal[a + 3 : b].mean() if b > a + 3 else mobility[c, 1]
-        mobility[mobility == 0.0] = 1.0
-        near = np.full(n, DEGENERATE * view.numbers["speed"])
-        impulse = np.array(p.impulse[: self.rows])
-        self.impulse_at = impulse
-        self.code, margin, self.B, self.C, self.D = law_modes(
-            kind,
-            start,
-            np.array(p.parameter[:n]),
-            mobility,
-            impulse,
-            np.array(p.row_velocity[: self.rows]),
-            near,
-        )
-        self.left_out = np.zeros(n, bool)
-        joints = int(view.world.count[0])
-        self.left_out[joints:] = np.array(view.world.left_out[: n - joints]) != 0
-        self.degenerate = ((margin <= near) | self._at_corrections()) & ~self.left_out
-
-    def _approximate(self) -> list[str]:
-        """What the equations of the step have only nearly."""
-        numbers, settings = self.view.numbers, self.owner.stepper.settings
-        inertia = np.array(self.view.scene.inertia)
-        turns = numbers["parts"] > 1 and not (inertia == inertia[:, :1]).all()
-        return ["long turns, as if taken at once"] * turns + ["softness of the file"] * (
-            settings.softness == Softness.FILE
-        )
-
-    def _at_corrections(self) -> np.ndarray:
-        """Rows at velocity level that are exactly closed: overlap is corrected otherwise than a gap is."""
-        view, n = self.view, self.constraints
-        w, joints = view.world, int(view.world.count[0])
-        out = np.zeros(n, bool)
-        small = 1e-9 * float(view.scene.size)
-        pushed = self.impulse_at[self.start[:-1]] > 0.0 if n else out
-        if not view.numbers["contacts_at_end"]:
-            out[joints:] = (np.abs(view.contacts.gap[: n - joints]) <= small) & pushed[joints:]
-        if not view.numbers["joints_at_end"]:
-            limit = np.array(w.row_law[:joints]) == LIMIT
-            out[:joints] = limit & (np.abs(w.value[:joints]) <= small) & pushed[:joints]
+            out[i] = (motor.asked(control + step) - motor.asked(control - step)) / (2 * step)
         return out
 
-    def result(self, parameters: Sequence[str]) -> StepDerivative:
-        """All derivatives."""
-        from perp.derivatives.parameters import parameter_columns
-
-        asked = parameter_columns(self, parameters)
-        G = np.hstack([self.by_state, *(column.G for column in asked)])
-        U = np.hstack([self.rows_by_state, *(column.U for column in asked)])
-        Dp = np.hstack([np.zeros((self.rows, self.by_state.shape[1])), *(column.D for column in asked)])
-        dv, dx, redundant = self._solved(G, U, Dp)
-        whole = self._end(dv, asked)
-        n, nv = 2 * self.nv + self.na, self.nv
-        widths = np.cumsum([n + self.nu, *(column.G.shape[1] for column in asked)])
-        named = {
-            column.name: whole[:, a:b] for column, a, b in zip(asked, widths[:-1], widths[1:], strict=True)
-        }
-        _ = nv
-        return StepDerivative(
-            whole[:, :n], whole[:, n : n + self.nu], named, dx, [MODE_NAMES[c] for c in self.code],
-            self.degenerate, "the contact stays open, friction sticks, the row rests at its bound",
-            tuple(dict.fromkeys([*self.slopes.frozen, *self._approximate()])), redundant,
+    def _given(self) -> tuple[np.ndarray, ...]:
+        """Derivatives of what mujoco computes: zero as a rule."""
+        nv, nu = self._tree.parent.size, self.stepper.world.control.size
+        if self._data is not None:
+            state, h = _state(self.stepper.world.struct)
+            return differences(self.m, self._data, state, h)
+        return (
+            np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros((nv, 0)), np.zeros((nv, nu)), np.zeros((0, 0)),
+            np.zeros((0, nu)),
         )  # fmt: skip
-
-    def _solved(self, G: np.ndarray, U: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        """dv̄ and dλ for all columns."""
-        free = -self.inverse @ G
-        dx = np.zeros((self.rows, G.shape[1]))
-        if not self.rows:
-            return free, dx, False
-        r = U + self.Uv @ free
-        fixed = np.isin(self.code, (REST, UPPER - 1, UPPER, 5)) | self.left_out
-        owner = np.repeat(np.arange(self.constraints), np.diff(self.start))
-        still, active = fixed[owner], ~fixed[owner]
-        diagonal = np.diag(self.B)
-        gone = np.repeat(self.left_out, np.diff(self.start))
-        safe = np.where(diagonal[still] != 0.0, diagonal[still], 1.0)
-        dx[still] = -D[still] / safe[:, None]
-        dx[gone] = 0.0
-        redundant = False
-        if active.any():
-            at = np.ix_(active, active)
-            C = self.C[at]
-            A = self.B[at] + C @ self.W[at]
-            right = -(C @ (r[active] + self.W[np.ix_(active, still)] @ dx[still]) + D[active])
-            dx[active], redundant = _least_norm(A, right)
-        return free + self.inverse @ (self.J.T @ dx), dx, redundant
-
-    def _end(self, dv: np.ndarray, asked: list[Any]) -> np.ndarray:
-        """State of the end by all columns."""
-        smooth, nv, h = self.smooth, self.nv, self.view.numbers["h"]
-        dq = h * self.Q @ dv
-        dq[:, :nv] += self.P
-        right = smooth.end_v @ dv + smooth.end_p @ dq
-        right[:, :nv] += smooth.end_q
-        change = np.array(self.view.world.v_end) - np.array(self.view.problem.velocity)
-        at = 2 * nv
-        right[:, at : at + self.na] -= change[:, None] * self.slopes.extra_a
-        right[:, at + self.na : at + self.na + self.nu] -= change[:, None] * self.slopes.extra_u
-        at += self.na + self.nu
-        for column in asked:
-            width = column.G.shape[1]
-            right[:, at : at + width] += column.end
-            at += width
-        final = np.linalg.solve(smooth.end_mass, right)
-        act = np.zeros((self.na, dv.shape[1]))
-        act[:, 2 * nv : 2 * nv + self.na] = self.slopes.act_a
-        act[:, 2 * nv + self.na : 2 * nv + self.na + self.nu] = self.slopes.act_u
-        return np.vstack([dq, final, act])
-
-
-def _least_norm(A: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, bool]:
-    """A⁻¹ right, or the answer of least norm where A is singular; whether it is."""
-    from scipy.linalg import lapack
-
-    dgetrf, dgetrs, dgecon = (getattr(lapack, name) for name in ("dgetrf", "dgetrs", "dgecon"))
-    scale = 1.0 / np.maximum(np.abs(A).max(axis=1), 1e-300)
-    weighed = scale[:, None] * A
-    lu, pivots, info = dgetrf(weighed)
-    if info == 0:
-        rcond, _ = dgecon(lu, float(np.abs(weighed).sum(axis=0).max()))
-        if rcond > _CONDITION:
-            return dgetrs(lu, pivots, scale[:, None] * right)[0], False
-    u, s, vt = np.linalg.svd(weighed)
-    kept = s > _RANK * s.max(initial=0.0)
-    return (vt[kept].T / s[kept]) @ (u[:, kept].T @ (scale[:, None] * right)), True

@@ -55,7 +55,8 @@ def inverse_dynamics(S, parent, before, last, bodies, v, a, gravity, by_q, by_v)
     # the last line is that of the world
     A[nv, 3:6] = -gravity
     mass_at, H, F = np.zeros((nv, 6, 6)), np.zeros((nv, 6, 6)), np.zeros((nv, 6))
-    x, y, z, p, one = np.empty(6), np.empty(6), np.empty(6), np.empty(6), np.empty((6, 6))
+    x, y, z, p = np.empty(6), np.empty(6), np.empty(6), np.empty(6)
+    one, K = np.empty((6, 6)), np.empty((6, 6))
     for j in range(nv):
         cross_motion(V[before[j]], S[j], x)
         for k in range(6):
@@ -73,61 +74,69 @@ def inverse_dynamics(S, parent, before, last, bodies, v, a, gravity, by_q, by_v)
             F[j, k] += x[k] + y[k]
             for i in range(6):
                 mass_at[j, i, k] += one[i, k]
-        for c in range(6):
-            for k in range(6):
-                x[k] = 1.0 if k == c else 0.0
-            cross_force(x, p, y)
-            for k in range(6):
-                H[j, k, c] += y[k]
-                z[k] = one[k, c]
-            cross_force(V[j], z, y)
-            cross_motion(x, V[j], z)
-            apply(one, z, x)
-            for k in range(6):
-                H[j, k, c] += y[k] + x[k]
+        _add_bias(one, V[j], p, K, H[j])
     for j in range(nv - 1, -1, -1):
         i = parent[j]
         if i >= 0:
             mass_at[i] += mass_at[j]
             H[i] += H[j]
             F[i] += F[j]
+    # what is behind freedom k feels a motion of freedom j by I_k S_k and H_kᵀ S_k alone
+    near, bent = np.empty((nv, 6)), np.empty((nv, 6))
+    for k in range(nv):
+        for i in range(6):
+            one_way = other = 0.0
+            for m in range(6):
+                one_way += mass_at[k, m, i] * S[k, m]
+                other += H[k, m, i] * S[k, m]
+            near[k, i], bent[k, i] = one_way, other
+    s, t, rate = np.empty((nv, 6)), np.empty((nv, 6)), np.empty((nv, 6))
+    for j in range(nv):
+        cross_motion(S[j], V[before[j]], x)
+        for k in range(6):
+            t[j, k] = -x[k]
+            y[k] = V[before[j], k] + V[last[j], k]
+        cross_motion(t[j], V[before[j]], z)
+        cross_motion(S[j], A[before[j]], p)
+        cross_motion(S[j], y, x)
+        for k in range(6):
+            s[j, k], rate[j, k] = -p[k] - z[k], -x[k]
     by_q[:, :] = 0.0
     by_v[:, :] = 0.0
-    t, s, rate = np.empty(6), np.empty(6), np.empty(6)
+    for k in range(nv):
+        j = last[k]
+        while j >= 0:
+            by_q[k, j] = dot(near[k], s[j]) + dot(bent[k], t[j])
+            by_v[k, j] = dot(near[k], rate[j]) + dot(bent[k], S[j])
+            j = parent[j]
     for j in range(nv):
-        cross_motion(S[j], V[before[j]], t)
-        for k in range(6):
-            t[k] = -t[k]
-        cross_motion(S[j], A[before[j]], s)
-        cross_motion(t, V[before[j]], x)
-        for k in range(6):
-            s[k] = -s[k] - x[k]
-            y[k] = V[before[j], k] + V[last[j], k]
-        cross_motion(S[j], y, rate)
-        for k in range(6):
-            rate[k] = -rate[k]
-        _force(mass_at[j], H[j], s, t, x)
-        _force(mass_at[j], H[j], rate, S[j], z)
-        cross_force(S[j], F[j], y)
         # what is before the joint feels all that is behind it
+        _force(mass_at[j], H[j], s[j], t[j], x)
+        _force(mass_at[j], H[j], rate[j], S[j], z)
+        cross_force(S[j], F[j], y)
         k = before[j]
         while k >= 0:
             by_q[k, j] = dot(S[k], x) + dot(S[k], y)
             by_v[k, j] = dot(S[k], z)
             k = parent[k]
-        # the joint itself and what is behind it
-        k = last[j]
-        while k != before[j]:
-            by_q[k, j] = dot(S[k], x)
-            by_v[k, j] = dot(S[k], z)
-            k = parent[k]
-        for k in range(last[j] + 1, nv):
-            i = parent[k]
-            if i == last[j] or (i > last[j] and _behind(parent, k, last[j])):
-                _force(mass_at[k], H[k], s, t, x)
-                _force(mass_at[k], H[k], rate, S[j], z)
-                by_q[k, j] = dot(S[k], x)
-                by_v[k, j] = dot(S[k], z)
+
+
+@kernel(error_model="numpy")
+def _add_bias(inertia, V, p, K, out):
+    """out += H of a body with velocity V and momentum p: x ×* p − (K + Kᵀ) x with K x = I (V × x)."""
+    for c in range(3):
+        i, j = (c + 1) % 3, (c + 2) % 3
+        for k in range(6):
+            # V × e_c: of an angular unit vector, then of a linear one
+            K[k, 3 + c] = inertia[k, 3 + i] * V[j] - inertia[k, 3 + j] * V[i]
+            K[k, c] = inertia[k, i] * V[j] - inertia[k, j] * V[i]
+            K[k, c] += inertia[k, 3 + i] * V[3 + j] - inertia[k, 3 + j] * V[3 + i]
+        out[i, c], out[j, c] = out[i, c] - p[j], out[j, c] + p[i]
+        out[3 + i, c], out[3 + j, c] = out[3 + i, c] - p[3 + j], out[3 + j, c] + p[3 + i]
+        out[i, 3 + c], out[j, 3 + c] = out[i, 3 + c] - p[3 + j], out[j, 3 + c] + p[3 + i]
+    for k in range(6):
+        for c in range(6):
+            out[k, c] -= K[k, c] + K[c, k]
 
 
 @kernel(error_model="numpy")
@@ -137,13 +146,6 @@ def _force(inertia, H, s, t, out):
         for k in range(6):
             total += inertia[i, k] * s[k] + H[i, k] * t[k]
         out[i] = total
-
-
-@kernel(error_model="numpy")
-def _behind(parent, k, j):
-    while k > j:
-        k = parent[k]
-    return k == j
 
 
 @kernel(error_model="numpy")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from perp.derivatives.contact import ContactDerivative
 from perp.derivatives.errors import DerivativeError
-from perp.problems import ContactProblem
+from perp.problems import MCP, ContactProblem
 from perp.problems.sets import BOX, COULOMB, Sets
 from perp.problems.validation import is_sparse
+
+if TYPE_CHECKING:
+    from perp.derivatives.boxed import BoxedDerivative
+    from perp.derivatives.contact import ContactDerivative
 
 # Steps of the differences relative to the data, and what the two may differ by relative to the derivative.
 _STEPS, _ALLOWED = (1e-5, 1e-6, 1e-7), 1e-4
@@ -35,6 +41,42 @@ def verify_contact(found: ContactDerivative, seed: int = 0) -> None:
             raise DerivativeError("redundant constraints switch their modes under a small change of the data")
         size = np.abs(tangent.velocity).max(initial=0.0) + np.abs(found.problem.data_size).max(initial=0.0)
         best = min(_difference(found.problem, changes, h, tangent.velocity) / size for h in _STEPS)
+        if not best <= _ALLOWED:
+            raise DerivativeError(f"the derivative differs from differences of solves by {best:.2g} of it")
+
+
+def verify_boxed(found: BoxedDerivative, seed: int = 0) -> None:
+    """Compare z along random changes of the functions with differences of solves.
+
+    Raises:
+        DerivativeError: They differ, or there is no derivative to compare.
+    """
+    from perp.solvers.solve import solve
+
+    if found.degenerate.any():
+        at = np.flatnonzero(found.degenerate).tolist()
+        raise DerivativeError(f"rows {at} are at a switch of modes: only one-sided derivatives exist")
+    if not found.unique:
+        raise DerivativeError("the solution is not unique: it has no derivative")
+    problem, rng = found.problem, np.random.default_rng(seed)
+    for _ in range(_DIRECTIONS):
+        push = rng.standard_normal(problem.size) * (1.0 + np.abs(found.z))
+        tangent = found.jvp(df=push)
+        size = np.abs(tangent.z).max(initial=0.0) + np.abs(found.z).max(initial=0.0) + 1e-300
+        best = np.inf
+        for h in _STEPS:
+            sides = []
+            for t in (h, -h):
+                if isinstance(problem, MCP):
+                    moved = MCP(
+                        lambda z, t=t, push=push: problem.evaluate(z) + t * push, problem.lo, problem.hi,
+                        problem.jacobian, start=found.z,
+                    )  # fmt: skip
+                else:
+                    moved = replace(problem, q=problem.q + t * push)
+                sides.append(np.array(solve(moved, tol=1e-11, throw=False).z))
+            off = (sides[0] - sides[1]) / (2 * h) - tangent.z
+            best = min(best, float(np.abs(off).max(initial=0.0)) / size)
         if not best <= _ALLOWED:
             raise DerivativeError(f"the derivative differs from differences of solves by {best:.2g} of it")
 

@@ -37,7 +37,8 @@ ACTUATOR_FIELDS = [
     ("motor_damping", _F),
     # lines of moments of all other actuators
     ("other_output", _I),
-    # adhesion: number of the motor, first and last shape (not included) of the body that sticks
+    # adhesion: number of the motor, or of the row of a cut scene whose force it is; first and last shape (not
+    # included) of the body that sticks
     ("adhesion", _I2),
     # activations: first one, how many, time constant of an exact filter or infinity, range
     ("act_at", _I),

@@ -1,25 +1,10 @@
-"""Compiled rigid-body motion: rotations, the free step with its gyroscopic term, and the kinematic map.
-
-The free rotation of a step solves, in the body frame, Π⁺ = exp(−h ω̂) Π with ω = I⁻¹ (Π + Π⁺)/2: a symmetric,
-second-order scheme on the sphere of constant |Π|. The orientation is turned by exp(h ω), so the angular
-momentum in the world frame does not change at all; the spin of the next step is read off the momentum, ω =
-I(q)⁻¹ L.
-
-Letters: x, quat, R pose of a body; u = (v, ω) its velocity; L angular momentum; h the step.
-Reference: Lewis and Simo, Conserving algorithms for the dynamics of Hamiltonian systems on Lie groups (1994).
-"""
+"""Compiled rigid-body motion: rotations and the kinematic map."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from perp.compilation.kernel import kernel
-
-# The fixed point contracts by about h |ω| a sweep; a body that turns further than this in one step is beyond
-# it.
-_SWEEPS = 60
 
 
 @kernel(error_model="numpy")
@@ -71,60 +56,27 @@ def turn(wx, wy, wz, px, py, pz):
 
 
 @kernel(error_model="numpy")
-def free_motion(mass, inertia, R, u, wrench, h, spin, predicted):
-    """Velocities of the step without constraints.
+def move(q, u, h, out):
+    """The kinematic map over a step: x⁺ = x + h v, θ⁺ = exp(h ω / 2) ⊗ θ, renormalised against round-off.
 
     Args:
-        mass: Shape (n,).
-        inertia: Principal moments, shape (n, 3).
-        R: Rotation matrices at the start of the step.
-        u: Velocities at the start, shape (n, 6).
-        wrench: Force and torque on the centre of mass in the world frame, shape (n, 6).
+        q: Position and quaternion of each body, shape (7 n,).
+        u: Velocities (v, ω), shape (6 n,).
         h: Step [s].
-        spin: Out: angular momentum in the world frame after the torques, shape (n, 3).
-        predicted: Out: the velocity ũ that moves the pose over the step, shape (n, 6).
+        out: Poses after it.
     """
-    for i in range(mass.size):
+    for i in range(q.size // 7):
+        at, of = 7 * i, 6 * i
         for k in range(3):
-            predicted[i, k] = u[i, k] + h * wrench[i, k] / mass[i]
-        Ri, moments = R[i], inertia[i]
-        body = np.zeros(3)
-        for k in range(3):
-            rate = Ri[0, k] * u[i, 3] + Ri[1, k] * u[i, 4] + Ri[2, k] * u[i, 5]
-            torque = Ri[0, k] * wrench[i, 3] + Ri[1, k] * wrench[i, 4] + Ri[2, k] * wrench[i, 5]
-            body[k] = moments[k] * rate + h * torque
-        for k in range(3):
-            spin[i, k] = Ri[k, 0] * body[0] + Ri[k, 1] * body[1] + Ri[k, 2] * body[2]
-        a, b, c = body[0] / moments[0], body[1] / moments[1], body[2] / moments[2]
-        if not (moments[0] == moments[1] == moments[2]):
-            for _ in range(_SWEEPS):
-                p, q, r = turn(-h * a, -h * b, -h * c, body[0], body[1], body[2])
-                a_new = 0.5 * (body[0] + p) / moments[0]
-                b_new = 0.5 * (body[1] + q) / moments[1]
-                c_new = 0.5 * (body[2] + r) / moments[2]
-                change = abs(a_new - a) + abs(b_new - b) + abs(c_new - c)
-                a, b, c = a_new, b_new, c_new
-                if change <= 1e-16 * (abs(a) + abs(b) + abs(c)):
-                    break
-        for k in range(3):
-            predicted[i, 3 + k] = Ri[k, 0] * a + Ri[k, 1] * b + Ri[k, 2] * c
-
-
-@kernel(error_model="numpy")
-def move(x, quat, u, h, new_x, new_quat):
-    """The kinematic map over a step: x⁺ = x + h v, θ⁺ = exp(h ω / 2) ⊗ θ, renormalised against round-off."""
-    for i in range(x.shape[0]):
-        for k in range(3):
-            new_x[i, k] = x[i, k] + h * u[i, k]
-        a, b, c = 0.5 * h * u[i, 3], 0.5 * h * u[i, 4], 0.5 * h * u[i, 5]
+            out[at + k] = q[at + k] + h * u[of + k]
+        a, b, c = 0.5 * h * u[of + 3], 0.5 * h * u[of + 4], 0.5 * h * u[of + 5]
         half = math.sqrt(a * a + b * b + c * c)
         s = 1.0 - half * half / 6.0 if half < 1e-4 else math.sin(half) / half
         pw, px, py, pz = math.cos(half), s * a, s * b, s * c
-        qw, qx, qy, qz = quat[i, 0], quat[i, 1], quat[i, 2], quat[i, 3]
+        qw, qx, qy, qz = q[at + 3], q[at + 4], q[at + 5], q[at + 6]
         w = pw * qw - px * qx - py * qy - pz * qz
-        x1 = pw * qx + px * qw + py * qz - pz * qy
-        x2 = pw * qy - px * qz + py * qw + pz * qx
-        x3 = pw * qz + px * qy - py * qx + pz * qw
-        scale = 1.0 / math.sqrt(w * w + x1 * x1 + x2 * x2 + x3 * x3)
-        new_quat[i, 0], new_quat[i, 1] = scale * w, scale * x1
-        new_quat[i, 2], new_quat[i, 3] = scale * x2, scale * x3
+        x = pw * qx + px * qw + py * qz - pz * qy
+        y = pw * qy - px * qz + py * qw + pz * qx
+        z = pw * qz + px * qy - py * qx + pz * qw
+        scale = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
+        out[at + 3], out[at + 4], out[at + 5], out[at + 6] = scale * w, scale * x, scale * y, scale * z

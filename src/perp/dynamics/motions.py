@@ -31,6 +31,8 @@ def pair_columns(s, first, second, apart, at, column):
 
     With `apart` those that move both are left out.
     """
+    if s.cut and first != second:
+        return _two_sixes(first, second, at, column)
     a = s.last_dof[first] if first >= 0 else -1
     b = s.last_dof[second] if second >= 0 else -1
     n = 0
@@ -53,6 +55,40 @@ def pair_columns(s, first, second, apart, at, column):
 
 
 @kernel(error_model="numpy")
+def _two_sixes(first, second, at, column):
+    """The freedoms of two cut bodies, or of one where the other is the world."""
+    n = 0
+    for b in (min(first, second), max(first, second)):
+        if b >= 0:
+            for k in range(6):
+                column[at + n + k] = 6 * b + k
+            n += 6
+    return n
+
+
+@kernel(error_model="numpy")
+def _cut_entries(x, body, points, frame, rows, at, n, out):
+    """`contact_entries` of cut bodies, whose freedoms are v and ω at their centres x."""
+    for side in range(2):
+        b = body[side]
+        if b < 0:
+            continue
+        sign, p = -1.0 if side == 0 else 1.0, points[side]
+        a = at + (6 if 0 <= body[1 - side] < b else 0)
+        rx, ry, rz = p[0] - x[b, 0], p[1] - x[b, 1], p[2] - x[b, 2]
+        for r in range(rows):
+            e = a + r * n
+            if r >= 3:
+                for k in range(3):
+                    out[e + k] = 0.0
+                    out[e + 3 + k] = sign * frame[r - 3, k]
+                continue
+            fx, fy, fz = sign * frame[r, 0], sign * frame[r, 1], sign * frame[r, 2]
+            out[e], out[e + 1], out[e + 2] = fx, fy, fz
+            out[e + 3], out[e + 4], out[e + 5] = ry * fz - rz * fy, rz * fx - rx * fz, rx * fy - ry * fx
+
+
+@kernel(error_model="numpy")
 def contact_entries(s, place, body, points, frame, rows, column, at, n, out):
     """Entries of a contact's rows, out[at + r n + k]: the second body's point less the first's.
 
@@ -68,6 +104,11 @@ def contact_entries(s, place, body, points, frame, rows, column, at, n, out):
         n: Entries of a row.
         out: Receives the entries.
     """
+    if s.cut and body[0] != body[1]:
+        _cut_entries(place.x, body, points, frame, rows, at, n, out)
+        return
+    for e in range(at, at + rows * n):
+        out[e] = 0.0
     for side in range(2):
         if body[side] < 0:
             continue
@@ -92,6 +133,11 @@ def body_entries(s, place, child, parent, row, column, at, n, out):
     for side in range(2):
         b = child if side == 0 else parent
         if b < 0:
+            continue
+        if s.cut and child != parent:
+            a = at + (6 if 0 <= (parent if side == 0 else child) < b else 0)
+            for k in range(6):
+                out[a + k] += row[6 * side + k]
             continue
         force, torque, p = row[6 * side : 6 * side + 3], row[6 * side + 3 : 6 * side + 6], place.x[b]
         k, j = n - 1, s.last_dof[b]

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from perp.dynamics.joint_geometry import AXES, Vectors, bilateral_rows, freedom_row
-from perp.dynamics.row_kernels import GEOMETRY_COLUMNS, LOGARITHM, SPIN, TURN, evaluate_rows
+from perp.dynamics.row_kernels import GEOMETRY_COLUMNS, LOGARITHM, POINT, SPIN, TURN, evaluate_rows
 from perp.scenes import Coordinate, Joint, JointKind, Model, Motor, MotorKind
-from perp.scenes.frames import rotate
+from perp.scenes.frames import conjugate, multiply, rotate
 
 HOLD, LIMIT, DRIVE, FORCE = 0, 1, 2, 3
 STIFFNESS, DAMPING, TARGET, RATE, FORCE_LIMIT, COMPLIANCE, ARMATURE = range(7)
@@ -66,7 +66,10 @@ class JointRows:
         for j, joint in enumerate(joints):
             table.joint(j, joint)
         for m, motor in enumerate(motors):
-            table.motor(m, motor, joints[motor.joint])
+            if motor.joint < 0:
+                table.glue(m, motor)
+            else:
+                table.motor(m, motor, joints[motor.joint])
         return table.finish(len(motors))
 
     def evaluate(
@@ -122,6 +125,20 @@ class JointRows:
         return table.finish(0)
 
 
+def put_mocap(model: Model, table: JointRows, position: np.ndarray, quaternion: np.ndarray) -> None:
+    """Move what holds cut mocap bodies, in place: their joints to the world, at these poses of the bodies."""
+    m = model.shapes
+    movable = np.flatnonzero(m.body_weldid > 0)
+    for j, joint in enumerate(model.joints):
+        k = int(m.body_mocapid[movable[joint.child]])
+        if k < 0 or joint.parent >= 0 or joint.kind is not JointKind.FIXED:
+            continue
+        principal = multiply(quaternion[k], conjugate(model.frame[joint.child]))
+        rows = table.joint == j
+        table.geometry[rows, 3:6] = position[k] - rotate(principal, model.origin[joint.child])
+        table.geometry[rows, 19:23] = multiply(principal, joint.child_frame)
+
+
 class _Table:
     """Collects rows while a model is read."""
 
@@ -172,7 +189,9 @@ class _Table:
         if q.upper < math.inf:
             self._coordinate(j, joint, q, LIMIT, shift=q.upper, sign=-1.0)
         if q.stiffness > 0 or q.damping > 0:
-            self._coordinate(j, joint, q, DRIVE, stiffness=q.stiffness, damping=q.damping, target=q.rest)
+            self._coordinate(
+                j, joint, q, DRIVE, stiffness=q.stiffness, damping=q.damping, target=q.spring_reference
+            )
         if q.friction > 0:
             self._coordinate(j, joint, q, DRIVE, damping=math.inf, limit=q.friction)
         if q.armature > 0:
@@ -209,6 +228,11 @@ class _Table:
             motor.joint, joint, q, DRIVE, motor=m, stiffness=motor.stiffness, damping=motor.damping,
             limit=motor.force_limit, **{which: value},
         )  # fmt: skip
+
+    def glue(self, m: int, motor: Motor) -> None:
+        """A force between no bodies, which contacts read: see `stepping.contact_rows`."""
+        line = [0.0, 0.0, motor.asked(motor.control), 0.0, math.inf, 0.0, 0.0]
+        self.rows.append(((POINT, -1, -1, 0), np.zeros(GEOMETRY_COLUMNS), FORCE, line, -1, m))
 
     def _coordinate(
         self,

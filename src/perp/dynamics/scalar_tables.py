@@ -40,11 +40,11 @@ SCALAR_FIELDS = [
     ("tendon_damping", _F),
     ("tendon_spring", _F2),
     ("tendon_loss", _F),
-    # springs of coordinates: where, 1 for rotations, stiffness, coordinates at rest
+    # springs of coordinates: where, 1 for rotations, stiffness, its coordinates without force
     ("spring_at", _I),
     ("spring_turns", _I),
     ("spring_stiffness", _F),
-    ("spring_rest", _F2),
+    ("spring_reference", _F2),
     # first identity of each group of rows, in the order of GROUPS, and the number of identities
     ("identity_base", _I),
 ]
@@ -129,7 +129,7 @@ def _couplings(m: Any, *, enabled: bool) -> tuple[list[list[int]], list[Any], li
 def _springs(m: Any, *, on: bool) -> dict[str, Any]:
     """Springs of joints, one line a coordinate or rotation."""
     kinds = engine().mjtJoint
-    at, turns, stiffness, rest = [], [], [], []
+    at, turns, stiffness, reference = [], [], [], []
     for j in np.flatnonzero(m.jnt_stiffness > 0) if on else ():
         first, kind = int(m.jnt_qposadr[j]), int(m.jnt_type[j])
         free, ball = kind == int(kinds.mjJNT_FREE), kind == int(kinds.mjJNT_BALL)
@@ -140,9 +140,9 @@ def _springs(m: Any, *, on: bool) -> dict[str, Any]:
             turns.append(int(q in whole))
             stiffness.append(float(m.jnt_stiffness[j]))
             width = 4 if q in whole else 1
-            rest.append(np.pad(m.qpos_spring[q : q + width], (0, 4 - width)))
+            reference.append(np.pad(m.qpos_spring[q : q + width], (0, 4 - width)))
     return {
         "spring_at": np.array(at, dtype=np.int64), "spring_turns": np.array(turns, dtype=np.int64),
         "spring_stiffness": np.array(stiffness, dtype=np.float64),
-        "spring_rest": np.array(rest, dtype=np.float64).reshape(-1, 4),
+        "spring_reference": np.array(reference, dtype=np.float64).reshape(-1, 4),
     }  # fmt: skip

@@ -127,7 +127,7 @@ def pack_scene(x):
      s.ball_limit, s.couple, s.couple_poly, s.couple_reference, s.tendon_begin, s.tendon_count,
      s.tendon_column, s.tendon_limited, s.tendon_range, s.tendon_stiffness, s.tendon_damping,
      s.tendon_spring) = x[55:75]  # fmt: skip
-    (s.tendon_loss, s.spring_at, s.spring_turns, s.spring_stiffness, s.spring_rest, s.identity_base,
+    (s.tendon_loss, s.spring_at, s.spring_turns, s.spring_stiffness, s.spring_reference, s.identity_base,
     s.motor_output, s.motor_control, s.motor_low, s.motor_high, s.motor_held,
      s.motor_early, s.motor_gain, s.motor_bias, s.motor_least, s.motor_most, s.motor_damping, s.other_output,
      s.adhesion, s.act_at, s.act_count, s.act_tau, s.act_range) = x[75:]  # fmt: skip
@@ -200,6 +200,9 @@ def scene_tables(model: Model, m: Any, rows: JointRows, *, cut: bool, loops: boo
     out |= _cut_freedoms(n) if cut else _tree_freedoms(m, movable)
     out |= scalar_tables(m, int(model.shapes.opt.disableflags), model.shapes, rows.law.size, cut=cut)
     out |= actuator_tables(m, cut=cut)
+    if cut:
+        glue = [(rows.motor_row[k], *motor.shapes) for k, motor in enumerate(model.motors) if motor.joint < 0]
+        out["adhesion"] = whole(glue).reshape(-1, 3)
     bits = engine().mjtDisableBit
     springs = not int(m.opt.disableflags) & int(bits.mjDSBL_SPRING)
     fluid = bool(m.opt.density or m.opt.viscosity)

@@ -2,63 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from perp.scenes.frames import to_matrices
 
 
-@dataclass(slots=True)
 class State:
-    """Positions and velocities at one time.
+    """Positions and velocities at one time: one array, parts of which are seen by name.
 
     In maximal coordinates `position`, `quaternion` and `velocity` are views of `qpos` and `qvel`; in reduced
-    ones
-    they follow from them.
+    ones they follow from them.
 
     Attributes:
         time: [s].
-        position: Centres of mass, shape (bodies, 3) [m].
-        quaternion: Principal frames (w, x, y, z), shape (bodies, 4).
-        velocity: Linear and angular velocity in the world frame, shape (bodies, 6) [m/s, rad/s].
-        coordinate: Unwrapped value of every joint row between bodies, shape (joint rows,): angles know their
-            turns.
-        qpos, qvel, act: Coordinates, velocities and activations; those of mujoco in reduced coordinates.
-        packed: All of it in one array, of which the others are views.
+        packed: All of it, as `packing.pack_state` fills it.
+        sizes: Coordinates, velocities, activations, joint rows and bodies; no bodies in maximal coordinates.
     """
 
-    time: float
-    position: np.ndarray
-    quaternion: np.ndarray
-    velocity: np.ndarray
-    coordinate: np.ndarray
-    qpos: np.ndarray
-    qvel: np.ndarray
-    act: np.ndarray
-    packed: np.ndarray
+    __slots__ = ("packed", "sizes", "time")
 
-    @classmethod
-    def unpacked(cls, time: float, x: np.ndarray, sizes: tuple[int, int, int, int, int]) -> State:
-        """From one array, as `packing.pack_state` fills it.
+    def __init__(self, time: float, packed: np.ndarray, sizes: tuple[int, int, int, int, int]) -> None:
+        self.time, self.packed, self.sizes = time, packed, sizes
 
-        Args:
-            time: [s].
-            x: The array.
-            sizes: Coordinates, velocities, activations, joint rows and bodies; no bodies in maximal
-                coordinates.
-        """
-        nq, nv, na, nt, n = sizes
-        b, c = nq + nv, nq + nv + na
-        d = c + nt
-        q, v = x[:nq], x[nq:b]
-        if n:
-            e, f = d + 3 * n, d + 7 * n
-            poses = x[d:e].reshape(n, 3), x[e:f].reshape(n, 4), x[f:].reshape(n, 6)
-        else:
-            lines = q.reshape(-1, 7)
-            poses = lines[:, :3], lines[:, 3:], v.reshape(-1, 6)
-        return cls(time, *poses, x[c:d], q, v, x[b:c], x)
+    @property
+    def qpos(self) -> np.ndarray:
+        """Coordinates; those of mujoco in reduced ones."""
+        return self.packed[: self.sizes[0]]
+
+    @property
+    def qvel(self) -> np.ndarray:
+        """Velocities; those of mujoco in reduced coordinates."""
+        nq, nv = self.sizes[:2]
+        return self.packed[nq : nq + nv]
+
+    @property
+    def act(self) -> np.ndarray:
+        """Activations of motors."""
+        nq, nv, na = self.sizes[:3]
+        return self.packed[nq + nv : nq + nv + na]
+
+    @property
+    def coordinate(self) -> np.ndarray:
+        """Unwrapped value of every joint row between bodies, shape (joint rows,): angles know their turns."""
+        begin = sum(self.sizes[:3])
+        return self.packed[begin : begin + self.sizes[3]]
+
+    @property
+    def position(self) -> np.ndarray:
+        """Centres of mass, shape (bodies, 3) [m]."""
+        n, begin = self.sizes[4], sum(self.sizes[:4])
+        return self.packed[begin : begin + 3 * n].reshape(n, 3) if n else self.qpos.reshape(-1, 7)[:, :3]
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """Principal frames (w, x, y, z), shape (bodies, 4)."""
+        n, begin = self.sizes[4], sum(self.sizes[:4])
+        if not n:
+            return self.qpos.reshape(-1, 7)[:, 3:]
+        return self.packed[begin + 3 * n : begin + 7 * n].reshape(n, 4)
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Linear and angular velocity in the world frame, shape (bodies, 6) [m/s, rad/s]."""
+        n, begin = self.sizes[4], sum(self.sizes[:4])
+        return self.packed[begin + 7 * n :].reshape(n, 6) if n else self.qvel.reshape(-1, 6)
 
     @property
     def rotation(self) -> np.ndarray:

@@ -36,7 +36,7 @@ class Words:
         """How many words have not been taken."""
         return len(self._words) - self.taken
 
-    def rest(self) -> list[bytes]:
+    def remaining(self) -> list[bytes]:
         """The words that have not been taken."""
         return self._words[self.taken :]
 

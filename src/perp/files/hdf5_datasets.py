@@ -188,7 +188,7 @@ def _unpack(data: bytes, chunks: _Chunks, name: str) -> bytes:
         elif len(data) == chunks.size:
             data = np.frombuffer(data, np.uint8).reshape(chunks.width, -1).T.tobytes()
     if len(data) != chunks.size:
-        raise ProblemError(f"{name} has a chunk of {len(data)} bytes: {chunks.size} are needed")
+        raise ProblemError(f"{name} has a chunk of {len(data)} bytes: it needs {chunks.size}")
     return data
 
 

@@ -25,7 +25,7 @@ def whole_numbers(name: str, array: np.ndarray, count: int | None = None) -> np.
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ProblemError(f"{name} is not a vector of whole numbers")
     if count is not None and array.size < count:
-        raise ProblemError(f"{name} has {array.size} entries: {count} are needed")
+        raise ProblemError(f"{name} has {array.size} entries: it needs {count}")
     return array[:count].astype(np.int64)
 
 
@@ -56,7 +56,7 @@ def compressed(
     lines, width = shape if by_rows else shape[::-1]
     indptr = whole_numbers(f"{name} pointers", indptr)
     if indptr.size != lines + 1:
-        raise ProblemError(f"{name} has {indptr.size} pointers: {lines + 1} are needed")
+        raise ProblemError(f"{name} has {indptr.size} pointers: it needs {lines + 1}")
     if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
         raise ProblemError(f"{name} has pointers that do not start at 0 and grow")
     count = int(indptr[-1])
@@ -116,7 +116,7 @@ def _values(name: str, data: np.ndarray, count: int) -> np.ndarray:
     if data.ndim != 1 or data.dtype.kind not in "iuf":
         raise ProblemError(f"{name} values are not a vector of numbers")
     if data.size < count:
-        raise ProblemError(f"{name} has {data.size} values: {count} are needed")
+        raise ProblemError(f"{name} has {data.size} values: it needs {count}")
     return data[:count].astype(np.float64)
 
 

@@ -59,7 +59,7 @@ def as_path(path: PathName) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise FileError(repr(path), f"is no path but of type {type(path).__name__}") from None
+        raise FileError(repr(path), f"is not a path but of type {type(path).__name__}") from None
 
 
 @contextmanager

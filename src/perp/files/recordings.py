@@ -102,7 +102,7 @@ class RecordingFile:
         """Go on with a file, from its last committed chunk.
 
         Raises:
-            FileError: It is no recording, cannot be written, or another process is writing it.
+            FileError: It is not a recording, cannot be written, or another process is writing it.
         """
         import h5py
 
@@ -195,7 +195,7 @@ def read_recording(
     """What a recording is about, and its arrays by group: all of them, or `only` some groups.
 
     Raises:
-        FileError: It cannot be read, or is no recording.
+        FileError: It cannot be read, or is not a recording.
     """
     import h5py
 
@@ -227,7 +227,7 @@ def check_recording(path: PathName) -> None:
     """
     with open_regular(path) as (handle, _):
         if handle.read(8) != b"\x89HDF\r\n\x1a\n":
-            raise FileError(path, "is no recording: it is not an HDF5 file")
+            raise FileError(path, "is not a recording: it is not an HDF5 file")
 
 
 def _place_of_checksum(path: PathName, file: Any) -> int:
@@ -297,8 +297,8 @@ def _read(path: PathName, name: str, data: Any) -> np.ndarray:
 
 def _read_about(path: PathName, file: Any) -> dict[str, Any]:
     if "about" not in file:
-        raise FileError(path, "is no recording: it has no text about a run")
+        raise FileError(path, "is not a recording: it has no text about a run")
     about = json.loads(_read(path, "about", file["about"]).tobytes())
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise FileError(path, f"is no recording of this version ({FORMAT})")
+        raise FileError(path, f"is not a recording of this version ({FORMAT})")
     return about

@@ -46,7 +46,7 @@ def parse_problem(text: bytes) -> Problem:
         cursor = Words(words)
         try:
             problem = reader(cursor)
-            _check_rest(cursor.rest(), kind)
+            _check_remaining(cursor.remaining(), kind)
         except ProblemError as error:
             if cursor.taken > furthest:
                 furthest, failure = cursor.taken, f"as {kind}: {error}"
@@ -63,15 +63,15 @@ def _check_last_word(text: bytes, words: list[bytes]) -> None:
             raise ProblemError(f"the file ends in the middle of a number, {show(last)}")
 
 
-def _check_rest(rest: list[bytes], kind: str) -> None:
+def _check_remaining(words: list[bytes], kind: str) -> None:
     """Refuses numbers after the end: they mean another kind of problem, or a broken one."""
-    if not rest or not is_number(rest[0]):
+    if not words or not is_number(words[0]):
         return
-    if "friction" in kind and rest in ([b"0"], [b"1"]):
+    if "friction" in kind and words in ([b"0"], [b"1"]):
         return
     # Files of mixed problems exist that go on with numbers nobody reads; their beginning is unmistakable.
     if kind != "mixed LCP":
-        raise ProblemError(f"{len(rest)} words are left over")
+        raise ProblemError(f"{len(words)} words are left over")
 
 
 def _read_local(words: Words) -> ContactProblem:

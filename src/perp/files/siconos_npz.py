@@ -69,7 +69,7 @@ def _read_global(archive: ArrayArchive) -> ContactProblem:
 def _read_mixed(archive: ArrayArchive) -> BoxedLCP:
     M, rows = archive.read("M"), archive.read("is_comp")
     if M.ndim != 2 or rows.dtype.kind != "b":
-        raise ProblemError("M is not a matrix or is_comp not a vector of truth values")
+        raise ProblemError("M is not a matrix or is_comp not a vector of booleans")
     columns = rows
     if M.shape[0] != M.shape[1]:
         columns = _complementary_variables(archive, M.shape[1])

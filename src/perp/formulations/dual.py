@@ -11,6 +11,7 @@ References: Anitescu and Hart (2004); Tasora and Anitescu (2013); Acary, Cadoux,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -18,9 +19,10 @@ import numpy as np
 from perp.formulations.fixed_point import FixedPoint
 from perp.formulations.registry import Reformulated, formulation
 from perp.formulations.scaled_contact import Ball, ScaledContact, refuses_asymmetric
-from perp.problems import ContactProblem
+from perp.problems import BoxedLCP, ContactProblem
 from perp.problems.cone_program import ConeProgram, QuadraticProgram, Row, sparse_rows
-from perp.problems.sets import BOX, NONNEGATIVE
+from perp.problems.residual import judge
+from perp.problems.sets import BOX, NONNEGATIVE, ROLLING
 from perp.problems.validation import Vector
 
 # Edges of a pyramid: the smallest even number whose friction errs by less than 8 % in any direction.
@@ -66,7 +68,48 @@ def dual_published(problem: ContactProblem) -> Reformulated:
 def dual_pyramid(problem: ContactProblem) -> Reformulated:
     """The quadratic program over pyramids inside the cones."""
     scaled = ScaledContact(problem)
-    return _without_update(scaled, _program(scaled, scaled.q, edges=PYRAMID_EDGES))
+    turned = _without_update(scaled, _program(scaled, scaled.q, edges=PYRAMID_EDGES))
+    if (problem.sets.kind == ROLLING).any():  # two pyramids on one normal are not spanned by edges
+        return turned
+    return replace(turned, measure=lambda z: _pyramid_residual(scaled, z[: problem.size]))
+
+
+def _pyramid_residual(scaled: ScaledContact, x: Vector) -> float:
+    """The residual of the boxed LCP in nonnegative weights of the edges, which the program's optimum solves.
+
+    x = T t with one column an edge of a pyramid or a row without friction: lo ≤ t ≤ hi ⊥ Tᵀ (W x + q).
+    """
+    from scipy.optimize import nnls
+
+    sets, columns, t, lo, hi = scaled.problem.sets, [], [], [], []
+    for c in np.flatnonzero(sets.dimension == 1):
+        row = int(sets.start[c])
+        columns.append(np.eye(1, x.size, row)[0])
+        t.append(x[row])
+        bounded = sets.kind[c] == BOX
+        lo.append(
+            sets.a[c] / scaled.impulse_unit if bounded else 0.0 if sets.kind[c] == NONNEGATIVE else -np.inf
+        )
+        hi.append(sets.b[c] / scaled.impulse_unit if bounded else np.inf)
+    for ball in scaled.balls:
+        rows = [ball.normal, *ball.rows]
+        edges = _edges(ball.rows.size)
+        for edge in edges:
+            columns.append(np.zeros(x.size))
+            columns[-1][rows] = edge
+        t += nnls(edges.T, x[rows])[0].tolist()
+        lo += [0.0] * len(edges)
+        hi += [np.inf] * len(edges)
+    T = np.array(columns).reshape(-1, x.size).T
+    return judge(BoxedLCP(T.T @ (scaled.W @ T), T.T @ scaled.q, lo, hi), np.clip(t, lo, hi))[0]
+
+
+def _edges(count: int) -> np.ndarray:
+    """The edges (1, d) of a pyramid over so many tangents, one a row: those on which its facets meet."""
+    if count == 2:
+        angle = 2 * np.pi * np.arange(PYRAMID_EDGES) / PYRAMID_EDGES
+        return np.column_stack([np.ones(PYRAMID_EDGES), np.cos(angle), np.sin(angle)])
+    return np.column_stack([np.ones(2 * count), np.vstack([np.eye(count), -np.eye(count)])])
 
 
 @formulation(

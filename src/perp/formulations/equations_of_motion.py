@@ -20,6 +20,7 @@ import numpy as np
 from perp.formulations.registry import Reformulated, formulation
 from perp.formulations.scaled_contact import Ball, ScaledContact, refuses_asymmetric
 from perp.problems import MCP, ContactProblem
+from perp.problems.residual import judge
 from perp.problems.sets import BOX, FREE, NONNEGATIVE
 from perp.problems.validation import Vector
 
@@ -78,7 +79,12 @@ def _build(problem: ContactProblem, *, relaxed: bool) -> Reformulated:
         v = np.linalg.solve(mass, momentum + jacobian.T @ x)
         return _consistent(scaled, v, x, fill=False)
 
-    return Reformulated(mcp, back=lambda z: scaled.impulse(z[n : n + rows]), start=start)
+    def back(z: Vector) -> Vector:
+        return scaled.impulse(z[n : n + rows])
+
+    # where a contact is open the rows of the MCP are sums of nothing: the law itself has a scale there
+    law = problem.as_relaxed() if relaxed else problem
+    return Reformulated(mcp, back=back, start=start, measure=lambda z: judge(law, back(z))[0])
 
 
 def _mcp(scaled: ScaledContact, relaxed: bool) -> MotionMCP:

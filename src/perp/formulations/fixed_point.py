@@ -8,7 +8,7 @@ Reference: Walker and Ni, Anderson acceleration for fixed-point iterations (2011
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from perp.problems.validation import Vector
 
 # Relative change below which further iterations only move round-off.
 STILL = 1e-15
-# Iterations in which the change does not halve: the noise of an inexact g has been reached.
-PATIENCE = 10
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,8 @@ class FixedPoint:
     Attributes:
         memory: How many earlier points are mixed; 0 is the plain iteration.
         limit: Iterations at most.
+        patience: Iterations in a row in which the change may fail to halve: then the noise of an inexact g
+            has been reached, or the map does not contract.
         done: Iterations made.
         best: The smallest change |g(s) − s| so far.
         since: Iterations since it last halved.
@@ -34,6 +34,7 @@ class FixedPoint:
 
     memory: int = 5
     limit: int = 200
+    patience: int = 10
     done: int = 0
     points: tuple[Vector, ...] = ()
     values: tuple[Vector, ...] = ()
@@ -45,12 +46,12 @@ class FixedPoint:
         size = max(float(np.abs(value).max(initial=0.0)), float(np.abs(point).max(initial=0.0)))
         change = float(np.abs(value - point).max(initial=0.0))
         since = 0 if change < 0.5 * self.best else self.since + 1
-        if change <= STILL * size or since >= PATIENCE or self.done + 1 >= self.limit:
+        if change <= STILL * size or since >= self.patience or self.done + 1 >= self.limit:
             return None
         points = (*self.points, point)[-(self.memory + 1) :]
         values = (*self.values, value)[-(self.memory + 1) :]
-        following = FixedPoint(
-            self.memory, self.limit, self.done + 1, points, values, min(change, self.best), since
+        following = replace(
+            self, done=self.done + 1, points=points, values=values, best=min(change, self.best), since=since
         )
         return np.maximum(_mix(points, values), 0.0), following
 

@@ -61,7 +61,7 @@ def from_pyomo(model: Any) -> tuple[MCP, Callable[[Solution], None]]:
     everything = list(model.component_data_objects(pyo.Var, active=True))
     strangers = [v.name for k, v in used.items() if not v.fixed and k not in {id(v) for v in everything}]
     if strangers:
-        raise ProblemError(f"{strangers[0]} is no active variable of this model")
+        raise ProblemError(f"{strangers[0]} is not an active variable of this model")
     unpaired = [v for v in everything if id(v) in used and id(v) not in pairs and not v.fixed]
     if len(unpaired) != len(equations):
         names = ", ".join(v.name for v in unpaired)
@@ -150,7 +150,7 @@ def _pair(pyo: Any, component: Any) -> tuple[Any, Any, float, float]:
             continue
         if np.isfinite(other_low) and np.isfinite(other_high):
             if other_low != other_high:
-                raise ProblemError(f"{component.name}: the side that is no variable has two bounds")
+                raise ProblemError(f"{component.name}: the side that is not a variable has two bounds")
             if np.isfinite([low, high]).any():
                 raise ProblemError(f"{component.name}: an equation is paired with a variable without bounds")
             low, high = -np.inf, np.inf

@@ -45,7 +45,7 @@ def read_scalar_model(text: str) -> ScalarModel:
     """Read the text of a scalar model.
 
     Raises:
-        ProblemError: Something in it is no part of an MCP, or a function is not known here.
+        ProblemError: Something in it is not a part of an MCP, or a function is not known here.
     """
     model = ScalarModel()
     place: dict[str, Symbol] = {}
@@ -66,7 +66,7 @@ def read_scalar_model(text: str) -> ScalarModel:
         elif match := ASSIGNMENT.match(statement):
             _assign(model, match)
         elif "variable" in statement.lower().split("\n", 1)[0]:
-            raise ProblemError(f"{statement.splitlines()[0]} is no part of an MCP")
+            raise ProblemError(f"{statement.splitlines()[0]} is not a part of an MCP")
     return model
 
 
@@ -179,7 +179,7 @@ class _Parser:
         if token in self.place:
             return self.place[token]
         if not self._take("("):
-            raise ProblemError(f"equation {self.equation}: {token!r} is no variable")
+            raise ProblemError(f"equation {self.equation}: {token!r} is not a variable")
         arguments = [self._sum()]
         while self._take(","):
             arguments.append(self._sum())

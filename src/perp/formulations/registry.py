@@ -26,7 +26,8 @@ class Reformulated:
         info: Maps the new problem's answer to extras for the user, or None.
         update: For outer iterations: the next problem, given this one's answer, or None when there is none.
             Successive problems have unknowns of the same shape: each solve starts from the last answer.
-        own: What answers are measured in where the original problem cannot be met; None for `problem`.
+        measure: How far an answer is from what this formulation asks for, where the original problem cannot
+            be met; None for the residual of `problem`.
     """
 
     problem: Problem | ConeProgram
@@ -34,7 +35,7 @@ class Reformulated:
     start: Callable[[Vector], Vector] | None = None
     info: Callable[[Vector], dict[str, Any]] | None = None
     update: Callable[[Vector], Reformulated | None] | None = None
-    own: Problem | None = None
+    measure: Callable[[Vector], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def composed(first: Reformulated, second: Reformulated) -> Reformulated:
 
     return Reformulated(
         second.problem, lambda z: first.back(second.back(z)), start, info,
-        None if second_update is None else update, second.own,
+        None if second_update is None else update, second.measure,
     )  # fmt: skip
 
 

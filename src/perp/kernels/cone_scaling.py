@@ -15,7 +15,7 @@ from perp.compilation.kernel import kernel
 
 
 @kernel(nogil=True, error_model="numpy")
-def length_of_rest(x, i, m):
+def length_of_tail(x, i, m):
     """The norm ‖x₁…‖ of the rows after i."""
     total = 0.0
     for k in range(i + 1, i + m):
@@ -26,8 +26,8 @@ def length_of_rest(x, i, m):
 @kernel(nogil=True, error_model="numpy")
 def depth(x, i, m):
     """√(x₀² − ‖x₁…‖²); not a number outside the cone."""
-    rest = length_of_rest(x, i, m)
-    squared = (x[i] - rest) * (x[i] + rest)
+    tail = length_of_tail(x, i, m)
+    squared = (x[i] - tail) * (x[i] + tail)
     return math.sqrt(squared) if squared > 0.0 and x[i] > 0.0 else math.nan
 
 
@@ -87,11 +87,11 @@ def inverse_square(w, eta, i, r, s):
 @kernel(nogil=True, error_model="numpy")
 def divide(x, i, y, j, m, out, o):
     """The v with x ∘ v = y into out, for x from row i, y from row j, out from row o."""
-    rest = length_of_rest(x, i, m)
+    tail = length_of_tail(x, i, m)
     dot = 0.0
     for k in range(1, m):
         dot += x[i + k] * y[j + k]
-    top = (x[i] * y[j] - dot) / ((x[i] - rest) * (x[i] + rest))
+    top = (x[i] * y[j] - dot) / ((x[i] - tail) * (x[i] + tail))
     for k in range(1, m):
         out[o + k] = (y[j + k] - top * x[i + k]) / x[i]
     out[o] = top
@@ -105,8 +105,8 @@ def room(x, dx, i, m):
         far = -x[i] / dx[i]
     if m == 1:
         return far
-    rest = length_of_rest(x, i, m)
-    a, b, c = dx[i] * dx[i], x[i] * dx[i], (x[i] - rest) * (x[i] + rest)
+    tail = length_of_tail(x, i, m)
+    a, b, c = dx[i] * dx[i], x[i] * dx[i], (x[i] - tail) * (x[i] + tail)
     for k in range(i + 1, i + m):
         a -= dx[k] * dx[k]
         b -= x[k] * dx[k]

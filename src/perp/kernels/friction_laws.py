@@ -1,7 +1,8 @@
 """The law of one constraint: how far an answer is from it, and Alart and Curnier's equations.
 
 Letters: x impulses and u velocities of the constraint's rows, d their mobilities (velocity per impulse; one
-for the normal row, one for the tangential, one for the angular rows), c cohesion, y_N = d_N (x_N + c) − u_N.
+for the normal row, one for the tangential, one for the angular rows), c cohesion, y_N = d_N (x_N + c) − u_N
+with a weight d_N for the size of friction.
 Scalar rows have bounds. Friction has discs: the rows 1 … k of a Coulomb or Elliptic set are one, the pairs
 (1, 2) and (3, 4) of a Rolling set two. A disc is a ball of radius μ in x / g, with u times g against it.
 
@@ -9,6 +10,10 @@ Scalar rows have bounds. Friction has discs: the rows 1 … k of a Coulomb or El
     closed:            F_N = u_N
       sticking disc:   F_i = u_i                                   ‖y‖ ≤ d_T μ y_N / d_N
       slipping disc:   F_i = d_i (x_i − g_i μ (y_N / d_N) e_i)     y_i = d_T x_i / g_i − g_i u_i,  e = y / ‖y‖
+
+The relaxation, for circular discs without cohesion, has the natural map F = d x − P(d x − u) with P the
+projection onto the cone: P_N = t = κ (y_N + Σ μ_k ‖y_k‖) over the discs k that y leaves, P_k = μ_k t y_k /
+‖y_k‖ there.
 
 Reference: Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like methods
 (1991).
@@ -21,9 +26,12 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import kernel
+from perp.kernels.cone import disc_rows, length, project_cone
 from perp.problems.set_kernels import COULOMB, FREE, NONNEGATIVE, ROLLING
 
 MOST_ROWS = 6
+# Added to the kind of a friction set whose relaxation is meant.
+RELAXED = 8
 # First angular row of a friction set.
 ANGULAR = 3
 OPEN, STICKING, SLIPPING = 0, 1, 2
@@ -31,6 +39,8 @@ OPEN, STICKING, SLIPPING = 0, 1, 2
 
 # The least weight of impulses against slip, in units of mobility.
 _LEAST_WEIGHT = 1e-2
+# Friction from which normal impulses are weighed by it.
+_LARGE = 10.0
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -57,11 +67,11 @@ def disc(kind, parameter, size, first, g):
 
     A stretch of zero marks a direction without friction.
     """
-    if kind == COULOMB:
+    if kind % RELAXED == COULOMB:
         for i in range(1, size):
             g[i] = 1.0
         return size, parameter[0]
-    if kind == ROLLING:
+    if kind % RELAXED == ROLLING:
         g[first] = g[first + 1] = 1.0
         return first + 2, parameter[0] if first == 1 else parameter[1]
     mu = 0.0
@@ -76,6 +86,21 @@ def disc(kind, parameter, size, first, g):
 
 
 @kernel(nogil=True, error_model="numpy")
+def _relaxed_violation(kind, parameter, size, mobility, x, u, unit, y):
+    """The same of a relaxed friction set."""
+    d = max(mobility[0], mobility[1])
+    for i in range(size):
+        y[i] = d * x[i] - u[i]
+    project_cone(size, parameter[0], parameter[1] if kind == ROLLING + RELAXED else -1.0, y)
+    worst = total = 0.0
+    for i in range(size):
+        value = abs(d * x[i] - y[i]) / unit[i]
+        worst = value if not value <= worst else worst
+        total += value * value
+    return worst, total
+
+
+@kernel(nogil=True, error_model="numpy")
 def violation(kind, parameter, size, mobility, x, u, unit, g):
     """Largest residual of the rows in units of what is allowed, and the sum of their squares.
 
@@ -87,6 +112,8 @@ def violation(kind, parameter, size, mobility, x, u, unit, g):
         low, high = bounds(kind, parameter)
         value = abs(d * x[0] - min(max(d * x[0] - u[0], d * low), d * high)) / unit[0]
         return value, value * value
+    if kind >= RELAXED:
+        return _relaxed_violation(kind, parameter, size, mobility, x, u, unit, g)
     push = x[0] + parameter[5]
     value = abs(min(d * push, u[0])) / unit[0]
     worst, total = value, value * value
@@ -132,9 +159,78 @@ def slip_weight(mobility, radius, first, last, g, u):
 
 
 @kernel(nogil=True, error_model="numpy")
+def _linearise_relaxed(kind, parameter, size, mobility, x, u, y, F, B, C):
+    """The same of a relaxed friction set; STICKING where y is inside the cone."""
+    d, mu_r = max(mobility[0], mobility[1]), parameter[1] if kind == ROLLING + RELAXED else -1.0
+    for r in range(size):
+        y[r] = y[size + r] = d * x[r] - u[r]
+        for s in range(size):
+            B[r, s] = 0.0
+            C[r, s] = 0.0
+    project_cone(size, parameter[0], mu_r, y)
+    t = y[0]
+    for r in range(size):
+        F[r] = d * x[r] - y[r]
+    if t <= 0.0 and y[size] < 0.0:
+        for r in range(size):
+            B[r, r] = d
+        return OPEN
+    kappa, begin, state = 1.0, size + 1, STICKING
+    while begin < 2 * size:
+        first = begin == size + 1
+        rows = disc_rows(size, mu_r) if first else 2
+        coefficient = parameter[0] if first else parameter[1]
+        far = length(y, begin, begin + rows)
+        slides = far > coefficient * t
+        if slides:
+            kappa += coefficient * coefficient
+            state = SLIPPING
+        for a in range(rows):
+            j = begin - size + a
+            e = y[begin + a] / far if slides else 0.0
+            # the derivative of t by y, up to κ; P_k = μ t e varies with t and with e
+            C[0, j] = coefficient * e
+            for b in range(rows):
+                same = 1.0 if a == b else 0.0
+                across = same - e * y[begin + b] / far if slides else same
+                C[j, begin - size + b] = coefficient * t / far * across if slides else same
+        begin += rows
+    C[0, 0] = 1.0
+    for s in range(size):
+        C[0, s] /= kappa
+    for r in range(1, size):
+        # μ e of the row, which is zero where its disc holds y
+        e = C[0, r] * kappa
+        if e != 0.0:
+            for s in range(size):
+                C[r, s] += e * C[0, s]
+    for r in range(size):
+        for s in range(size):
+            B[r, s] = -d * C[r, s]
+        B[r, r] += d
+    return state
+
+
+@kernel(nogil=True, error_model="numpy")
+def normal_weight(kind, parameter, size, mobility):
+    """Weight d_N of the normal impulse in the law: what makes it of the size of the friction that it allows.
+
+    Any positive weight has the same answer. A contact that slips with μ = 1e8 has an impulse of 1e-8 of its
+    friction: with the mobility alone a normal velocity of 1e-8 is then as much, and opens and closes it.
+    """
+    most = _LARGE
+    for i in range(2 if kind == ROLLING else (1 if kind == COULOMB else size - 1)):
+        if parameter[i] < np.inf:
+            most = max(most, parameter[i])
+    return most / _LARGE * mobility
+
+
+@kernel(nogil=True, error_model="numpy")
 def linearise(kind, parameter, size, mobility, x, u, g, F, B, C):
     """F with dF = B dx + C du for a friction set; OPEN, STICKING (all discs) or SLIPPING."""
-    d = mobility[0]
+    if kind >= RELAXED:
+        return _linearise_relaxed(kind, parameter, size, mobility, x, u, g, F, B, C)
+    d = normal_weight(kind, parameter, size, mobility[0])
     for r in range(size):
         for s in range(size):
             B[r, s] = 0.0
@@ -144,7 +240,7 @@ def linearise(kind, parameter, size, mobility, x, u, g, F, B, C):
         for r in range(size):
             B[r, r] = mobility[row_group(r)]
             F[r] = B[r, r] * x[r]
-        F[0] += d * parameter[5]
+        F[0] += mobility[0] * parameter[5]
         return OPEN
     F[0] = u[0]
     C[0, 0] = 1.0

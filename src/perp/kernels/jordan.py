@@ -20,6 +20,11 @@ import numpy as np
 from perp.compilation.kernel import kernel
 from perp.kernels.cone import length
 from perp.kernels.packed import velocity, view
+from perp.kernels.tree_elimination import newton_step, plan_of
+from perp.kernels.tree_islands import prepare
+from perp.kernels.tree_problem import problem_view
+from perp.kernels.tree_state import impulse_step, weigh_rows
+from perp.kernels.tree_workspace import workspace_view
 
 # Eigenvalues of the root below this part of ‖a‖ + ‖b‖ are lifted to it in the derivative.
 LEAST = 1e-8
@@ -152,3 +157,23 @@ def gradient(packed, F, B, C, out):
                 width = start[column[k] + 1] - j
                 for s in range(width):
                     out[j + s] += data[at[k] + m * width + s] * push
+
+
+@kernel(nogil=True, error_model="numpy")
+def solve_linearised(problem, workspace, rho, sigma, F, B, C, dx):
+    """Solves B_c dx_c + C_c ((W + σ ρ) dx)_c = −F_c into dx, for a problem of `packed_trees`."""
+    p, w = problem_view(problem), workspace_view(workspace)
+    islands, room = prepare(p, w), np.empty((22, 16))
+    for c in range(p.count[0]):
+        i, size = p.start[c], p.start[c + 1] - p.start[c]
+        for r in range(size):
+            w.f[i + r] = F[i + r]
+            for s in range(size):
+                w.A[c, r, s] = B[c, r, s] + sigma * rho[c] * C[c, r, s]
+                w.K[c, r, s] = C[c, r, s]
+        weigh_rows(p, w, c)
+    for k in range(islands):
+        newton_step(p, w, k, plan_of(p, w, k, room))
+    for c in range(p.count[0]):
+        for i in range(p.start[c], p.start[c + 1]):
+            dx[i] = impulse_step(p, w, c, i)

@@ -18,7 +18,6 @@ from numba.experimental import structref
 
 from perp.compilation.kernel import kernel
 from perp.kernels.borrowed import borrowed
-from perp.kernels.elimination import eliminate
 from perp.kernels.structs import FLAG, INTEGERS, REALS, StructType
 from perp.problems import ContactProblem
 from perp.problems.data_size import join, own_sizes, spread
@@ -312,8 +311,9 @@ def velocity(blocks, x, u):
 
 
 @kernel(nogil=True)
-def newton_scales(blocks):
+def _newton_scales(packed):
     """The scale of each constraint for Newton: the mean of its own diagonal, or d where that is zero."""
+    blocks = view(packed)
     rho = np.empty(blocks.d.size)
     for c in range(rho.size):
         size = blocks.start[c + 1] - blocks.start[c]
@@ -323,11 +323,6 @@ def newton_scales(blocks):
             total += abs(blocks.data[p + r * (size + 1)])
         rho[c] = total / size if total > 1e-12 * blocks.d[c] else blocks.d[c]
     return rho
-
-
-@kernel(nogil=True)
-def _newton_scales(packed):
-    return newton_scales(view(packed))
 
 
 @kernel(nogil=True)
@@ -342,15 +337,6 @@ def _arrays(packed):
 @kernel(nogil=True)
 def _velocity(packed, x, u):
     velocity(view(packed), x, u)
-
-
-@kernel(nogil=True)
-def _with(packed, q, relaxed):
-    b = _arrays(packed)
-    return to_struct(Blocks(
-        b.start, b.row, b.low, b.high, b.mu, b.mu_r, b.stretch, b.scale, q, b.first, b.column,
-        b.at, b.diagonal, b.data, b.d, b.size, relaxed,
-    ))  # fmt: skip
 
 
 class Packed:
@@ -375,17 +361,6 @@ class Packed:
         return self.blocks.q.size
 
     @cached_property
-    def order(self) -> Any:
-        """The order of elimination of its constraints."""
-        return eliminate(self.blocks.first, self.blocks.column)
-
-    @cached_property
-    def work(self) -> float:
-        """Floating-point operations of one elimination along that order."""
-        rows = self.rows / max(1, self.blocks.d.size)
-        return 2.0 * rows**3 * float(np.sum((np.diff(self.order[1]) + 1.0) ** 2))
-
-    @cached_property
     def rho(self) -> Vector:
         """The scales by which Newton tells open, stick and slip apart, shape (count,)."""
         return _newton_scales(self.struct)
@@ -406,16 +381,6 @@ class Packed:
         _velocity(self.struct, x, u)
         return u
 
-    def replaced(self, *, q: Vector | None = None, relaxed: bool | None = None) -> Packed:
-        """The same with another q̃ of shape (rows,), or with Γ left out or not; other arrays are shared."""
-        blocks = self.blocks
-        q, relaxed = blocks.q if q is None else q, blocks.relaxed if relaxed is None else relaxed
-        other = Packed(_with(self.struct, q, relaxed), self.size)
-        for name in ("order", "rho"):
-            if name in self.__dict__:
-                other.__dict__[name] = self.__dict__[name]
-        return other
-
 
 def pack(problem: ContactProblem) -> Packed:
     """The packed form of a problem, made once and kept with it."""
@@ -425,11 +390,11 @@ def pack(problem: ContactProblem) -> Packed:
         return kept
     W: Any = problem.W
     sets = problem.sets
-    rest = (problem.q, sets.kind, sets.start, sets.parameters, problem.rolling_length, problem.relaxed)
+    data = (problem.q, sets.kind, sets.start, sets.parameters, problem.rolling_length, problem.relaxed)
     if is_sparse(W):
         whole = (freeze(W.indices.astype(np.int64)), freeze(W.indptr.astype(np.int64)))
-        struct = build(freeze(W.data), *whole, *rest)
+        struct = build(freeze(W.data), *whole, *data)
     else:
-        struct = build_dense(W, *rest)
+        struct = build_dense(W, *data)
     problem.__dict__[name] = packed = Packed(struct, problem.size)
     return packed

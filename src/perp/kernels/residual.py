@@ -108,23 +108,6 @@ def relative_residual(blocks, x, u, size, work):
 
 
 @kernel(nogil=True)
-def violation_size(blocks, x, u, work):
-    """Length of all violations together: smoother than the worst of them, for line searches."""
-    start, mu, mu_r, stretch, d = blocks.start, blocks.mu, blocks.mu_r, blocks.stretch, blocks.d
-    x, u, work = borrowed(x), borrowed(u), borrowed(work)
-    total = 0.0
-    for c in range(start.size - 1):
-        i, end = start[c], start[c + 1]
-        if mu[c] < 0.0:
-            total += _row_violation(blocks, c, x, u)
-        else:
-            total += _violation(
-                mu[c], mu_r[c], stretch[i:end], d[c], blocks.relaxed, x[i:end], u[i:end], work
-            )
-    return math.sqrt(total)
-
-
-@kernel(nogil=True)
 def norm(q):
     """Euclidean length."""
     total = 0.0

@@ -1,7 +1,9 @@
 """Structs of arrays for compiled code: one pointer a call, field types given, never inferred.
 
-A kernel that takes a struct has one variant, whatever made the arrays. Inside, `view` of the struct's module
-turns it into a named tuple of arrays whose references are not counted, which inner functions take by value.
+A kernel that takes a struct has one variant, whatever made the arrays. Arrays that are read from a struct are
+borrowed: nobody counts references to them, which would be two atomic operations for every field that a
+function touches. So whoever reads a field holds the struct meanwhile, and reads it again after it was
+replaced; what is stored in a field is an array that was made, never one that was read.
 """
 
 from __future__ import annotations
@@ -11,13 +13,16 @@ from typing import Any
 
 from numba import types
 from numba.core import cgutils, imputils
+from numba.core.datamodel import models
+from numba.core.datamodel.registry import default_manager
+from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
+from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
-from numba.extending import intrinsic
+from numba.extending import infer_getattr, intrinsic
 
 INTEGERS, REALS, FLAG = types.int64[::1], types.float64[::1], types.boolean
 
 
-@structref.register
 class StructType(types.StructRef):
     """The type of a struct, made from a list of names and types.
 
@@ -33,7 +38,48 @@ class Struct(structref.StructRefProxy):
     """The Python side of a struct: it is only passed on."""
 
 
+default_manager.register(StructType, models.StructRefModel)
 structref.define_boxing(StructType, Struct)
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    """Types of the fields."""
+
+    key = StructType
+
+    def generic_resolve(self, struct: Any, name: str) -> Any:
+        return struct.field_dict.get(name)
+
+
+def _payload(context: Any, builder: Any, kind: Any, struct: Any) -> Any:
+    """The fields of a struct in memory."""
+    held = cgutils.create_struct_proxy(kind)(context, builder, value=struct)
+    place = context.nrt.meminfo_data(builder, held.meminfo)
+    data = kind.get_data_type()
+    pointer = builder.bitcast(place, context.data_model_manager[data].get_value_type().as_pointer())
+    return cgutils.create_struct_proxy(data)(context, builder, ref=pointer)
+
+
+@lower_getattr_generic(StructType)
+def _read(context: Any, builder: Any, kind: Any, struct: Any, name: str) -> Any:
+    value, field = getattr(_payload(context, builder, kind, struct), name), kind.field_dict[name]
+    if not isinstance(field, types.Array):
+        return imputils.impl_ret_borrowed(context, builder, field, value)
+    view = cgutils.create_struct_proxy(field)(context, builder, value=value)
+    view.meminfo = cgutils.get_null_value(view.meminfo.type)
+    view.parent = cgutils.get_null_value(view.parent.type)
+    return view._getvalue()
+
+
+@lower_setattr_generic(StructType)
+def _write(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
+    kind, given = signature.args
+    fields, field = _payload(context, builder, kind, arguments[0]), kind.field_dict[name]
+    value, old = context.cast(builder, arguments[1], given, field), getattr(fields, name)
+    context.nrt.incref(builder, field, value)
+    setattr(fields, name, value)
+    context.nrt.decref(builder, field, old)
 
 
 def _address_of(typing_context: Any, struct: Any) -> Any:

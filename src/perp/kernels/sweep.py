@@ -49,7 +49,7 @@ def _rest3(c, start, q, first, column, at, diagonal, data, x):
 
 
 @kernel(nogil=True)
-def _rest(i, c, start, q, first, column, at, diagonal, data, x):
+def _without_own(i, c, start, q, first, column, at, diagonal, data, x):
     """Velocity of row i of constraint c, the constraint's own impulse left out."""
     total = q[i]
     for k in range(first[c], first[c + 1]):
@@ -110,9 +110,9 @@ def directed_sweep(blocks, x, b, backwards):
         i, size, p = start[c], start[c + 1] - start[c], at[diagonal[c]]
         change = 0.0
         if mu[c] < 0.0:
-            rest = _rest(i, c, start, q, first, column, at, diagonal, data, x)
+            others = _without_own(i, c, start, q, first, column, at, diagonal, data, x)
             own = data[p] if data[p] > 0.0 else d[c]
-            new = (-rest if data[p] > 0.0 else own * x[i] - rest - data[p] * x[i]) / own
+            new = (-others if data[p] > 0.0 else own * x[i] - others - data[p] * x[i]) / own
             new = min(max(new, low[c]), high[c])
             change = (new - x[i]) ** 2
             x[i] = new
@@ -123,7 +123,7 @@ def directed_sweep(blocks, x, b, backwards):
             x[i], x[i + 1], x[i + 2] = n, f1, f2
         else:
             for m in range(size):
-                b[m] = _rest(i + m, c, start, q, first, column, at, diagonal, data, x)
+                b[m] = _without_own(i + m, c, start, q, first, column, at, diagonal, data, x)
                 b[MOST_ROWS + m] = x[i + m]
             if blocks.relaxed:
                 solve_relaxed(p, size, data, b, mu[c], mu_r[c], x, i)

@@ -1,8 +1,8 @@
 """Algebra over trees: the factor of each tree's mass, and factors of its block of the Newton matrix.
 
 M = Lᵀ L a tree, L lower: freedoms are eliminated from the leaves to the root, so that entries between
-freedoms on different branches stay zero and are skipped. The Newton matrix M + Jᵀ K L is unsymmetric where
-contacts slip: its blocks are factored with row pivoting.
+freedoms on different branches stay zero and are skipped. The Newton matrix M + Jᵀ K L, which is unsymmetric
+where contacts slip, is eliminated in the same order.
 """
 
 from __future__ import annotations
@@ -24,20 +24,19 @@ def factor_mass(n, mass, at, L):
     for k in range(at, at + n * n):
         L[k] = mass[k]
     for k in range(n - 1, -1, -1):
-        row = at + k * n
-        pivot = L[row + k]
-        if not pivot > 0.0:
+        row = L[at + k * n : at + k * n + k + 1]
+        if not row[k] > 0.0:
             return False
-        inverse = 1.0 / math.sqrt(pivot)
-        L[row + k] = inverse
+        inverse = 1.0 / math.sqrt(row[k])
+        row[k] = inverse
         for j in range(k):
-            L[row + j] *= inverse
+            row[j] *= inverse
         for i in range(k):
-            weight = L[row + i]
+            weight = row[i]
             if weight != 0.0:
-                target = at + i * n
+                other = L[at + i * n : at + i * n + i + 1]
                 for j in range(i + 1):
-                    L[target + j] -= weight * L[row + j]
+                    other[j] -= weight * row[j]
     return True
 
 
@@ -80,73 +79,58 @@ def solve_mass(n, L, at, x, first):
 
 
 @kernel(nogil=True, error_model="numpy")
-def factor_block(n, A, at, pivot, first):
-    """P A = L U of the block of n² numbers from `at`, in place; rows exchanged into pivot[first …].
+def factor_block(n, A, at):
+    """A = U L of the block of n² numbers from `at`, in place: U unit upper, L lower with inverse pivots.
 
-    The diagonal holds the inverses of the pivots.
+    Freedoms go from the leaves to the root as in `factor_mass`, without exchanges: branches that no
+    constraint couples stay apart. Pivots of a sum of M and what sticks are never smaller than those of M;
+    where slipping contacts make one vanish, the step that comes of it is judged like any other.
     """
     largest = 0.0
     for k in range(at, at + n * n):
         largest = max(largest, abs(A[k]))
     floor = _PIVOT * largest if largest > 0.0 else 1.0
-    for k in range(n):
-        best, size = k, abs(A[at + k * n + k])
-        for r in range(k + 1, n):
-            entry = abs(A[at + r * n + k])
-            if entry > size:
-                best, size = r, entry
-        pivot[first + k] = best
-        row = at + k * n
-        if best != k:
-            other = at + best * n
-            for s in range(n):
-                A[row + s], A[other + s] = A[other + s], A[row + s]
-        inverse = 1.0 / (A[row + k] if abs(A[row + k]) > floor else floor)
-        A[row + k] = inverse
-        for r in range(k + 1, n):
-            target = at + r * n
-            if A[target + k] != 0.0:
-                weight = A[target + k] * inverse
-                A[target + k] = weight
-                for s in range(k + 1, n):
-                    A[target + s] -= weight * A[row + s]
-
-
-@kernel(nogil=True, error_model="numpy")
-def solve_block(n, A, at, pivot, first, x, x_first):
-    """A⁻¹ x in place, with the factors of `factor_block`."""
-    for k in range(n):
-        best = pivot[first + k]
-        if best != k:
-            x[x_first + k], x[x_first + best] = x[x_first + best], x[x_first + k]
-    for i in range(n):
-        row, total = at + i * n, x[x_first + i]
-        for j in range(i):
-            total -= A[row + j] * x[x_first + j]
-        x[x_first + i] = total
-    for i in range(n - 1, -1, -1):
-        row, total = at + i * n, x[x_first + i]
-        for j in range(i + 1, n):
-            total -= A[row + j] * x[x_first + j]
-        x[x_first + i] = total * A[row + i]
-
-
-@kernel(nogil=True, error_model="numpy")
-def solve_block_transposed(n, A, at, pivot, first, x):
-    """A⁻ᵀ x in place: the row xᵀ A⁻¹."""
-    for i in range(n):
-        row = at + i * n
-        y = x[i] * A[row + i]
-        x[i] = y
-        if y != 0.0:
-            for j in range(i + 1, n):
-                x[j] -= y * A[row + j]
-    for i in range(n - 1, -1, -1):
-        row, y = at + i * n, x[i]
-        if y != 0.0:
-            for j in range(i):
-                x[j] -= y * A[row + j]
     for k in range(n - 1, -1, -1):
-        best = pivot[first + k]
-        if best != k:
-            x[k], x[best] = x[best], x[k]
+        row = A[at + k * n : at + k * n + k + 1]
+        inverse = 1.0 / (row[k] if abs(row[k]) > floor else floor)
+        row[k] = inverse
+        for i in range(k):
+            if A[at + i * n + k] != 0.0:
+                other = A[at + i * n : at + i * n + k + 1]
+                weight = other[k] * inverse
+                other[k] = weight
+                for j in range(k):
+                    other[j] -= weight * row[j]
+
+
+@kernel(nogil=True, error_model="numpy")
+def solve_block(n, A, at, x, first):
+    """A⁻¹ x in place in x[first …], with the factors of `factor_block`."""
+    for i in range(n - 2, -1, -1):
+        row, total = at + i * n, x[first + i]
+        for k in range(i + 1, n):
+            total -= A[row + k] * x[first + k]
+        x[first + i] = total
+    for k in range(n):
+        row, total = at + k * n, x[first + k]
+        for j in range(k):
+            total -= A[row + j] * x[first + j]
+        x[first + k] = total * A[row + k]
+
+
+@kernel(nogil=True, error_model="numpy")
+def solve_block_transposed(n, A, at, x):
+    """A⁻ᵀ x in place: the row xᵀ A⁻¹."""
+    for k in range(n - 1, -1, -1):
+        if x[k] != 0.0:
+            row = A[at + k * n : at + k * n + n]
+            y = x[k] * row[k]
+            x[k] = y
+            for j in range(k):
+                x[j] -= y * row[j]
+    for i in range(n):
+        y = x[i]
+        if y != 0.0:
+            row = A[at + i * n : at + i * n + n]
+            for k in range(i + 1, n):
+                x[k] -= y * row[k]

@@ -20,38 +20,63 @@ def _root(parent, t):
 
 
 @kernel(nogil=True, error_model="numpy")
+def _own_columns(p, w, c):
+    """The columns between the first and the last that an impulse of constraint c acts on."""
+    i = p.start[c]
+    width = p.row_begin[i + 1] - p.row_begin[i]
+    first, last = width, 0
+    for r in range(i, p.start[c + 1]):
+        begin = p.row_begin[r]
+        e = 0
+        while e < first and p.value[begin + e] == 0.0:
+            e += 1
+        first = min(first, e)
+        e = width
+        while e > last and p.value[begin + e - 1] == 0.0:
+            e -= 1
+        last = max(last, e)
+    w.own[c], w.own_end[c] = first, last
+
+
+@kernel(nogil=True, error_model="numpy")
 def prepare(p, w):
     """Factor the masses, list constraints by trees and islands, measure mobilities; returns the islands.
 
-    −1 where a mass is not positive definite.
+    −1 where a mass is not positive definite. What was prepared for the same masses and rows is kept.
     """
+    if w.prepared[0] >= 0:
+        return w.prepared[0]
     trees, constraints = p.tree_start.size - 1, p.count[0]
     for t in range(trees):
         if not factor_mass(p.tree_start[t + 1] - p.tree_start[t], p.mass, p.mass_start[t], w.factor):
             return -1
         w.parent[t] = t
         w.touch_start[t] = 0
+        w.island_of[t] = -1
     w.touch_start[trees] = 0
     for c in range(constraints):
-        i = p.start[c]
-        last = first = -1
-        for k in range(p.row_begin[i], p.row_begin[i + 1]):
+        _own_columns(p, w, c)
+        begin, end = p.row_begin[p.start[c]], p.row_begin[p.start[c] + 1]
+        last = first = touched = -1
+        for k in range(begin, end):
             t = w.tree_of[p.column[k]]
             if t != last:
                 last = t
-                w.touch_start[t + 1] += 1
+                w.island_of[t] = 0
                 if first < 0:
                     first = t
                 else:
                     a, b = _root(w.parent, first), _root(w.parent, t)
                     if a != b:
                         w.parent[max(a, b)] = min(a, b)
+            if t != touched and w.own[c] <= k - begin < w.own_end[c]:
+                touched = t
+                w.touch_start[t + 1] += 1
     for t in range(trees):
         w.touch_start[t + 1] += w.touch_start[t]
     for c in range(constraints):
-        i = p.start[c]
-        last = -1
-        for k in range(p.row_begin[i], p.row_begin[i + 1]):
+        begin, last = p.row_begin[p.start[c]], -1
+        for k in range(begin + w.own[c], begin + w.own_end[c]):
             t = w.tree_of[p.column[k]]
             if t != last:
                 last = t
@@ -61,23 +86,20 @@ def prepare(p, w):
         w.touch_start[t] = w.touch_start[t - 1]
     w.touch_start[0] = 0
     _measure(p, w)
-    return _islands(p, w)
+    w.prepared[0] = _islands(p, w)
+    return w.prepared[0]
 
 
 @kernel(nogil=True, error_model="numpy")
 def _islands(p, w):
-    """Trees and constraints of each island; trees without constraints have their free velocity."""
+    """Trees and constraints of each island; trees without constraints are in none."""
     trees, islands = p.tree_start.size - 1, 0
     at, tree_start, constraint_start = w.island_of, w.island_tree_start, w.island_constraint_start
     for t in range(trees):
         root = _root(w.parent, t)
         if root < t:
             at[t] = at[root]
-        elif w.touch_start[t] == w.touch_start[t + 1]:
-            at[t] = -1
-            for j in range(p.tree_start[t], p.tree_start[t + 1]):
-                p.velocity[j] = p.free_velocity[j]
-        else:
+        elif at[t] >= 0:
             at[t] = islands
             islands += 1
     for k in range(islands + 1):

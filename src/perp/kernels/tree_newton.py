@@ -31,18 +31,25 @@ from perp.kernels.friction_laws import (
     row_group,
     violation,
 )
-from perp.kernels.small_systems import solve_small
 from perp.kernels.tree_elimination import newton_step, plan_of
 from perp.kernels.tree_islands import prepare
 from perp.kernels.tree_path import follow_path
 from perp.kernels.tree_problem import problem_view
-from perp.kernels.tree_state import copy_rows, evaluate, weigh_rows
+from perp.kernels.tree_state import (
+    clear_row,
+    copy_rows,
+    evaluate,
+    hold_row,
+    impulse_step,
+    keep_equations,
+    weigh_rows,
+)
 from perp.kernels.tree_workspace import workspace_view
 from perp.problems.set_kernels import COULOMB
 
 # Proximal weights in units of a constraint's mobility: first with a warm start and without, the least and the
-# heaviest.
-_WARM, _COLD, _LEAST, _HEAVIEST = 1e-8, 1e-6, 1e-9, 1.0
+# heaviest. Where freedoms are impulses the least is the second: no digits are lost to stiff rows there.
+_WARM, _COLD, _LEAST, _HEAVIEST = 1e-8, 1e-6, (1e-9, 1e-12), 1.0
 # A proximal problem is solved when its merit has fallen to this share.
 _INNER = 0.1
 # Newton steps that a proximal problem may take, and those after which each has to lower its merit.
@@ -59,7 +66,9 @@ _GROWTH, _HEAVY = 30.0, 1e-2
 _SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.01, 0.5
 
 # Newton steps before the central path is tried, its iterations, and steps after it.
-_FIRST, _ITERATIONS, _AFTER = 20, 40, 30
+FIRST, _ITERATIONS, _AFTER = 20, 40, 30
+# The least proximal weight of steps with a line search, and how often they are halved.
+_LEAST_DAMPED, _DAMPED_HALVINGS = 1e-12, 10
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -109,7 +118,7 @@ def _judge(p, w, k, sigma, g):
 
 @kernel(nogil=True, error_model="numpy")
 def _condense(p, w, k, sigma, room):
-    """K, f and K L of the constraints of island k; False where a constraint's equations are singular."""
+    """The equations of the constraints of island k; False where a constraint's equations are singular."""
     g, F, A = room[0], room[1], room[2 : 2 + MOST_ROWS]
     B, C = room[8:14, :MOST_ROWS], room[14:20, :MOST_ROWS]
     x, u = p.impulse, w.pulled
@@ -118,36 +127,27 @@ def _condense(p, w, k, sigma, room):
         i, mobility, kind = p.start[c], w.mobility[c], p.kind[c]
         d = mobility[0]
         size = p.start[c + 1] - i
-        width, at = p.row_begin[i + 1] - p.row_begin[i], p.row_begin[i]
-        K = w.K[c]
         if kind < COULOMB:
             low, high = bounds(kind, p.parameter[c])
             y = d * x[i] - u[i]
             if y <= d * low or y >= d * high:
-                K[0, 0] = 0.0
+                w.K[c, 0, 0] = 0.0
                 w.f[i] = x[i] - (low if y <= d * low else high)
-                continue
-            K[0, 0] = 1.0 / (p.compliance[i] + sigma * d)
-            w.f[i] = u[i] * K[0, 0]
-            for e in range(at, at + width):
-                w.KL[e] = K[0, 0] * p.left[e]
+                clear_row(p, w, c, 0)
+            else:
+                hold_row(p, w, c, 0, p.compliance[i] + sigma * d, u[i])
             continue
         state = linearise(kind, p.parameter[c], size, mobility, x[i:], u[i:], g, F, B, C)
         if state == OPEN:
-            K[0, 0] = 0.0
-            w.f[i] = x[i] + p.parameter[c, 5]
-            for r in range(1, size):
+            w.K[c, 0, 0] = 0.0
+            for r in range(size):
                 w.f[i + r] = x[i + r]
+                clear_row(p, w, c, r)
+            w.f[i] += p.parameter[c, 5]
             continue
         if state == STICKING:
             for r in range(size):
-                K[r, r] = 1.0 / (p.compliance[i + r] + sigma * mobility[row_group(r)])
-                w.f[i + r] = u[i + r] * K[r, r]
-                for e in range(width):
-                    w.KL[at + r * width + e] = K[r, r] * p.left[at + r * width + e]
-                for s in range(size):
-                    if s != r:
-                        K[r, s] = 0.0
+                hold_row(p, w, c, r, p.compliance[i + r] + sigma * mobility[row_group(r)], u[i + r])
             continue
         for r in range(size):
             for s in range(size):
@@ -155,12 +155,8 @@ def _condense(p, w, k, sigma, room):
                 A[r, s] = B[r, s] + C[r, s] * weight
                 A[r, size + s] = C[r, s]
             A[r, 2 * size] = F[r]
-        if not solve_small(A, size, size + 1, 0.0):
+        if not keep_equations(p, w, c, A, size):
             return False
-        for r in range(size):
-            w.f[i + r] = A[r, 2 * size]
-            for s in range(size):
-                K[r, s] = A[r, size + s]
         weigh_rows(p, w, c)
     return True
 
@@ -170,14 +166,8 @@ def _advance(p, w, k):
     """λ − f − K L Δv on island k."""
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         c = w.island_constraint[a]
-        i = p.start[c]
-        closed = w.K[c, 0, 0] != 0.0
-        for r in range(i, p.start[c + 1]):
-            total = w.f[r]
-            if closed:
-                for e in range(p.row_begin[r], p.row_begin[r + 1]):
-                    total += w.KL[e] * w.change[p.column[e]]
-            p.impulse[r] -= total
+        for i in range(p.start[c], p.start[c + 1]):
+            p.impulse[i] += impulse_step(p, w, c, i)
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -190,8 +180,11 @@ def _halve(p, w, k):
 
 
 @kernel(nogil=True, error_model="numpy")
-def _newton(p, w, k, plan, limit, room):
-    """Newton steps on island k from its impulses; returns whether they solve it, how many, the worst row."""
+def _newton(p, w, k, plan, limit, goal, room):
+    """Newton steps on island k from its impulses until its worst row is at most `goal`.
+
+    Returns whether it is, how many steps, and the worst row.
+    """
     g = room[0]
     worst, merit = w.outcome[k, 0], w.outcome[k, 1]
     copy_rows(p, w, k, p.impulse, w.centre)
@@ -219,7 +212,7 @@ def _newton(p, w, k, plan, limit, room):
             evaluate(p, w, k, k + 1)
             worst, merit, inner_worst, inner = _judge(p, w, k, sigma, g)
         current = inner
-        if worst <= 1.0:
+        if worst <= goal:
             return True, step, worst
         if merit < best_merit:
             best_merit, best_worst = merit, worst
@@ -233,7 +226,7 @@ def _newton(p, w, k, plan, limit, room):
             wander, reference, last, borne = 0, merit, np.inf, sigma
             copy_rows(p, w, k, p.impulse, w.centre)
             # a weight that was too light is approached half way, and forgotten when it is near
-            sigma = max(shrink * sigma, math.sqrt(borne * failed), _LEAST)
+            sigma = max(shrink * sigma, math.sqrt(borne * failed), _LEAST[p.count[2]])
             failed = failed if borne > _NEAR * failed else 0.0
         else:
             wander += 1
@@ -259,15 +252,15 @@ def _newton(p, w, k, plan, limit, room):
 
 
 @kernel(nogil=True, error_model="numpy")
-def _solve_island(p, w, k, limit, room):
-    """Newton steps, and where they wander along the central path first; see `_newton` for what it returns.
+def _solve_island(p, w, k, first, limit, goal, room):
+    """`first` Newton steps, and where they wander along the central path; see `_newton` for what it returns.
 
     A path that leads nowhere is taken again with more care, and from that of the convex relaxation.
     """
     plan = plan_of(p, w, k, room)
-    solved, steps, worst = _newton(p, w, k, plan, min(limit, _FIRST), room)
-    if solved:
-        return True, steps, worst
+    solved, steps, worst = _newton(p, w, k, plan, min(limit, first), goal, room)
+    if solved or limit <= first:
+        return solved, steps, worst
     copy_rows(p, w, k, p.impulse, w.kept)
     for attempt in range(3):
         taken = follow_path(p, w, k, plan, attempt, _ITERATIONS, room)
@@ -275,7 +268,7 @@ def _solve_island(p, w, k, limit, room):
             break
         evaluate(p, w, k, k + 1)
         _judge_starts(p, w, k, k + 1, room[0])
-        solved, more, value = _newton(p, w, k, plan, min(limit, _AFTER), room)
+        solved, more, value = _newton(p, w, k, plan, min(limit, _AFTER), goal, room)
         steps += taken + more
         if solved:
             return True, steps, value
@@ -290,7 +283,7 @@ def _solve_island(p, w, k, limit, room):
                 p.impulse[i] = w.kept[i] if attempt else 0.0
         evaluate(p, w, k, k + 1)
         _judge_starts(p, w, k, k + 1, room[0])
-        solved, more, value = _newton(p, w, k, plan, limit - min(limit, _FIRST), room)
+        solved, more, value = _newton(p, w, k, plan, limit - first, goal, room)
         steps += more
         if solved:
             return True, steps, value
@@ -303,16 +296,28 @@ def _solve_island(p, w, k, limit, room):
 
 
 @kernel(nogil=True, error_model="numpy")
-def solve_trees(problem, workspace, limit, info, worst):
+def solve_trees(problem, workspace, limit, share, info, worst):
     """Solve a problem in place from the impulses given.
 
     Args:
         problem: `TreeProblem.struct`.
         workspace: Of `tree_workspace`.
-        limit: Newton steps an island may take.
+        limit: Newton steps an island may take; without central paths where they are few.
+        share: Of its residual at the start that an island may keep; 0 for none but what is allowed.
         info: Out: islands, unsolved islands, Newton steps of the longest island, all Newton steps.
         worst: Out, shape (1,): the worst residual in units of what is allowed.
     """
+    _solve_islands(problem, workspace, FIRST, limit, share, info, worst)
+
+
+@kernel(nogil=True, error_model="numpy")
+def follow_paths(problem, workspace, limit, info, worst):
+    """The same along central paths at once."""
+    _solve_islands(problem, workspace, 0, limit, 0.0, info, worst)
+
+
+@kernel(nogil=True, error_model="numpy")
+def _solve_islands(problem, workspace, first, limit, share, info, worst):
     fill(info, 0)
     worst[0] = 0.0
     p, w = problem_view(problem), workspace_view(workspace)
@@ -322,15 +327,78 @@ def solve_trees(problem, workspace, limit, info, worst):
         return
     room = np.empty((22, 16))
     info[0] = islands
+    for t in range(p.tree_start.size - 1):
+        if w.touch_start[t] == w.touch_start[t + 1]:
+            for j in range(p.tree_start[t], p.tree_start[t + 1]):
+                p.velocity[j] = p.free_velocity[j]
     evaluate(p, w, 0, islands)
     _judge_starts(p, w, 0, islands, room[0])
     for k in range(islands):
         if w.outcome[k, 0] <= 1.0:
             worst[0] = max(worst[0], w.outcome[k, 0])
             continue
-        solved, steps, value = _solve_island(p, w, k, limit, room)
+        goal = max(1.0, share * w.outcome[k, 0])
+        solved, steps, value = _solve_island(p, w, k, first, limit, goal, room)
         info[1] += not solved
         info[2] = max(info[2], steps)
         info[3] += steps
         if not value <= worst[0]:
             worst[0] = value
+
+
+@kernel(nogil=True, error_model="numpy")
+def _damped_step(p, w, k, plan, weight, room):
+    """One Newton step on island k, halved until the merit falls; False where it does not.
+
+    The proximal weight is `weight` times the root of the merit, within bounds; none where that is zero.
+    """
+    _, merit, _, _ = _judge(p, w, k, 0.0, room[0])
+    sigma = min(max(weight * math.sqrt(merit), _LEAST_DAMPED), _HEAVY) if weight > 0.0 else 0.0
+    copy_rows(p, w, k, p.impulse, w.before)
+    if not _condense(p, w, k, sigma, room):
+        return False
+    newton_step(p, w, k, plan)
+    _advance(p, w, k)
+    share = 1.0
+    for _ in range(_DAMPED_HALVINGS):
+        evaluate(p, w, k, k + 1)
+        _, new, _, _ = _judge(p, w, k, 0.0, room[0])
+        if math.sqrt(new) < (1.0 - 0.01 * share) * math.sqrt(merit):
+            return True
+        _halve(p, w, k)
+        share *= 0.5
+    copy_rows(p, w, k, w.before, p.impulse)
+    evaluate(p, w, k, k + 1)
+    return False
+
+
+@kernel(nogil=True, error_model="numpy")
+def damped_newton(problem, workspace, weight, limit, info):
+    """Newton steps with a line search on every island, in place.
+
+    Args:
+        problem: `TreeProblem.struct`.
+        workspace: Of `tree_workspace`.
+        weight: Proximal weight in units of the root of the merit; 0 for none.
+        limit: Steps an island may take.
+        info: Out: islands, islands that got stuck, steps of the longest island, all steps.
+    """
+    fill(info, 0)
+    p, w = problem_view(problem), workspace_view(workspace)
+    info[0] = islands = prepare(p, w)
+    room = np.empty((22, 16))
+    evaluate(p, w, 0, islands)
+    _judge_starts(p, w, 0, islands, room[0])
+    for k in range(islands):
+        if w.outcome[k, 0] <= 1.0:
+            continue
+        plan, steps = plan_of(p, w, k, room), 0
+        while steps < limit:
+            steps += 1
+            if not _damped_step(p, w, k, plan, weight, room):
+                info[1] += 1
+                break
+            if _judge(p, w, k, 0.0, room[0])[0] <= 1.0:
+                break
+        info[2] = max(info[2], steps)
+        info[3] += steps

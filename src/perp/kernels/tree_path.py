@@ -5,8 +5,9 @@ s ∘ z = τ e, τ → 0. Of a friction set
 
     s = C⁻¹ λ,   z = C u + (‖z_T‖, 0),   C = diag(1/μ, g)
 
-where ‖z_T‖ is De Saxcé's shift; without it the problem is the convex relaxation. With Nesterov–Todd scaling
-V each constraint gives its impulses by its velocities as in `tree_newton`,
+where ‖z_T‖ is De Saxcé's shift; without it the problem is the convex relaxation. A rolling contact has two
+cones (`tree_path_rolling`). With Nesterov–Todd scaling V each constraint gives its impulses by its
+velocities as in `tree_newton`,
 
     Δs = V (r − V Δz),   Δz = T (C (L Δv + Σ Δλ) + gap),   T = [1 z_Tᵀ/‖z_T‖; 0 I]
 
@@ -23,27 +24,47 @@ from __future__ import annotations
 import math
 
 from perp.compilation.kernel import kernel
-from perp.kernels.cone_scaling import divide, length_of_rest, room, scale, scaling, unscale
-from perp.kernels.friction_laws import MOST_ROWS, bounds, disc
-from perp.kernels.small_systems import solve_small
+from perp.kernels.cone_scaling import inverse_square, length_of_tail, room, scale, unscale
+from perp.kernels.friction_laws import MOST_ROWS, RELAXED, bounds, disc
 from perp.kernels.tree_elimination import newton_step, newton_step_again
-from perp.kernels.tree_state import evaluate, weigh_rows
+from perp.kernels.tree_path_rolling import (
+    MOST_FRICTION,
+    aim_rolling,
+    begin_rolling,
+    change_rolling,
+    load_rolling,
+)
+from perp.kernels.tree_path_scaling import (
+    CONE,
+    DS,
+    DZ,
+    GAP,
+    INFINITE,
+    MATRIX,
+    TURN,
+    WORK,
+    G,
+    R,
+    S,
+    W,
+    Z,
+    scaled_goal,
+)
+from perp.kernels.tree_state import clear_row, evaluate, hold_row, impulse_step, keep_equations, weigh_rows
 from perp.problems.set_kernels import COULOMB, FREE, ROLLING
 
 # The part of the way to the boundary that an iteration may go, and the least centring: in haste, with care.
 _FRACTION, _CENTRING = (0.995, 0.9), (1e-3, 1e-2)
-# τ where the path ends and where a path that begins relaxed becomes exact, as shares of that of its start.
-_END, _EXACT = 1e-15, 1e-3
+# τ where the path ends, sooner and later, and where one that begins relaxed becomes exact.
+_END, _EXACT = (1e-15, 1e-22), 1e-3
 # A step shorter than this is tried again towards the middle of the cones; one that stays short ends the path.
 _SHORT, _SHORTEST, _MIDDLE = 0.2, 1e-8, 0.5
-# The energy of the first point over the largest of a single constraint.
-_ENERGY = 0.1
-# Free rows are held but for this share of their mobility, and no friction is larger than this.
-_SOFT, _MOST_FRICTION = 1e-10, 30.0
-_INFINITE = 1e300
-# Lines of the small workspace.
-_G, _C, _S, _Z, _W, _DS, _DZ, _R, _GAP, _WORK, _TURN = range(11)
-_A = 11
+# So many steps in a row that are shorter than this end it, too, where impulses are freedoms.
+_STUCK, _CREEP = (4, 12), 0.05
+# The energy of the first point over the largest of a single normal row, or far away of any row.
+_ENERGY = (0.1, 10.0)
+# Free rows are held but for this share of their mobility.
+_SOFT = 1e-10
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -59,14 +80,15 @@ def follow_path(p, w, k, plan, attempt, limit, small):
         limit: Iterations at most.
         small: Room, shape (22, 16).
     """
-    energy, steps = _begin(p, w, k, small), 0
     care = min(attempt, 1)
-    part = _FRACTION[care]
-    if not (energy > 0.0 and energy < _INFINITE):
+    wide = care if p.count[2] else 0
+    energy, steps = _begin(p, w, k, wide, small), 0
+    part, creeping = _FRACTION[care], 0
+    if not (energy > 0.0 and energy < INFINITE):
         return 0
     for _ in range(limit):
         tau = _distance(p, w, k, small)
-        if not tau < _INFINITE or tau <= _END * energy:
+        if not tau < INFINITE or tau <= _END[wide] * energy:
             break
         exact = attempt < 2 or tau <= _EXACT * energy
         far = min(part * _direction(p, w, k, plan, (0.0, False, exact, True), small), 1.0)
@@ -78,7 +100,8 @@ def follow_path(p, w, k, plan, attempt, limit, small):
             steps += 1
             aim = max(_MIDDLE, share) * tau, False, exact, False
             far = min(part * _direction(p, w, k, plan, aim, small), 1.0)
-        if not far > _SHORTEST:
+        creeping = creeping + 1 if far < _CREEP and p.count[2] else 0
+        if not far > _SHORTEST or creeping >= _STUCK[care]:
             break
         for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
             c = w.island_constraint[a]
@@ -110,21 +133,21 @@ def _direction(p, w, k, plan, aim, small):
 def _cone(p, c, small):
     """C of a friction set, zero for rows without friction; returns the number of its rows."""
     size = p.start[c + 1] - p.start[c]
-    _, mu = disc(p.kind[c], p.parameter[c], size, 1, small[_G])
-    C = small[_C]
-    C[0] = 1.0 / min(mu, _MOST_FRICTION) if mu > 0.0 else 1.0
+    _, mu = disc(p.kind[c], p.parameter[c], size, 1, small[G])
+    C = small[CONE]
+    C[0] = 1.0 / min(mu, MOST_FRICTION) if mu > 0.0 else 1.0
     for r in range(1, size):
-        C[r] = small[_G, r] if mu > 0.0 else 0.0
+        C[r] = small[G, r] if mu > 0.0 else 0.0
     return size
 
 
 @kernel(nogil=True, error_model="numpy")
-def _begin(p, w, k, small):
+def _begin(p, w, k, wide, small):
     """The first point, in the middle of the cones; returns the energy of its τ."""
     begin, end = w.island_constraint_start[k], w.island_constraint_start[k + 1]
     for a in range(begin, end):
         c = w.island_constraint[a]
-        if p.kind[c] == ROLLING:
+        if p.kind[c] % RELAXED == ROLLING and not (p.parameter[c, 0] > 0.0 and p.parameter[c, 1] > 0.0):
             return 0.0
         for i in range(p.start[c], p.start[c + 1]):
             p.impulse[i] = 0.0
@@ -132,25 +155,30 @@ def _begin(p, w, k, small):
     energy = 0.0
     for a in range(begin, end):
         c = w.island_constraint[a]
-        u, d = p.row_velocity[p.start[c]], max(w.mobility[c, 0], w.mobility[c, 1])
-        energy = max(energy, u * u / d)
-    energy *= _ENERGY
+        d = max(w.mobility[c, 0], w.mobility[c, 1])
+        for i in range(p.start[c], p.start[c + 1] if wide else p.start[c] + 1):
+            energy = max(energy, p.row_velocity[i] ** 2 / d)
+    energy *= _ENERGY[wide]
     for a in range(begin, end):
         c = w.island_constraint[a]
         i, d = p.start[c], max(w.mobility[c, 0], w.mobility[c, 1])
         push, rate = math.sqrt(energy / d), math.sqrt(energy * d)
         for r in range(i, p.start[c + 1]):
             w.dual[r] = w.upper[r] = 0.0
-        if p.kind[c] >= COULOMB:
+        if p.kind[c] % RELAXED == ROLLING:
+            begin_rolling(p, w, c, push, rate)
+        elif p.kind[c] >= COULOMB:
             _cone(p, c, small)
-            p.impulse[i], w.dual[i] = push - p.parameter[c, 5], rate * small[_C, 0]
+            p.impulse[i], w.dual[i] = push - p.parameter[c, 5], rate * small[CONE, 0]
         elif p.kind[c] != FREE:
             low, high = bounds(p.kind[c], p.parameter[c])
-            w.dual[i] = rate if low > -_INFINITE else 0.0
-            w.upper[i] = rate if high < _INFINITE else 0.0
-            if low > -_INFINITE:
-                p.impulse[i] = 0.5 * (low + high) if high < _INFINITE else low + push
-            elif high < _INFINITE:
+            w.dual[i] = rate if low > -INFINITE else 0.0
+            w.upper[i] = rate if high < INFINITE else 0.0
+            if low > -INFINITE:
+                p.impulse[i] = 0.5 * (low + high) if high < INFINITE else low + push
+                if high < INFINITE and high > low and p.count[2]:
+                    w.dual[i] = w.upper[i] = 2.0 * energy / (high - low)
+            elif high < INFINITE:
                 p.impulse[i] = high - push
     evaluate(p, w, k, k + 1)
     return energy
@@ -160,7 +188,7 @@ def _begin(p, w, k, small):
 def _load(p, w, c, exact, small):
     """C, s, z, T and the gap T (C u − z) of a friction set into the small workspace; returns its rows."""
     size, i = _cone(p, c, small), p.start[c]
-    C, s, z, gap = small[_C], small[_S], small[_Z], small[_GAP]
+    C, s, z, gap = small[CONE], small[S], small[Z], small[GAP]
     for r in range(size):
         x, u = p.impulse[i + r], p.row_velocity[i + r]
         if r == 0:
@@ -168,7 +196,8 @@ def _load(p, w, c, exact, small):
         s[r] = x / C[r] if C[r] > 0.0 else 0.0
         z[r] = w.dual[i + r]
         gap[r] = C[r] * u - z[r] if C[r] > 0.0 else 0.0
-    turn, slip = small[_TURN], length_of_rest(z, 0, size) if exact else 0.0
+    turn = small[TURN]
+    slip = length_of_tail(z, 0, size) if exact and p.kind[c] < RELAXED else 0.0
     gap[0] += slip
     for r in range(1, size):
         turn[r] = z[r] / slip if slip > 0.0 else 0.0
@@ -185,18 +214,22 @@ def _distance(p, w, k, small):
         c = w.island_constraint[a]
         i, kind = p.start[c], p.kind[c]
         if kind >= COULOMB:
-            size = _load(p, w, c, False, small)
+            if kind % RELAXED == ROLLING:
+                size = load_rolling(p, w, c, False, small)
+                count += 1
+            else:
+                size = _load(p, w, c, False, small)
             count += 1
             for r in range(size):
-                total += small[_S, r] * small[_Z, r]
+                total += small[S, r] * small[Z, r]
             continue
         low, high = bounds(kind, p.parameter[c])
         if low == high:
             continue
-        if low > -_INFINITE:
+        if low > -INFINITE:
             total += (p.impulse[i] - low) * w.dual[i]
             count += 1
-        if high < _INFINITE:
+        if high < INFINITE:
             total += (high - p.impulse[i]) * w.upper[i]
             count += 1
     return total / max(count, 1)
@@ -209,33 +242,31 @@ def _aim(p, w, k, aim, small):
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         c = w.island_constraint[a]
         i, kind = p.start[c], p.kind[c]
+        if kind % RELAXED == ROLLING:
+            if not aim_rolling(p, w, c, aim, small):
+                return False
+            continue
         if kind >= COULOMB:
             if not _aim_cone(p, w, c, aim, small):
                 return False
             continue
-        K = w.K[c]
         x, u = p.impulse[i], p.row_velocity[i]
         low, high = bounds(kind, p.parameter[c])
-        if kind == FREE or (low <= -_INFINITE and high >= _INFINITE):
-            K[0, 0] = 1.0 / (p.compliance[i] + _SOFT * w.mobility[c, 0])
-            w.f[i] = u * K[0, 0]
+        if kind == FREE or (low <= -INFINITE and high >= INFINITE):
+            hold_row(p, w, c, 0, p.compliance[i] + _SOFT * w.mobility[c, 0], u)
         elif low == high:
-            K[0, 0], w.f[i] = 0.0, x - low
-            continue
+            w.K[c, 0, 0], w.f[i] = 0.0, x - low
+            clear_row(p, w, c, 0)
         else:
             stiff, right = p.compliance[i], -u
-            if low > -_INFINITE:
+            if low > -INFINITE:
                 stiff += w.dual[i] / (x - low)
                 right += _goal(x - low, w.dual[i], target, w.step[i], w.dual_step[i], corrected) + w.dual[i]
-            if high < _INFINITE:
+            if high < INFINITE:
                 stiff += w.upper[i] / (high - x)
                 right -= _goal(high - x, w.upper[i], target, -w.step[i], w.upper_step[i], corrected)
                 right -= w.upper[i]
-            K[0, 0] = 1.0 / stiff
-            w.f[i] = -right * K[0, 0]
-        if aim[3]:
-            for e in range(p.row_begin[i], p.row_begin[i + 1]):
-                w.KL[e] = K[0, 0] * p.left[e]
+            hold_row(p, w, c, 0, stiff, -right)
     return True
 
 
@@ -250,63 +281,51 @@ def _turned(p, w, c, aim, small):
     """Scaling of a friction set and V r into _R; returns the scale η, not a number outside the cones."""
     size = _load(p, w, c, aim[2], small)
     i, target, corrected = p.start[c], aim[0], aim[1]
-    s, z, direction, right, work = small[_S], small[_Z], small[_W], small[_R], small[_WORK]
-    eta = scaling(s, z, 0, size, direction)
-    if not (eta > 0.0 and eta < _INFINITE):
-        return math.nan
-    scale(direction, eta, 0, size, z, 0, work, 0)
-    goal = MOST_ROWS
-    work[goal] = target
-    for r in range(size):
-        work[goal] -= work[r] * work[r]
-        if r > 0:
-            work[goal + r] = -2.0 * work[0] * work[r]
     if corrected:
         for r in range(size):
-            small[_DS, r] = w.step[i + r] / small[_C, r] if small[_C, r] > 0.0 else 0.0
-            small[_DZ, r] = w.dual_step[i + r]
-        unscale(direction, eta, 0, size, small[_DS], 0, small[_DS], MOST_ROWS)
-        scale(direction, eta, 0, size, small[_DZ], 0, small[_DZ], MOST_ROWS)
-        ds, dz = small[_DS], small[_DZ]
-        for r in range(size):
-            work[goal] -= ds[MOST_ROWS + r] * dz[MOST_ROWS + r]
-            if r > 0:
-                work[goal + r] -= ds[MOST_ROWS] * dz[MOST_ROWS + r] + dz[MOST_ROWS] * ds[MOST_ROWS + r]
-    divide(work, 0, work, goal, size, right, MOST_ROWS)
-    scale(direction, eta, 0, size, right, MOST_ROWS, right, 0)
+            small[DS, r] = w.step[i + r] / small[CONE, r] if small[CONE, r] > 0.0 else 0.0
+            small[DZ, r] = w.dual_step[i + r]
+    eta = scaled_goal(target, corrected, 0, size, small)
+    scale(small[W], eta, 0, size, small[R], MOST_ROWS, small[R], 0)
     return eta
 
 
 @kernel(nogil=True, error_model="numpy")
 def _aim_cone(p, w, c, aim, small):
+    """The same of a friction set; False outside the cones."""
     eta = _turned(p, w, c, aim, small)
     if not eta > 0.0:
         return False
     i, size = p.start[c], p.start[c + 1] - p.start[c]
-    C, K, A = small[_C], w.K[c], small[_A : _A + MOST_ROWS]
+    C, A, turn = small[CONE], small[MATRIX : MATRIX + MOST_ROWS], small[TURN]
+    if p.count[2]:
+        unscale(small[W], eta, 0, size, small[R], MOST_ROWS, small[WORK], 0)
     soft = False
     for r in range(size):
         soft = soft or p.compliance[i + r] != 0.0
-        total = small[_R, r]
+        total = small[R, r]
         for s in range(size):
-            square = _square(small[_W], eta, r, s)
-            total -= square * small[_GAP, s]
+            if p.count[2]:
+                A[r, s] = inverse_square(small[W], eta, 0, r, s) / (C[r] * C[s])
+                A[r, size + s] = 1.0 if r == s else turn[s] * C[s] / C[0] if r == 0 else 0.0
+                continue
+            square = _square(small[W], eta, r, s)
+            total -= square * small[GAP, s]
             if s > 0:
-                square += _square(small[_W], eta, r, 0) * small[_TURN, s]
-            K[r, s] = C[r] * square * C[s]
-        w.f[i + r] = -C[r] * total if C[r] > 0.0 else p.impulse[i + r]
-    if soft:
-        for r in range(size):
-            for s in range(size):
-                A[r, s] = (1.0 if r == s else 0.0) + K[r, s] * p.compliance[i + s]
-                A[r, size + s] = K[r, s]
-            A[r, 2 * size] = w.f[i + r]
-        if not solve_small(A, size, size + 1, 0.0):
-            return False
-        for r in range(size):
-            w.f[i + r] = A[r, 2 * size]
-            for s in range(size):
-                K[r, s] = A[r, size + s]
+                square += _square(small[W], eta, r, 0) * turn[s]
+            A[r, size + s] = C[r] * square * C[s]
+        if p.count[2]:
+            A[r, 2 * size] = (small[GAP, r] - small[WORK, r]) / C[r]
+        else:
+            A[r, 2 * size] = -C[r] * total if C[r] > 0.0 else p.impulse[i + r]
+    for r in range(size):
+        for s in range(size):
+            if not p.count[2]:
+                A[r, s] = 1.0 if r == s else 0.0
+            if soft:
+                A[r, s] += A[r, size + s] * p.compliance[i + s]
+    if not keep_equations(p, w, c, A, size):
+        return False
     if aim[3]:
         weigh_rows(p, w, c)
     return True
@@ -328,32 +347,31 @@ def _change(p, w, k, aim, small):
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         c = w.island_constraint[a]
         begin, end = p.start[c], p.start[c + 1]
-        closed = w.K[c, 0, 0] != 0.0
         friction = p.kind[c] >= COULOMB
+        if p.kind[c] % RELAXED == ROLLING:
+            far = min(far, change_rolling(p, w, c, aim, small))
+            continue
         if friction:
             _load(p, w, c, aim[2], small)
         for i in range(begin, end):
-            total = w.f[i]
-            if closed:
-                for e in range(p.row_begin[i], p.row_begin[i + 1]):
-                    total += w.KL[e] * w.change[p.column[e]]
+            step = impulse_step(p, w, c, i)
             if not friction:
-                far = min(far, _change_bounds(p, w, c, -total, aim[0], aim[1]))
+                far = min(far, _change_bounds(p, w, c, step, aim[0], aim[1]))
                 continue
-            rate = -p.compliance[i] * total
+            rate = p.compliance[i] * step
             for e in range(p.row_begin[i], p.row_begin[i + 1]):
                 rate += p.left[e] * w.change[p.column[e]]
             r = i - begin
-            w.step[i] = -total
-            w.dual_step[i] = small[_C, r] * rate + small[_GAP, r]
-            small[_DS, r] = -total / small[_C, r] if small[_C, r] > 0.0 else 0.0
-            small[_DZ, r] = w.dual_step[i]
+            w.step[i] = step
+            w.dual_step[i] = small[CONE, r] * rate + small[GAP, r]
+            small[DS, r] = step / small[CONE, r] if small[CONE, r] > 0.0 else 0.0
+            small[DZ, r] = w.dual_step[i]
             if r > 0:
-                small[_DZ, 0] += small[_TURN, r] * small[_C, r] * rate
+                small[DZ, 0] += small[TURN, r] * small[CONE, r] * rate
         if friction:
             size = end - begin
-            w.dual_step[begin] = small[_DZ, 0]
-            far = min(far, room(small[_S], small[_DS], 0, size), room(small[_Z], small[_DZ], 0, size))
+            w.dual_step[begin] = small[DZ, 0]
+            far = min(far, room(small[S], small[DS], 0, size), room(small[Z], small[DZ], 0, size))
     return far
 
 
@@ -366,7 +384,7 @@ def _change_bounds(p, w, c, step, target, corrected):
     w.step[i] = step
     if p.kind[c] == FREE or low == high:
         return far
-    if low > -_INFINITE:
+    if low > -INFINITE:
         s, z = x - low, w.dual[i]
         change = _goal(s, z, target, last, w.dual_step[i], corrected) - z / s * step
         w.dual_step[i] = change
@@ -374,7 +392,7 @@ def _change_bounds(p, w, c, step, target, corrected):
             far = min(far, s / -step)
         if change < 0.0:
             far = min(far, z / -change)
-    if high < _INFINITE:
+    if high < INFINITE:
         s, z = high - x, w.upper[i]
         change = _goal(s, z, target, -last, w.upper_step[i], corrected) + z / s * step
         w.upper_step[i] = change

@@ -16,13 +16,12 @@ from numba import types
 from numba.experimental import structref
 
 from perp.compilation.kernel import kernel
-from perp.kernels.borrowed import borrowed
 from perp.kernels.structs import StructType
 
 _I, _F, _F2 = types.int64[::1], types.float64[::1], types.float64[:, ::1]
 
 PROBLEM_FIELDS = [
-    # how many constraints and rows are in use
+    # how many constraints and rows are in use, and whether the freedoms are impulses (`packed_trees`)
     ("count", _I),
     # freedoms of tree t are tree_start[t] … tree_start[t + 1] − 1
     ("tree_start", _I),
@@ -74,11 +73,11 @@ TreeView: Any = NamedTuple("TreeView", [(name, Any) for name, _ in PROBLEM_FIELD
 def problem_view(p):
     """The arrays of a struct inside compiled code, borrowed: the caller holds the struct meanwhile."""
     return TreeView(
-        borrowed(p.count), borrowed(p.tree_start), borrowed(p.mass_start), borrowed(p.mass),
-        borrowed(p.free_velocity), borrowed(p.kind), borrowed(p.start), borrowed(p.parameter),
-        borrowed(p.row_begin), borrowed(p.column), borrowed(p.value), borrowed(p.left), borrowed(p.bias),
-        borrowed(p.compliance), borrowed(p.unit), borrowed(p.impulse), borrowed(p.velocity),
-        borrowed(p.row_velocity),
+        p.count, p.tree_start, p.mass_start, p.mass,
+        p.free_velocity, p.kind, p.start, p.parameter,
+        p.row_begin, p.column, p.value, p.left, p.bias,
+        p.compliance, p.unit, p.impulse, p.velocity,
+        p.row_velocity,
     )  # fmt: skip
 
 
@@ -94,7 +93,7 @@ class TreeProblem:
 
     def __init__(self, tree_size: np.ndarray, constraints: int, rows: int, entries: int) -> None:
         n = int(tree_size.sum())
-        self.count = np.zeros(2, np.int64)
+        self.count = np.zeros(3, np.int64)
         self.tree_start = np.concatenate([[0], np.cumsum(tree_size)]).astype(np.int64)
         self.mass_start = np.concatenate([[0], np.cumsum(tree_size**2)]).astype(np.int64)
         self.mass = np.zeros(int(self.mass_start[-1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perp.compilation.kernel import kernel
+from perp.kernels.small_systems import solve_small
 from perp.kernels.tree_algebra import solve_mass
 
 
@@ -21,7 +22,7 @@ def evaluate(p, w, first_island, end_island):
         for i in range(p.start[c], p.start[c + 1]):
             push = p.impulse[i]
             if push != 0.0:
-                for e in range(p.row_begin[i], p.row_begin[i + 1]):
+                for e in range(p.row_begin[i] + w.own[c], p.row_begin[i] + w.own_end[c]):
                     v[p.column[e]] += p.value[e] * push
     for a in range(begin, end):
         t = w.island_tree[a]
@@ -59,3 +60,59 @@ def weigh_rows(p, w, c):
             for s in range(size):
                 total += K[r, s] * p.left[at + s * width + e]
             w.KL[at + r * width + e] = total
+
+
+@kernel(nogil=True, error_model="numpy")
+def impulse_step(p, w, c, i):
+    """Δλ of row i of constraint c: −f − K L Δv, or M Δv where freedoms are impulses."""
+    if p.count[2]:
+        row, size = i - p.start[c], p.start[c + 1] - p.start[c]
+        return p.mass[p.mass_start[c] + row * (size + 1)] * w.change[i]
+    total = w.f[i]
+    if w.K[c, 0, 0] != 0.0:
+        for e in range(p.row_begin[i], p.row_begin[i + 1]):
+            total += w.KL[e] * w.change[p.column[e]]
+    return -total
+
+
+@kernel(nogil=True, error_model="numpy")
+def hold_row(p, w, c, r, weight, u):
+    """Equation of row r of constraint c for no velocity but that of a compliance: weight Δλ + L Δv = −u."""
+    i, K = p.start[c] + r, w.K[c]
+    for s in range(p.start[c + 1] - p.start[c]):
+        K[r, s] = 0.0
+    if p.count[2]:
+        clear_row(p, w, c, r)
+        w.A[c, r, r], K[r, r] = weight, 1.0
+    else:
+        K[r, r] = 1.0 / weight
+    w.f[i] = u * K[r, r]
+    for e in range(p.row_begin[i], p.row_begin[i + 1]):
+        w.KL[e] = K[r, r] * p.left[e]
+
+
+@kernel(nogil=True, error_model="numpy")
+def clear_row(p, w, c, r):
+    """Row r of A that of the identity, where there is an A."""
+    if p.count[2]:
+        for s in range(p.start[c + 1] - p.start[c]):
+            w.A[c, r, s] = 1.0 if r == s else 0.0
+
+
+@kernel(nogil=True, error_model="numpy")
+def keep_equations(p, w, c, A, size):
+    """K, f and A of constraint c from [A | K | f]; solved for Δλ unless freedoms are impulses.
+
+    Returns whether that is possible.
+    """
+    if p.count[2]:
+        for r in range(size):
+            for s in range(size):
+                w.A[c, r, s] = A[r, s]
+    elif not solve_small(A, size, size + 1, 0.0):
+        return False
+    for r in range(size):
+        w.f[p.start[c] + r] = A[r, 2 * size]
+        for s in range(size):
+            w.K[c, r, s] = A[r, size + s]
+    return True

@@ -9,7 +9,6 @@ from numba import types
 from numba.experimental import structref
 
 from perp.compilation.kernel import kernel
-from perp.kernels.borrowed import borrowed
 from perp.kernels.friction_laws import MOST_ROWS
 from perp.kernels.structs import StructType
 from perp.kernels.tree_problem import TreeProblem
@@ -17,13 +16,18 @@ from perp.kernels.tree_problem import TreeProblem
 _I, _F, _F2, _F3 = types.int64[::1], types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1]
 
 WORKSPACE_FIELDS = [
+    # islands of what was prepared, −1 where masses or rows are others now
+    ("prepared", _I),
     # factor of M, as mass
     ("factor", _F),
     # tree of each freedom
     ("tree_of", _I),
     # mobility of the normal row of a constraint, of its tangential and of its angular rows
     ("mobility", _F2),
-    # constraints of each tree, from touch_start
+    # columns that the impulses of a constraint act on: the first, and the one after the last, in its row
+    ("own", _I),
+    ("own_end", _I),
+    # constraints that act on each tree, from touch_start
     ("touch_start", _I),
     ("touch", _I),
     # islands: trees and constraints in order, and where those of an island begin
@@ -35,13 +39,13 @@ WORKSPACE_FIELDS = [
     ("island_constraint_start", _I),
     # worst residual and merit of each island at its start
     ("outcome", _F2),
-    # K, f of the constraints and K L
+    # A, K and f of the constraints, A Δλ + K L Δv = −f, and K L; A is 1 but where freedoms are impulses
+    ("A", _F3),
     ("K", _F3),
     ("f", _F),
     ("KL", _F),
-    # Newton matrix: diagonal blocks as mass, their pivots, right-hand side, change of the velocities
+    # Newton matrix: diagonal blocks as mass; right-hand side, change of the velocities
     ("diagonal", _F),
-    ("pivot", _I),
     ("change", _F),
     # rows of one tree over all freedoms; zero between uses
     ("panel", _F2),
@@ -63,13 +67,14 @@ WorkspaceType = StructType(WORKSPACE_FIELDS)
 
 
 @kernel
-def _pack(integers, vectors, mobility, outcome, panel, K):
+def _pack(integers, vectors, mobility, outcome, panel, A, K):
     w = structref.new(WorkspaceType)  # pyright: ignore[reportCallIssue]
     w.tree_of, w.touch_start, w.touch, w.parent, w.island_of, w.island_tree = integers[:6]
-    w.island_tree_start, w.island_constraint, w.island_constraint_start, w.pivot = integers[6:]
+    w.island_tree_start, w.island_constraint, w.island_constraint_start = integers[6:9]
+    w.own, w.own_end, w.prepared = integers[9:]
     w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled, w.before, w.kept = vectors[:10]
     w.dual, w.upper, w.step, w.dual_step, w.upper_step = vectors[10:]
-    w.mobility, w.outcome, w.panel, w.K = mobility, outcome, panel, K
+    w.mobility, w.outcome, w.panel, w.A, w.K = mobility, outcome, panel, A, K
     return w
 
 
@@ -80,13 +85,13 @@ WorkspaceView: Any = NamedTuple("WorkspaceView", [(name, Any) for name, _ in WOR
 def workspace_view(w):
     """The arrays of the struct, borrowed as in `problem_view`."""
     return WorkspaceView(
-        borrowed(w.factor), borrowed(w.tree_of), borrowed(w.mobility), borrowed(w.touch_start),
-        borrowed(w.touch), borrowed(w.parent), borrowed(w.island_of), borrowed(w.island_tree),
-        borrowed(w.island_tree_start), borrowed(w.island_constraint), borrowed(w.island_constraint_start),
-        borrowed(w.outcome), borrowed(w.K), borrowed(w.f), borrowed(w.KL), borrowed(w.diagonal),
-        borrowed(w.pivot), borrowed(w.change), borrowed(w.panel), borrowed(w.centre), borrowed(w.best),
-        borrowed(w.pulled), borrowed(w.before), borrowed(w.kept), borrowed(w.dual), borrowed(w.upper),
-        borrowed(w.step), borrowed(w.dual_step), borrowed(w.upper_step),
+        w.prepared, w.factor, w.tree_of, w.mobility, w.own, w.own_end, w.touch_start,
+        w.touch, w.parent, w.island_of, w.island_tree,
+        w.island_tree_start, w.island_constraint, w.island_constraint_start,
+        w.outcome, w.A, w.K, w.f, w.KL, w.diagonal,
+        w.change, w.panel, w.centre, w.best,
+        w.pulled, w.before, w.kept, w.dual, w.upper,
+        w.step, w.dual_step, w.upper_step,
     )  # fmt: skip
 
 
@@ -97,12 +102,17 @@ def tree_workspace(problem: TreeProblem) -> object:
     size = np.diff(problem.tree_start)
     integers = tuple(
         np.zeros(count, np.int64)
-        for count in (n, trees + 1, entries, trees, trees, trees, trees + 1, constraints, trees + 1, n)
-    )
+        for count in (
+            n, trees + 1, entries, trees, trees, trees, trees + 1, constraints, trees + 1, constraints,
+            constraints, 1,
+        )
+    )  # fmt: skip
+    integers[-1][0] = -1
     integers[0][:] = np.repeat(np.arange(trees), size)
     vectors = tuple(
         np.zeros(count) for count in (problem.mass.size, problem.mass.size, entries, rows, n, *(rows,) * 10)
     )
     panel = np.zeros((int(size.max(initial=0)), n))
+    A = np.zeros((constraints if problem.count[2] else 0, MOST_ROWS, MOST_ROWS))
     K = np.zeros((constraints, MOST_ROWS, MOST_ROWS))
-    return _pack(integers, vectors, np.zeros((constraints, 3)), np.zeros((trees, 2)), panel, K)
+    return _pack(integers, vectors, np.zeros((constraints, 3)), np.zeros((trees, 2)), panel, A, K)

@@ -35,15 +35,15 @@ ILL_CONDITIONED = 1e6
 def add_products(data, indices, indptr, sign, x, x_lost, total, lost):
     """The pair (total, lost) += sign · A (x, x_lost), in place, for A in compressed rows."""
     for i in range(total.size):
-        value, rest = total[i], lost[i]
+        value, low = total[i], lost[i]
         for k in range(indptr[i], indptr[i + 1]):
             entry, j = sign * data[k], indices[k]
             product = entry * x[j]
             new = value + product
-            rest += product_error(entry, x[j], product) + sum_error(value, product, new) + entry * x_lost[j]
+            low += product_error(entry, x[j], product) + sum_error(value, product, new) + entry * x_lost[j]
             value = new
-        total[i] = value + rest
-        lost[i] = sum_error(value, rest, total[i])
+        total[i] = value + low
+        lost[i] = sum_error(value, low, total[i])
 
 
 class ExactRows:

@@ -103,7 +103,7 @@ def complementary_matrix(problem: LCP, active_set: Any) -> np.ndarray:
     Returns:
         C, shape (n, n).
 
-    Example:
+    Examples:
         >>> import numpy as np, perp
         >>> problem = perp.LCP([[2, 1], [1, 2]], [-5, 1])
         >>> np.linalg.solve(perp.complementary_matrix(problem, [0]), problem.q)
@@ -114,7 +114,7 @@ def complementary_matrix(problem: LCP, active_set: Any) -> np.ndarray:
     if active.dtype == bool and active.shape == (n,):
         active = np.flatnonzero(active)
     if active.size and (active.dtype.kind not in "iu" or active.ndim != 1):
-        raise ProblemError(f"active_set = {active_set!r}: row numbers or {n} truth values are needed")
+        raise ProblemError(f"active_set = {active_set!r}: row numbers or {n} booleans are needed")
     rows = active.astype(np.int64)
     if rows.size and (rows.min() < 0 or rows.max() >= n):
         raise ProblemError(f"active_set holds row {rows[(rows < 0) | (rows >= n)][0]}: 0 … {n - 1} is needed")

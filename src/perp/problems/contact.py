@@ -302,4 +302,4 @@ def _as_sets(sets: Any) -> Sets:
 
 def _check_rows(sets: Sets, rows: int) -> None:
     if sets.rows != rows:
-        raise ProblemError(f"sets have {sets.rows} rows over {sets.count} constraints: {rows} are needed")
+        raise ProblemError(f"sets have {sets.rows} rows in {sets.count} constraints: {rows} rows are needed")

@@ -27,7 +27,7 @@ class LCP(Savable):
         M: Read-only float64: a C-contiguous array, or a `csr_array` when a sparse matrix was given.
         q: Read-only float64 vector.
 
-    Example:
+    Examples:
         >>> import perp
         >>> perp.solve(perp.LCP([[2, 1], [1, 2]], [-5, -6]), "lemke").z
         array([1.33333333, 2.33333333])

@@ -197,5 +197,5 @@ def _names(names: Any, size: int) -> tuple[str, ...] | None:
     if names is None:
         return None
     if len(names) != size:
-        raise ProblemError(f"names has {len(names)} entries: {size} are needed")
+        raise ProblemError(f"names has {len(names)} entries: it needs {size}")
     return tuple(str(name) for name in names)

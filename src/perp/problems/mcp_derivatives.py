@@ -7,11 +7,14 @@ are often not defined outside of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from perp.compilation.stopwatch import working_time
 from perp.problems.errors import ProblemError
 from perp.problems.validation import Vector, is_sparse, matrix
 
@@ -22,6 +25,24 @@ SMALL = 1e-2
 # Unknowns up to which a Jacobian without a pattern is dense; one with more than this share of its
 # entries is dense as well: sparse storage would take more memory, and groups of columns save nothing.
 LARGEST_DENSE, DENSE_SHARE = 200, 0.2
+
+
+# When differences are no longer to be taken, by `working_time`.
+_DEADLINE: ContextVar[float] = ContextVar("_DEADLINE", default=np.inf)
+
+
+class OutOfTime(Exception):
+    """A time limit passed while a Jacobian was taken by differences; `solve` catches it."""
+
+
+@contextmanager
+def differences_within(seconds: float | None) -> Iterator[None]:
+    """Differences that are not done in time raise `OutOfTime` in this block."""
+    token = _DEADLINE.set(np.inf if seconds is None else working_time() + seconds)
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(token)
 
 
 class Differences:
@@ -111,9 +132,11 @@ class Differences:
         """What f changes by when the variables of each group take their steps, shape (groups, n)."""
         h = self._steps(z, complex_step)
         found = np.empty((int(groups.max(initial=-1)) + 1, z.size))
-        base = None if complex_step else np.asarray(self.f(z))
+        base, deadline = None if complex_step else np.asarray(self.f(z)), _DEADLINE.get()
         with np.errstate(all="ignore"):
             for k in range(found.shape[0]):
+                if working_time() > deadline:
+                    raise OutOfTime
                 moved = np.where(groups == k, h, 0.0)
                 if base is None:
                     found[k] = np.imag(np.asarray(self.f(z + 1j * moved)))

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from perp.problems.mcp import MCP
-from perp.problems.validation import Vector, freeze, is_sparse
+from perp.problems.validation import Vector, freeze, is_sparse, row_blocks
 
 # Relative change of the variables by which derivatives are confirmed: far above the tolerances that are asked
 # for and the round-off of differences.
@@ -53,10 +53,20 @@ def function_sizes(problem: MCP, z: Vector, f: Vector, J: Any) -> Vector:
     near = np.empty((2 if d.any() else 0, z.size))
     for k in range(near.shape[0]):
         near[k] = problem.evaluate(z + (CONFIRMED, -CONFIRMED)[k] * d)
-    size = abs(J)
-    return own_sizes(
-        freeze(f), J @ d, near, _around(problem, z), CONFIRMED, size @ np.abs(z), size @ np.ones(z.size)
-    )
+    terms, total = _row_sums(J, np.abs(z))
+    return own_sizes(freeze(f), J @ d, near, _around(problem, z), CONFIRMED, terms, total)
+
+
+def _row_sums(J: Any, z: Vector) -> tuple[Vector, Vector]:
+    """|J| z and Σ_j |J_ij|, shape (n,) each."""
+    if is_sparse(J):
+        size = abs(J)
+        return size @ z, size @ np.ones(z.size)
+    both = np.stack([z, np.ones(z.size)], axis=1)
+    sums = np.empty((z.size, 2))
+    for rows in row_blocks(z.size):
+        sums[rows] = np.abs(J[rows]) @ both
+    return np.ascontiguousarray(sums[:, 0]), np.ascontiguousarray(sums[:, 1])
 
 
 def _around(problem: MCP, z: Vector) -> np.ndarray:
@@ -127,5 +137,9 @@ def _influence(J: Any, s: Vector) -> Vector:
         changes = np.abs(J.data) * np.repeat(weight, np.diff(J.indptr))
         np.maximum.at(largest, J.indices, np.where(np.isfinite(changes), changes, 0.0))
         return largest
-    changes = np.abs(J) * weight[:, None]
-    return np.where(np.isfinite(changes), changes, 0.0).max(axis=0, initial=0.0)
+    largest = np.zeros(s.size)
+    for rows in row_blocks(s.size):
+        changes = np.abs(J[rows]) * weight[rows, None]
+        changes[~np.isfinite(changes)] = 0.0
+        np.maximum(largest, changes.max(axis=0, initial=0.0), out=largest)
+    return largest

@@ -32,7 +32,7 @@ class Savable:
         _freeze(self)
 
     def _repr_html_(self) -> str:
-        from perp.notebook import problem_html
+        from perp.view.notebook import problem_html
 
         return problem_html(self)  # type: ignore[arg-type]
 

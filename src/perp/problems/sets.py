@@ -131,7 +131,7 @@ class Elliptic(ConstraintSet):
 
     def __init__(self, *mu: float, cohesion: float = 0.0) -> None:
         if not 1 <= len(mu) <= 5:
-            raise ProblemError(f"Elliptic has {len(mu)} coefficients: 1 to 5 are needed")
+            raise ProblemError(f"Elliptic has {len(mu)} coefficients: it needs 1 to 5")
         values = tuple(_not_negative(f"Elliptic.mu[{i}]", value) for i, value in enumerate(mu))
         object.__setattr__(self, "mu", values)
         object.__setattr__(self, "cohesion", _not_negative("Elliptic.cohesion", cohesion, finite=True))
@@ -215,7 +215,7 @@ class Sets:
             raise ProblemError(f"parameters has shape {given.shape}: ({kinds.size}, 6) is needed")
         table[:, : given.shape[1]] = given
         if dimensions.size != kinds.size:
-            raise ProblemError(f"dimension has {dimensions.size} entries: {kinds.size} are needed")
+            raise ProblemError(f"dimension has {dimensions.size} entries: it needs {kinds.size}")
         bad = (kinds != raw_kind) | (kinds < FREE) | (kinds > ROLLING)
         if bad.any():
             c = int(np.argmax(bad))

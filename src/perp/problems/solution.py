@@ -112,7 +112,7 @@ class Solution:
         save_solution(self, path)
 
     def _repr_html_(self) -> str:
-        from perp.notebook import solution_html
+        from perp.view.notebook import solution_html
 
         return solution_html(self)
 

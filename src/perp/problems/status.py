@@ -21,7 +21,7 @@ class Status(StrEnum):
         "Not solved: progress stalled above the tolerance. Loosen tol, or try a Newton or pivoting solver."
     )
     LOCAL_MINIMUM = (
-        "Not solved: the search ended in a local minimum of the merit function that is no solution, from "
+        "Not solved: the search ended in a local minimum of the merit function that is not a solution, from "
         "every start that was tried. The problem may have no solution; give another start."
     )
     EVALUATION_ERROR = (

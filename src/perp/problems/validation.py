@@ -8,7 +8,7 @@ change a problem after it has been checked.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,6 +22,15 @@ Vector: TypeAlias = np.ndarray
 # A dense np.ndarray or a scipy.sparse.csr_array: SciPy's stubs leave nothing usable of the union.
 Matrix: TypeAlias = Any
 _INT32_MAX = np.iinfo(np.int32).max
+# Numbers of a block of rows: 2 MB.
+_BLOCK = 1 << 18
+
+
+def row_blocks(n: int) -> Iterator[slice]:
+    """The rows of an n × n matrix in blocks that fit into a cache: a copy of a large one takes seconds."""
+    step = max(1, _BLOCK // max(n, 1))
+    for first in range(0, n, step):
+        yield slice(first, first + step)
 
 
 def is_sparse(x: Any) -> bool:
@@ -69,7 +78,7 @@ def vector(name: str, x: Any, size: int | None = None, *, finite: bool = True, c
     if array.ndim != 1:
         raise ProblemError(f"{name} has shape {array.shape}: a one-dimensional array is needed")
     if size is not None and array.size != size:
-        raise ProblemError(f"{name} has {array.size} entries: {size} are needed")
+        raise ProblemError(f"{name} has {array.size} entries: it needs {size}")
     if finite:
         check_finite(name, array)
     return freeze(array)
@@ -103,9 +112,9 @@ def matrix(
             check_finite(name, array)
         array = freeze(array)
     if rows is not None and array.shape[0] != rows:
-        raise ProblemError(f"{name} has {array.shape[0]} rows: {rows} are needed")
+        raise ProblemError(f"{name} has {array.shape[0]} rows: it needs {rows}")
     if columns is not None and array.shape[1] != columns:
-        raise ProblemError(f"{name} has {array.shape[1]} columns: {columns} are needed")
+        raise ProblemError(f"{name} has {array.shape[1]} columns: it needs {columns}")
     return array
 
 

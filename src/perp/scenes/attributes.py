@@ -70,7 +70,7 @@ _PLASTIC = "springs do not yield"
 # Arrays of the compiled model, by the element they belong to; names without the prefix.
 USED: dict[str, str] = {
     "body": "mass inertia ipos iquat pos quat parentid rootid weldid jntadr jntnum dofadr dofnum geomadr "
-    "geomnum bvhadr bvhnum simple sameframe subtreemass invweight0 contype conaffinity treeid margin",
+    "geomnum bvhadr bvhnum simple sameframe subtreemass invweight0 contype conaffinity treeid margin mocapid",
     "jnt": "type axis pos limited range bodyid dofadr qposadr actfrclimited",
     "dof": "bodyid jntid parentid treeid Madr M0 simplenum invweight0 length",
     "geom": "type size pos quat contype conaffinity condim friction priority bodyid dataid aabb "
@@ -81,7 +81,7 @@ USED: dict[str, str] = {
     "tendon": "adr num limited treeid treenum length0 invweight0 actfrclimited actuatorid type",
     "actuator": "trntype trnid gear gaintype gainprm biastype biasprm ctrllimited ctrlrange forcelimited "
     "forcerange ctrladr ctrlnum outadr outnum actadr actnum acc0 length0 lengthrange actlimited cranklength "
-    "dynprm ctrlspec historyadr",
+    "dynprm ctrlspec historyadr damping",
 }
 NOT_MECHANICS: dict[str, str] = {
     "body": "user",
@@ -93,7 +93,6 @@ NOT_MECHANICS: dict[str, str] = {
 IGNORED: dict[str, dict[str, Ignored]] = {
     "body": {
         "gravcomp": Ignored("gravity compensation needs reduced coordinates", None),
-        "mocapid": Ignored("mocap bodies that move need reduced coordinates", None, -1),
         "plugin": both("plugins are not run", -1),
     },
     "jnt": {
@@ -161,7 +160,6 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         ),
         "actearly": Ignored("motors with a state need reduced coordinates", None),
         "armature": Ignored(_MOTOR_ROTOR, None),
-        "damping": Ignored("damping of a motor needs reduced coordinates: give it to its joint", None),
         "dampingpoly": both(_POLYNOMIAL),
         "delay": both("controls act at once"),
         "history": both("controls act at once"),

@@ -13,10 +13,10 @@ IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """p ⊗ q: first q, then p."""
-    return np.concatenate(
-        [[p[0] * q[0] - p[1:] @ q[1:]], p[0] * q[1:] + q[0] * p[1:] + np.cross(p[1:], q[1:])]
-    )
+    """p ⊗ q: first q, then p; of single quaternions or over leading axes, shape (…, 4)."""
+    w = p[..., :1] * q[..., :1] - (p[..., 1:] * q[..., 1:]).sum(axis=-1, keepdims=True)
+    v = p[..., :1] * q[..., 1:] + q[..., :1] * p[..., 1:] + np.cross(p[..., 1:], q[..., 1:])
+    return np.concatenate([w, v], axis=-1)
 
 
 def conjugate(q: np.ndarray) -> np.ndarray:
@@ -25,9 +25,9 @@ def conjugate(q: np.ndarray) -> np.ndarray:
 
 
 def rotate(q: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The vector x turned by q."""
-    t = 2.0 * np.cross(q[1:], x)
-    return x + q[0] * t + np.cross(q[1:], t)
+    """The vector x turned by q; of single vectors or over leading axes, shape (…, 3)."""
+    t = 2.0 * np.cross(q[..., 1:], x)
+    return x + q[..., :1] * t + np.cross(q[..., 1:], t)
 
 
 def from_matrix(R: np.ndarray) -> np.ndarray:

@@ -30,6 +30,7 @@ class Shape:
         visual: Whether it never touches anything.
         group: MuJoCo's group of the geom; viewers hide 3 and up.
         textured: Whether its colour is the mean of a texture.
+        colors: Of a mesh with a texture, that of the texture at each vertex, shape (v, 3), from 0 to 1.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Shape:
     visual: bool = False
     group: int = 0
     textured: bool = False
+    colors: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
 
 def read_geometry(model: Model) -> tuple[Shape, ...]:
@@ -59,8 +61,10 @@ def read_geometry(model: Model) -> tuple[Shape, ...]:
         kind = mujoco.mjtGeom(int(shapes.geom_type[g])).name.removeprefix("mjGEOM_").lower()
         position, quaternion = _pose(model, int(model.geom_body[g]), data, g)
         vertices, faces = _surface(shapes, g, kind)
-        texture = _texture(shapes, g)
+        pixels = _texture(shapes, g)
         touches = bool(shapes.geom_contype[g] or shapes.geom_conaffinity[g] or g in paired)
+        colors = np.zeros((0, 3)) if pixels is None else _sampled(shapes, g, kind, pixels)
+        mean = None if pixels is None or len(colors) else pixels.mean(axis=(0, 1))
         out.append(
             Shape(
                 name=model.geom_names[g],
@@ -69,12 +73,13 @@ def read_geometry(model: Model) -> tuple[Shape, ...]:
                 body=int(model.geom_body[g]),
                 position=position,
                 quaternion=quaternion,
-                rgba=_colour(shapes, g) if texture is None else _colour(shapes, g) * [*texture, 1.0],
+                rgba=_colour(shapes, g) if mean is None else _colour(shapes, g) * [*mean, 1.0],
                 vertices=vertices,
                 faces=faces,
                 visual=not touches,
                 group=int(shapes.geom_group[g]),
-                textured=texture is not None,
+                textured=mean is not None,
+                colors=colors,
             )
         )
     return tuple(out)
@@ -99,19 +104,39 @@ def _colour(shapes: Any, g: int) -> np.ndarray:
 
 
 def _texture(shapes: Any, g: int) -> np.ndarray | None:
-    """Mean colour of the texture of a shape's material, shape (3,), or None without one."""
+    """The texture of a shape's material, shape (height, width, 3), from 0 to 1, or None without one."""
     material = int(shapes.geom_matid[g])
     if material < 0:
         return None
     used = [int(t) for t in np.atleast_1d(shapes.mat_texid[material]) if t >= 0]
     if not used:
         return None
-    channels = int(shapes.tex_nchannel[used[0]])
-    size = int(shapes.tex_height[used[0]]) * int(shapes.tex_width[used[0]]) * channels
+    channels, height = int(shapes.tex_nchannel[used[0]]), int(shapes.tex_height[used[0]])
+    size = height * int(shapes.tex_width[used[0]]) * channels
     first = int(shapes.tex_adr[used[0]])
-    pixels = np.asarray(shapes.tex_data[first : first + size]).reshape(-1, channels)
-    mean = pixels.mean(axis=0) / 255.0
-    return mean[:3] if channels >= 3 else np.full(3, mean[0])
+    pixels = np.asarray(shapes.tex_data[first : first + size]).reshape(height, -1, channels) / 255.0
+    return pixels[..., :3] if channels >= 3 else np.repeat(pixels[..., :1], 3, axis=2)
+
+
+def _sampled(shapes: Any, g: int, kind: str, pixels: np.ndarray) -> np.ndarray:
+    """A texture at the vertices of a mesh that says where it lies, shape (v, 3); none for other shapes."""
+    data = int(shapes.geom_dataid[g])
+    if kind != "mesh" or int(shapes.mesh_texcoordadr[data]) < 0:
+        return np.zeros((0, 3))
+    f, first = int(shapes.mesh_faceadr[data]), int(shapes.mesh_texcoordadr[data])
+    some = slice(f, f + int(shapes.mesh_facenum[data]))
+    place = np.asarray(shapes.mesh_texcoord[first + shapes.mesh_facetexcoord[some].reshape(-1)])
+    place = np.where(
+        (place >= 0) & (place <= 1), place, place % 1.0
+    )  # textures repeat; 1 is their last pixel
+    height, width, _ = pixels.shape
+    column = np.minimum((place[:, 0] * width).astype(np.int64), width - 1)
+    row = np.minimum((place[:, 1] * height).astype(np.int64), height - 1)
+    corner = shapes.mesh_face[some].reshape(-1)
+    total, count = np.zeros((int(shapes.mesh_vertnum[data]), 3)), np.bincount(corner)
+    np.add.at(total, corner, pixels[row, column])
+    total[: count.size] /= np.maximum(count, 1)[:, None]
+    return total
 
 
 def _surface(shapes: Any, g: int, kind: str) -> tuple[np.ndarray, np.ndarray]:

@@ -66,7 +66,7 @@ class Coordinate:
         sign: 1, or −1 where it counts the other way.
         reference: Its value where both frames of the joint coincide.
         lower, upper: Limits; infinite for none.
-        stiffness, rest: A spring.
+        stiffness, spring_reference: A spring, and the coordinate at which it has no force.
         damping: Viscous.
         friction: Largest dry friction force.
         armature: Inertia of a rotor geared to it [kg, kg m²].
@@ -79,7 +79,7 @@ class Coordinate:
     lower: float = -math.inf
     upper: float = math.inf
     stiffness: float = 0.0
-    rest: float = 0.0
+    spring_reference: float = 0.0
     damping: float = 0.0
     friction: float = 0.0
     armature: float = 0.0
@@ -102,7 +102,7 @@ class Joint:
         length: Of a distance joint [m].
         reference: Value of the coordinate where both frames coincide.
         lower, upper: Limits of the coordinate; infinite for none.
-        stiffness, rest: A spring on the coordinate.
+        stiffness, spring_reference: A spring on the coordinate, and where it has no force.
         damping: Viscous, on the coordinate.
         friction: Largest dry friction force on the coordinate.
         compliance: Σ of the bilateral rows, displacement per force [m/N, rad/(N m)].
@@ -123,7 +123,7 @@ class Joint:
     lower: float = -math.inf
     upper: float = math.inf
     stiffness: float = 0.0
-    rest: float = 0.0
+    spring_reference: float = 0.0
     damping: float = 0.0
     friction: float = 0.0
     compliance: float = 0.0
@@ -151,7 +151,7 @@ class Joint:
             "lower",
             "upper",
             "stiffness",
-            "rest",
+            "spring_reference",
             "damping",
             "friction",
             "armature",
@@ -208,8 +208,8 @@ def attach(
         other_anchor: The parent's end of a distance joint, shape (3,) [m].
         second_axis: The child's axis of a universal joint, perpendicular to `axis`.
         name: The joint's name; made from kind and child by default.
-        options: Further fields of `Joint`: lower, upper, stiffness, rest, damping, friction, compliance,
-            armature, coordinates.
+        options: Further fields of `Joint`: lower, upper, stiffness, spring_reference, damping, friction,
+            compliance, armature, coordinates.
     """
     from perp.scenes.frames import frame_along, into_body, relative_frame
 

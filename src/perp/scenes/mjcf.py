@@ -113,12 +113,14 @@ def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
         start = file.read(8)
     if start.startswith(_NO_SCENES):
         raise SceneError(
-            f"{path} is no scene: `perp solve` and perp.load take problems, `perp simulate --resume` and "
+            f"{path} is not a scene: `perp solve` and perp.load take problems, `perp simulate --resume` and "
             "perp.Recording.open recordings"
         )
     text = path.read_text(encoding="utf-8", errors="replace")
     if is_urdf(text):
         return read_urdf(text, path)
+    if "<mujoco" not in text and "<" in text:
+        raise SceneError(f"{path} is not a scene: it is neither MJCF nor URDF")
     check_includes(text, path.parent, str(path))
     return mujoco.MjSpec.from_file(str(path)), []
 
@@ -154,8 +156,12 @@ def load_scene(
     index = np.full(shapes.nbody, WORLD)
     index[movable] = np.arange(movable.size)
     names = tuple(shapes.body(int(b)).name or f"body{b}" for b in movable)
+    mass, inertia = shapes.body_mass[movable].copy(), shapes.body_inertia[movable].copy()
     if not reduced:
-        _check_masses(shapes, movable, names)
+        # a body that is put where it is needs no mass in trees; where joints are cut any will do
+        light = (shapes.body_mocapid[movable] >= 0) & (mass <= 0)
+        mass[light], inertia[light] = 1.0, 1.0
+        _check_masses(mass, inertia, names)
     principal = np.array([from_matrix(R) for R in data.ximat[movable].reshape(-1, 3, 3)]).reshape(-1, 4)
     origin, frame = _file_frames(data, movable)
     ignored: list[tuple[str, str]] = []
@@ -163,8 +169,8 @@ def load_scene(
     _check_friction(shapes)
     body = Model(
         body_names=names,
-        mass=freeze(shapes.body_mass[movable].copy()),
-        inertia=freeze(shapes.body_inertia[movable].copy()),
+        mass=freeze(mass),
+        inertia=freeze(inertia),
         position=freeze(data.xipos[movable].copy()),
         quaternion=freeze(principal),
         velocity=freeze(np.zeros((movable.size, 6))),
@@ -190,8 +196,8 @@ def load_scene(
     )
 
 
-def _check_masses(shapes: Any, movable: np.ndarray, names: tuple[str, ...]) -> None:
-    light = (shapes.body_mass[movable] <= 0) | (shapes.body_inertia[movable] <= 0).any(axis=1)
+def _check_masses(mass: np.ndarray, inertia: np.ndarray, names: tuple[str, ...]) -> None:
+    light = (mass <= 0) | (inertia <= 0).any(axis=1)
     if light.any():
         name = names[int(np.argmax(light))]
         raise SceneError(
@@ -208,7 +214,7 @@ def _check_friction(shapes: Any) -> None:
             i = int(wrong[0])
             value = getattr(shapes, f"{element}_friction")[i].tolist()
             name = element_name(shapes, element, i)
-            raise SceneError(f"friction of {element} {name!r} is {value}: numbers from 0 on are needed")
+            raise SceneError(f"friction of {element} {name!r} is {value}: numbers of at least 0 are needed")
 
 
 def _file_frames(data: Any, movable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -134,7 +134,7 @@ def _coordinate(shapes: Any, j: int) -> dict[str, float]:
     return {
         **_losses(shapes, shapes.jnt_dofadr[j]),
         "reference": float(shapes.qpos0[address]),
-        "rest": float(shapes.qpos_spring[address]),
+        "spring_reference": float(shapes.qpos_spring[address]),
         "stiffness": float(shapes.jnt_stiffness[j]) * enabled(shapes, "SPRING"),
         "lower": float(shapes.jnt_range[j, 0]) if limited else -math.inf,
         "upper": float(shapes.jnt_range[j, 1]) if limited else math.inf,

@@ -1,4 +1,4 @@
-"""MuJoCo's actuators on joints as motors: motor, position, velocity and general affine ones."""
+"""MuJoCo's actuators as motors: motor, position, velocity and general affine ones on joints, and adhesion."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def read_motors(
             and int(shapes.actuator_biastype[i]) <= int(mujoco.mjtBias.mjBIAS_AFFINE)
             and int(shapes.actuator_dyntype[i]) == int(mujoco.mjtDyn.mjDYN_NONE)
         )
+        if plain and int(shapes.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_BODY):
+            first = int(shapes.body_geomadr[joint])
+            last = first + int(shapes.body_geomnum[joint])
+            motors.append(replace(_motor(shapes, i, name, -1, ignored), shapes=(first, last)))
+            continue
         if not on_joint or joint not in joint_index or not plain:
             ignored.append(
                 (
@@ -41,10 +46,11 @@ def read_motors(
 
 
 def _motor(shapes: Any, i: int, name: str, joint: int, ignored: list[tuple[str, str]]) -> Motor:
-    """F = gain · control + b₀ + b₁ length + b₂ speed, with length = gear · coordinate."""
+    """F = gain · control + b₀ + b₁ length + (b₂ − damping) speed, with length = gear · coordinate."""
     gear, gain = float(shapes.actuator_gear[i, 0]), float(shapes.actuator_gainprm[i, 0])
     biased = int(shapes.actuator_biastype[i]) == int(engine().mjtBias.mjBIAS_AFFINE)
     b0, b1, b2 = (float(value) if biased else 0.0 for value in shapes.actuator_biasprm[i, :3])
+    b2 -= float(shapes.actuator_damping[i])
     if b1 > 0 or b2 > 0:
         ignored.append(
             (f"actuator {name!r} biasprm", "forces that grow with motion need reduced coordinates")

@@ -36,8 +36,15 @@ class ImportReport:
     ignored: tuple[tuple[str, str], ...] = ()
     of_file: tuple[tuple[str, str], ...] = ()
 
+    def lines(self, *, brief: bool = False) -> list[str]:
+        """A line for each reason, with all that it applies to; briefly without the names of elements."""
+        of_reason: dict[str, dict[str, None]] = {}
+        for element, reason in self.ignored:
+            of_reason.setdefault(reason, {})[element.split(" of ")[0] if brief else element] = None
+        return [f"{'; '.join(elements)}: {reason}" for reason, elements in of_reason.items()]
+
     def __str__(self) -> str:
-        return "\n".join(f"{element}: {reason}" for element, reason in self.ignored) or "nothing was ignored"
+        return "\n".join(self.lines()) or "nothing was ignored"
 
 
 @dataclass(frozen=True, eq=False)

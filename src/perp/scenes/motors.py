@@ -1,4 +1,4 @@
-"""Motors as data: a law that turns a control value into a force on a joint's coordinate."""
+"""Motors as data: a law that turns a control value into a force on a joint or of a sticky body."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Motor:
 
     Attributes:
         name: For messages and lookups.
-        joint: Index of the joint in the model.
+        joint: Index of the joint in the model; −1 for adhesion, a force that the contacts of a body share.
         kind: What the control means.
         stiffness, damping: Gains.
         force_limit: Largest force; infinite for none.
@@ -35,6 +35,7 @@ class Motor:
         control: The value at the start.
         control_low, control_high: What is given is clipped to these.
         freedom: Which coordinate of the joint it drives; the first by default.
+        shapes: The first and the last shape (not included) of the body that sticks.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Motor:
     control_low: float = -math.inf
     control_high: float = math.inf
     freedom: Freedom | None = None
+    shapes: tuple[int, int] = (0, 0)
 
     def asked(self, control: float) -> float:
         """What a control value means to the law: a force, a speed or a position."""

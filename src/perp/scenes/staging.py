@@ -81,7 +81,7 @@ def stage(scene: Any, wanted: Staging, keyframe: str | int | None) -> tuple[Any,
             f"motors = {wanted.motors!r}: one of 'force', 'velocity' is needed (hold='servos' for positions)"
         )
     if wanted.motors is not None and wanted.hold is not None:
-        raise ProblemError(f"motors and hold = {wanted.hold!r}: a joint is given one of them")
+        raise ProblemError(f"motors and hold = {wanted.hold!r}: choose one of them")
     if isinstance(scene, mujoco.MjModel):
         raise SceneError("a compiled MjModel cannot be edited: pass the file, the XML text or the MjSpec")
     spec, lines = (scene.copy(), []) if isinstance(scene, mujoco.MjSpec) else parse_scene(scene)

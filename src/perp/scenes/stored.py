@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from perp.scenes.engine import engine
+from perp.scenes.geometry import Shape
 from perp.scenes.model import Model, SceneError
 
 _NAME = "stored.mjb"
@@ -26,8 +27,12 @@ def store_scene(model: Model) -> dict[str, np.ndarray]:
     }
 
 
-def compiled_scene(arrays: Mapping[str, np.ndarray]) -> Any:
+def compiled_scene(arrays: Mapping[str, np.ndarray], geometry: Sequence[Shape]) -> Any:
     """The mujoco model of a stored scene.
+
+    Args:
+        arrays: What `store_scene` returned.
+        geometry: Its shapes, whose vertices are stored once.
 
     Raises:
         SceneError: mujoco cannot read it: another version wrote it; or it is damaged.
@@ -40,21 +45,40 @@ def compiled_scene(arrays: Mapping[str, np.ndarray]) -> Any:
         raise SceneError(f"the stored scene is damaged: {error}") from None
     if not unpacker.eof:
         raise SceneError(f"the stored scene is damaged: it is cut off, or has more than {_MOST_BYTES} bytes")
-    return unpack_compiled(content)
+    shapes = unpack_compiled(content)
+    for g, rows in _meshes(shapes).items():
+        shapes.mesh_vert[rows] = geometry[g].vertices
+    return shapes
 
 
 def _bare(shapes: Any) -> Any:
-    """A copy without what no step reads: textures, normals, and the trees by which rays find triangles."""
+    """A copy without what no step reads (textures, normals, triangles), and without vertices of meshes.
+
+    Contacts of meshes are those of their convex hulls, which vertices and the graph of the hull tell; the
+    vertices are with the shapes that a recording keeps for pictures.
+    """
     mujoco = engine()
     out = copy.copy(shapes)
     for name in ("tex_data", "mesh_texcoord", "mesh_facetexcoord", "mesh_normal", "mesh_facenormal"):
         getattr(out, name)[...] = 0
     rays = int(mujoco.mjtSensor.mjSENS_RANGEFINDER) in out.sensor_type
-    if not rays and not out.nplugin:
-        for first, count in zip(out.mesh_bvhadr, out.mesh_bvhnum, strict=True):
-            for name in ("bvh_aabb", "bvh_child", "bvh_nodeid", "bvh_depth"):
-                getattr(out, name)[first : first + count] = 0
+    if rays or out.nplugin:
+        return out
+    out.mesh_face[...] = 0
+    for first, count in zip(out.mesh_bvhadr, out.mesh_bvhnum, strict=True):
+        for name in ("bvh_aabb", "bvh_child", "bvh_nodeid", "bvh_depth"):
+            getattr(out, name)[first : first + count] = 0
+    for k in _meshes(out).values():
+        out.mesh_vert[k] = 0
     return out
+
+
+def _meshes(shapes: Any) -> dict[int, slice]:
+    """Where the vertices of each shape that is a mesh are, by shape."""
+    found = np.flatnonzero(shapes.geom_type == int(engine().mjtGeom.mjGEOM_MESH))
+    first = shapes.mesh_vertadr[shapes.geom_dataid[found]]
+    last = first + shapes.mesh_vertnum[shapes.geom_dataid[found]]
+    return {int(g): slice(int(a), int(b)) for g, a, b in zip(found, first, last, strict=True)}
 
 
 def pack_compiled(shapes: Any) -> bytes:

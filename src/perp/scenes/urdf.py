@@ -205,14 +205,14 @@ def _only_draw(spec: Any) -> None:
 
 def _candidates(name: str, folder: Path) -> Iterator[Path]:
     """Where a mesh may be, most likely place first."""
-    scheme, _, rest = name.partition("://")
-    if not rest:
+    scheme, _, place = name.partition("://")
+    if not place:
         yield folder / name
         return
     if scheme == "file":
-        yield Path(rest)
+        yield Path(place)
         return
-    parts = [*Path(rest.lstrip("/")).parts]
+    parts = [*Path(place.lstrip("/")).parts]
     if not parts:
         return
     inside = Path(*parts[1:]) if len(parts) > 1 else Path(*parts)
@@ -242,7 +242,8 @@ def _exclude_neighbours(spec: Any, robot: ET.Element) -> Lines:
             pairs.append((a, b))
     if not pairs:
         return []
-    return [(f"contact of {len(pairs)} pairs of links", "links that share a joint do not collide")]
+    counted = "a pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
+    return [(f"contact of {counted} of links", "links that share a joint do not collide")]
 
 
 def _exclude_overlapping(spec: Any, where: str) -> tuple[Lines, Any]:

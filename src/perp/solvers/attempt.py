@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from perp.compilation.stopwatch import working_time
-from perp.problems import History, Problem, Status
+from perp.problems import MCP, History, Problem, Status
+from perp.problems.mcp_derivatives import OutOfTime
 from perp.problems.validation import Vector
 
 # Residuals are measured at these intervals: every iteration at first, then about every eighth of those done.
@@ -117,15 +118,15 @@ class Control:
         inner.start, inner.best, inner._best_z = start, np.inf, None
         return inner
 
-    def for_stage(self, start: Vector, done: int, most: int) -> Control:
+    def for_stage(self, start: Vector | None, done: int, most: int | None) -> Control:
         """The same for one of several algorithms in a row: from `start`, after `done` iterations."""
         inner = copy(self)
         inner.start, inner.done, inner.best, inner._best_z = start, self.done + done, np.inf, None
         inner.reason, inner.swept = None, None
-        inner.max_iterations = most if most < UNLIMITED else None
+        inner.max_iterations = most if most is not None and most < UNLIMITED else None
         return inner
 
-    def for_part(self, part: Problem, start: Vector, most: int) -> Control:
+    def for_part(self, part: Problem, start: Vector | None, most: int | None) -> Control:
         """The same for an independent part of the problem."""
         from perp.problems.residual import judge
 
@@ -224,3 +225,17 @@ class Control:
             return None
         columns = np.array(self._points, dtype=np.float64).reshape(-1, 3)
         return History(columns[:, 0].astype(np.int64), columns[:, 1].copy(), columns[:, 2].copy())
+
+
+def run_in_time(
+    run: Callable[[Any, Control, Any], Attempt], problem: Problem, control: Control, settings: Any
+) -> Attempt:
+    """An algorithm, or its best point where the time limit passed within a Jacobian by differences."""
+    try:
+        return run(problem, control, settings)
+    except OutOfTime:
+        control.reason = Status.TIME_LIMIT
+        first = problem.first_point if isinstance(problem, MCP) else np.zeros(problem.size)
+        attempt = control.attempt(first if control.start is None else control.start, 0)
+        attempt.message = "The time limit passed while the Jacobian was taken by differences."
+        return attempt

@@ -28,7 +28,7 @@ def candidates(problem: LCP | BoxedLCP | MCP) -> list[str]:
     from perp.solvers.pivoting.rows import has_moving_bounds, symmetric
 
     if isinstance(problem, BoxedLCP) and has_moving_bounds(problem):
-        return ["moving-bounds", "subspace-minimisation", "boxed-newton", "friction-fixed-point", "pgs"]
+        return ["moving-bounds", "subspace-minimisation", "boxed-newton", "dantzig", "pgs"]
     fits = problem.size <= LARGEST_DENSE or is_sparse(problem.M)
     block_first = fits and (symmetric(problem.M) or _large_and_dominant(problem.M))
     pivoting = ["principal", "lemke"] if block_first else ["lemke", "principal"]

@@ -134,6 +134,20 @@ def refuses_cones(problem: RowProblem) -> str | None:
     return not_scalar(problem) if isinstance(problem, ContactProblem) else None
 
 
+def refuses_no_diagonal(problem: RowProblem) -> str | None:
+    """For sweeps, which divide by the diagonal: a row with other entries and none there is out of reach."""
+    objection = refuses_cones(problem)
+    if objection is not None or isinstance(problem, ContactProblem):
+        return objection
+    empty = np.flatnonzero(problem.M.diagonal() <= 0.0)
+    empty = empty[problem.lo[empty] < problem.hi[empty]]
+    other = np.asarray(abs(problem.M[empty]).sum(axis=1)).ravel() > 0.0
+    if other.any():
+        row = int(empty[other][0])
+        return f"sweeps divide by the diagonal, and that of row {row} is {problem.M[row, row]:g}"
+    return None
+
+
 def refuses_following(problem: RowProblem) -> str | None:
     """For solvers of boxes that stay where they are."""
     if isinstance(problem, ContactProblem):

@@ -18,7 +18,7 @@ LEAST_TOLERANCE = 1e-14
 
 
 def solve_cohesive(
-    problem: ContactProblem, tol: float, start: Any, throw: bool, **rest: Any
+    problem: ContactProblem, tol: float, start: Any, throw: bool, **arguments: Any
 ) -> ContactSolution:
     """`solve` for a problem with cohesion; arguments as there."""
     from perp.solvers.solve import solve
@@ -30,7 +30,7 @@ def solve_cohesive(
     if start is not None:
         first = as_answer(problem, start.z if isinstance(start, Solution) else start, "start") - problem.apex
     inner = max(min(share, 1.0) * tol, min(tol, LEAST_TOLERANCE))
-    solution = solve(shifted, tol=inner, start=first, throw=False, **rest)
+    solution = solve(shifted, tol=inner, start=first, throw=False, **arguments)
     z = solution.z + problem.apex
     value, w = judge(problem, z)
     status = Status.SOLVED if value <= tol else solution.status

@@ -20,7 +20,7 @@ class SolverList(list[SolverInfo]):
     """A list of solvers that notebooks show as a table."""
 
     def _repr_html_(self) -> str:
-        from perp.notebook import solvers_html
+        from perp.view.notebook import solvers_html
 
         return solvers_html(self)
 

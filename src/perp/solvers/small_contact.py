@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from perp.compilation.stopwatch import working_time
+from perp.compilation.stopwatch import STOPWATCH, working_time
 from perp.problems import ContactProblem, ContactSolution, Status
 from perp.problems.validation import Vector, freeze, is_sparse
 
@@ -34,8 +34,9 @@ def keep_short(problem: ContactProblem) -> Short | None:
     rows, sets = problem.size, problem.sets
     if not 0 < rows <= LARGEST or problem.dynamics is not None or sets.cohesion.any():
         return None
-    from perp.kernels.packed import pack
-    from perp.kernels.short_solve import addresses, keep_given, short_solve
+    with STOPWATCH.starting_up():
+        from perp.kernels.packed import pack
+        from perp.kernels.short_solve import addresses, keep_given, short_solve
 
     packed, W = pack(problem), problem.W
     none = freeze(np.zeros(0, np.int64))

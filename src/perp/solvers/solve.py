@@ -25,12 +25,14 @@ from perp.problems import (
 )
 from perp.problems.active_sets import active_rows
 from perp.problems.infeasibility import exact_certificate
+from perp.problems.mcp_derivatives import OutOfTime, differences_within
 from perp.problems.residual import as_answer, judge
 from perp.problems.validation import Vector
 from perp.solvers import registry
-from perp.solvers.attempt import Attempt, Control
+from perp.solvers.attempt import Attempt, Control, run_in_time
 from perp.solvers.cohesion import solve_cohesive
 from perp.solvers.friction_limits import FAILURES, carried, friction_limits, with_less_friction
+from perp.solvers.outer_iterations import run_formulation
 from perp.solvers.registry import SolverInfo
 from perp.solvers.short_way import short_way
 from perp.solvers.watching import Progress, Watch, Watcher, watch_of
@@ -149,13 +151,14 @@ def _solve_along(
     swept: tuple[Vector, float, int] | None,
 ) -> Solution:
     """The algorithm with friction limited to more and more, from what it found with less."""
-    began, (tol, _, time_limit, _, _) = working_time(), limits
+    began, (tol, most, time_limit, history, watch) = working_time(), limits
     ladder, missed, start = friction_limits(problem), 0, first
     limit = ladder.pop(0)
     limited = with_less_friction(problem, limit)
     best = found = _solve_once(problem, limited, way, start, limits, swept)
     while ladder and best.status is not Status.SOLVED:
-        if time_limit is not None and working_time() - began > time_limit:
+        left = None if time_limit is None else time_limit - (working_time() - began)
+        if left is not None and left <= 0.0:
             break
         missed += judge(limited, found.z)[0] > tol
         if missed == FAILURES:
@@ -164,7 +167,7 @@ def _solve_along(
             start = carried(problem, found.z, limit, ladder[0])
         limit = ladder.pop(0)
         limited = with_less_friction(problem, limit)
-        found = _solve_once(problem, limited, way, start, limits, None)
+        found = _solve_once(problem, limited, way, start, (tol, most, left, history, watch), None)
         best = _joined(best, found)
     return best
 
@@ -201,16 +204,17 @@ def _solve_once(
     if watch is not None:
         control._points = Watcher(info.name, watch)
     ready = working_time()
-    if turned is None:
-        attempt = info.run(limited, control, settings)
-    else:
-        attempt, turned = run_formulation(info, turned, control, settings)
-        if route is not None and not route.is_exact(problem):
-            attempt.info["own_residual"] = _own_residual(problem, turned, attempt.z)
-    finished = working_time()
-    if turned is not None:
-        attempt = _bring_back(problem, attempt, turned)
-    solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
+    with differences_within(time_limit if isinstance(problem, MCP) else None):
+        if turned is None:
+            attempt = run_in_time(info.run, limited, control, settings)
+        else:
+            attempt, turned = run_formulation(info, turned, control, settings)
+            if route is not None and not route.is_exact(problem):
+                attempt.info["own_residual"] = _own_residual(problem, turned, attempt.z)
+        finished = working_time()
+        if turned is not None:
+            attempt = _bring_back(problem, attempt, turned)
+        solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
     return solution if history or watch is None else replace(solution, history=None)
 
 
@@ -234,9 +238,12 @@ def _measure(
     """
     if turned is None or route is None:
         return lambda z: judge(problem, z)[0]
-    inner, back = turned.own or turned.problem, turned.back
-    if isinstance(inner, Problem) and not route.is_exact(problem):
-        return lambda z: judge(inner, z)[0]
+    inner, back = turned.problem, turned.back
+    if not route.is_exact(problem):
+        if turned.measure is not None:
+            return turned.measure
+        if isinstance(inner, Problem):
+            return lambda z: judge(inner, z)[0]
     return lambda z: judge(problem, back(z))[0]
 
 
@@ -245,54 +252,13 @@ def _own_residual(problem: Problem, turned: Reformulated, z: Vector) -> float:
 
     Programs have no residual of their own here; their answers are those of the problem without Γ.
     """
-    inner = turned.own or turned.problem
-    if isinstance(inner, Problem):
-        return judge(inner, z)[0]
+    if turned.measure is not None:
+        return turned.measure(z)
+    if isinstance(turned.problem, Problem):
+        return judge(turned.problem, z)[0]
     if isinstance(problem, ContactProblem):
         return judge(problem.as_relaxed(), turned.back(z))[0]
     return judge(problem, turned.back(z))[0]
-
-
-def run_formulation(
-    info: SolverInfo, turned: Reformulated, control: Control, settings: Any
-) -> tuple[Attempt, Reformulated]:
-    """The algorithm on a formulation with that one's outer iterations; the last formulation and its answer.
-
-    Args:
-        info: The solver.
-        turned: The formulation.
-        control: Measures answers of the formulation.
-        settings: The solver's options.
-    """
-    attempt = info.run(turned.problem, control, settings)
-    outer_iterations = 0
-    while turned.update is not None and not _is_final(attempt, control):
-        following = turned.update(attempt.z)
-        if following is None:
-            break
-        control.start = attempt.z
-        latest = info.run(following.problem, control, settings)
-        if latest.reason is Status.FAILED or not np.isfinite(latest.z).all():
-            attempt.reason, attempt.message = Status.STALLED, latest.message
-            break
-        turned, outer_iterations = following, outer_iterations + 1
-        latest.iterations += attempt.iterations
-        latest.info["outer_iterations"] = outer_iterations
-        attempt = latest
-    missed = attempt.reason is None and control.measure(attempt.z) > control.tol
-    if missed and isinstance(turned.problem, Problem):
-        attempt.reason = Status.INACCURATE
-    return attempt, turned
-
-
-def _is_final(attempt: Attempt, control: Control) -> bool:
-    """Whether an outer iteration ends here: solved, out of time, or an answer that nothing can start from."""
-    return (
-        not np.isfinite(attempt.z).all()
-        or attempt.reason in (Status.FAILED, Status.DIVERGED, Status.INFEASIBLE)
-        or control.measure(attempt.z) <= control.tol
-        or control.out_of_time()
-    )
 
 
 def check_problem(problem: Any) -> None:
@@ -408,10 +374,14 @@ def _conclude(
 ) -> Solution:
     """Measure the answer and set the status: the only place where SOLVED is given."""
     z = np.ascontiguousarray(attempt.z, dtype=np.float64)
-    value, w = judge(problem, z)
-    if isinstance(problem, MCP) and np.isfinite(w).all() and value > 0.0:
-        z, w, value = _onto_bounds(problem, z, w, value)
     reason = attempt.reason
+    try:
+        value, w = judge(problem, z)
+        if isinstance(problem, MCP) and np.isfinite(w).all() and value > 0.0:
+            z, w, value = _onto_bounds(problem, z, w, value)
+    except OutOfTime:
+        # what was measured on the way, if anything was
+        value, w, reason = max(control.best, control.tol * 2.0), problem.evaluate(z), Status.TIME_LIMIT
     if value <= control.tol:
         status = Status.SOLVED
     elif reason is Status.INFEASIBLE:

@@ -71,9 +71,9 @@ def solve_many(
     else:
         # the first solve compiles or loads kernels: threads would wait for each other there
         first = run(chunks[:1][0][:1])
-        rest = [chunks[0][1:], *chunks[1:]]
+        later = [chunks[0][1:], *chunks[1:]]
         with ThreadPoolExecutor(count) as pool:
-            solutions = first + [solution for part in pool.map(run, rest) for solution in part]
+            solutions = first + [solution for part in pool.map(run, later) for solution in part]
     if throw:
         for problem, solution in zip(listed, solutions, strict=True):
             if not solution.solved:

@@ -11,34 +11,12 @@ from perp.compilation.kernel import kernel
 from perp.dynamics.motion import turn_coefficients
 from perp.dynamics.motions import body_velocities
 from perp.stepping.contact_rows import refill
+from perp.stepping.feeding import contact_work
 from perp.stepping.smooth import kinetic_energy
 from perp.stepping.world import JOINTS
 
 # Work of contacts beyond this share of the kinetic energy is worth solving the step again.
 _GAIN = 1e-9
-
-
-@kernel(error_model="numpy")
-def _work(w, k):
-    """Work of the contacts of island k that neither bounce nor undo overlap [J].
-
-    An impulse does its work on the mean of the velocities before and after it.
-    """
-    p, work, joints, total = w.problem, w.workspace, w.count[JOINTS], 0.0
-    for a in range(work.island_constraint_start[k], work.island_constraint_start[k + 1]):
-        constraint = work.island_constraint[a]
-        c, first = constraint - joints, p.start[constraint]
-        if c < 0 or p.impulse[first] <= 0.0 or w.left_out[c]:
-            continue
-        if w.start.restitution[c] > 0.0 or w.start.gap[c] < -w.start.accuracy[c]:
-            continue
-        for i in range(first, p.start[constraint + 1]):
-            mean = 0.0
-            for e in range(p.row_begin[i], p.row_begin[i + 1]):
-                j = p.column[e]
-                mean += 0.5 * p.value[e] * (p.velocity[j] + p.free_velocity[j])
-            total += p.impulse[i] * mean
-    return total
 
 
 @kernel(error_model="numpy")
@@ -48,7 +26,7 @@ def average_arms(w):
     joints, changed = w.count[JOINTS], False
     allowed = _GAIN * kinetic_energy(w, p.free_velocity)
     for k in range(w.solve_info[0]):
-        if not _work(w, k) > allowed:
+        if not contact_work(w, k, True) > allowed:
             continue
         if not changed:
             body_velocities(s, start, p.velocity, w.twist, w.body_velocity)

@@ -14,10 +14,13 @@ import numpy as np
 from perp.collision.finding import more
 from perp.compilation.kernel import kernel
 from perp.dynamics.motions import contact_entries, pair_columns, turn_entries
+from perp.dynamics.rows import TARGET
 from perp.kernels.arrays import copy_into, fill
+from perp.kernels.tree_rows import times
 from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE
+from perp.stepping.flat_contacts import lay_flat
 from perp.stepping.joint_rows import motor_signal
-from perp.stepping.world import CONTACTS, JOINTS, LATE
+from perp.stepping.world import CONTACTS, JOINTS, LATE, LEFT_OUT
 
 # A normal row that is this much shorter than the tangential ones has no freedom that could open the contact.
 _IMMOBILE = 1e-5
@@ -36,6 +39,7 @@ def room_for_contacts(w, count):
     w.acts, w.local = more(w.acts, 6 * n).reshape(n, 2, 3), more(w.local, 6 * n).reshape(n, 2, 3)
     w.carried, w.normal0 = more(w.carried, 6 * n).reshape(n, 2, 3), more(w.normal0, 3 * n).reshape(n, 3)
     w.gap_linear, w.approach, w.bounce = more(w.gap_linear, n), more(w.approach, n), more(w.bounce, n)
+    w.height = more(w.height, n)
     w.gap0, w.off, w.left_out, w.turned = (
         more(w.gap0, n),
         more(w.off, n),
@@ -83,6 +87,7 @@ def _widest(w):
 def carry(w, c):
     """The carried points of contact c at the start, in the world and in bodies, and where impulses act."""
     place = w.start
+    w.height[c] = 0.0
     for side in range(2):
         b, sign = place.body[c, side], -1.0 if side == 0 else 1.0
         inward = sign * (0.5 * place.gap[c] + place.round[c, side])
@@ -117,11 +122,17 @@ def into_world(place, b, local, out):
 @kernel(error_model="numpy")
 def add_contacts(w, first):
     """Rows of the contacts from `first` on; those that no freedom can open get none."""
-    n = w.start.count[0]
+    n, geom = w.start.count[0], w.start.geom
     room_for_contacts(w, n)
-    for c in range(first, n):
-        if first == 0:
+    if first == 0:
+        begin = 0
+        for c in range(n):
             carry(w, c)
+            if c + 1 == n or geom[c + 1, 0] != geom[c, 0] or geom[c + 1, 1] != geom[c, 1]:
+                if c > begin:
+                    lay_flat(w, begin, c + 1)
+                begin = c + 1
+    for c in range(first, n):
         fill_contact(w, c)
 
 
@@ -129,12 +140,11 @@ def add_contacts(w, first):
 def fill_contact(w, c):
     """Set, rows and entries of contact c, after those of the contacts before it."""
     s, p, place = w.scene, w.problem, w.start
+    w.workspace.prepared[0] = -1
     k = w.count[JOINTS] + w.count[CONTACTS]
     i, dim = p.start[k], rows_of(place.dim[c])
     at = p.row_begin[i]
     n = pair_columns(s, place.body[c, 0], place.body[c, 1], True, at, p.column)
-    for e in range(at, at + dim * n):
-        p.value[e] = 0.0
     contact_entries(s, place, place.body[c], w.acts[c], place.frame[c], dim, p.column, at, n, p.value)
     normal = tangent = 0.0
     for e in range(n):
@@ -144,6 +154,7 @@ def fill_contact(w, c):
     w.left_out[c] = n == 0 or normal <= _IMMOBILE**2 * tangent or normal == 0.0
     # a contact without rows keeps its line with none
     w.count[CONTACTS] += 1
+    w.info[LEFT_OUT] += w.left_out[c]
     if w.left_out[c]:
         p.kind[k] = NONNEGATIVE
         if n == 0:
@@ -165,10 +176,7 @@ def fill_contact(w, c):
         p.bias[i + 1], p.bias[i + 2] = place.surface[c, 0], place.surface[c, 1]
         if dim > 3:
             p.bias[i + 3] = place.surface[c, 2]
-    total = 0.0
-    for e in range(n):
-        total += p.value[at + e] * w.v[p.column[at + e]]
-    w.approach[c] = total
+    w.approach[c] = times(p.column, p.value, at, at + n, w.v)
     w.bounce[c] = place.restitution[c]
     w.gap_linear[c] = w.gap0[c] = place.gap[c]
     w.off[c], w.turned[c], w.sag[c] = 0.0, 0, 0.0
@@ -180,18 +188,14 @@ def fill_contact(w, c):
 def refill(w, c):
     """Entries of contact c anew, after its frame or points have changed."""
     s, p, place = w.scene, w.problem, w.start
+    w.workspace.prepared[0] = -1
     i = p.start[w.count[JOINTS] + c]
     dim, at = p.start[w.count[JOINTS] + c + 1] - i, p.row_begin[i]
     n = p.row_begin[i + 1] - at
-    for e in range(at, at + dim * n):
-        p.value[e] = 0.0
     contact_entries(s, place, place.body[c], w.acts[c], place.frame[c], dim, p.column, at, n, p.value)
-    total = 0.0
     for e in range(at, at + dim * n):
         p.left[e] = p.value[e]
-    for e in range(at, at + n):
-        total += p.value[e] * w.v[p.column[e]]
-    w.approach[c] = total
+    w.approach[c] = times(p.column, p.value, at, at + n, w.v)
 
 
 @kernel(error_model="numpy")
@@ -204,6 +208,9 @@ def _adhesion(w, c):
         shared, i = 0, s.adhesion[a, 0]
         for e in range(w.start.count[0]):
             shared += 1 if _sticks(w, s.adhesion[a], e) else 0
+        if s.cut:
+            total += s.parameters[i, TARGET] / shared
+            continue
         force = s.motor_gain[i, 0] * motor_signal(w, i) + s.motor_bias[i, 0]
         total += min(max(force, s.motor_least[i]), s.motor_most[i]) / shared
     return max(total, 0.0)
@@ -251,26 +258,42 @@ def gaps_at_end(w, v, left):
             for k in range(3):
                 gap += sign * normal[k] * (points[side, k] - w.carried[c, side, k])
         if left:
-            for e in range(at, at + n):
-                p.left[e] = 0.0
             contact_entries(s, w.end, place.body[c], points, place.frame[c], 1, p.column, at, n, p.left)
             if w.stiff:
                 p.value[at : at + n] = p.left[at : at + n]
             turn_entries(s, p.column, at, n, v, h, p.left)
-        moving = 0.0
-        for e in range(at, at + n):
-            moving += p.left[e] * v[p.column[e]]
-        w.gap_linear[c] = gap - h * moving
+        w.gap_linear[c] = gap - h * times(p.column, p.left, at, at + n, v)
 
 
 @kernel(error_model="numpy")
-def overlap_at_start(w, geom):
-    """The deepest gap of two shapes at the start, zero where they were apart [m]."""
-    place, deepest = w.start, 0.0
-    for c in range(w.count[CONTACTS] - w.count[LATE]):
-        if place.geom[c, 0] == geom[0] and place.geom[c, 1] == geom[1]:
-            deepest = min(deepest, w.gap0[c])
+def overlap_at_start(w, geom, about):
+    """The deepest gap of two shapes at the start [m], zero where they were apart; `about` as in `pair_of`."""
+    first, last = pair_of(w.start.geom, geom, about, w.count[CONTACTS] - w.count[LATE])
+    deepest = 0.0
+    for c in range(first, last):
+        deepest = min(deepest, w.gap0[c])
     return deepest
+
+
+@kernel(error_model="numpy")
+def pair_of(at, geom, about, count):
+    """First and last contact (not included) of two shapes among the first `count`; they follow each other.
+
+    The search begins at `about`: pairs come in the same order at the start and the end of a step as a rule.
+    """
+    one, two = geom[0], geom[1]
+    if about >= count:
+        about = 0
+    for k in range(count):
+        c = about + k if about + k < count else about + k - count
+        if at[c, 0] == one and at[c, 1] == two:
+            first, last = c, c + 1
+            while first > 0 and at[first - 1, 0] == one and at[first - 1, 1] == two:
+                first -= 1
+            while last < count and at[last, 0] == one and at[last, 1] == two:
+                last += 1
+            return first, last
+    return 0, 0
 
 
 @kernel(error_model="numpy")
@@ -291,7 +314,7 @@ def contact_biases(w):
             continue
         if c >= w.count[CONTACTS] - w.count[LATE] and gap < 0.0:
             # its points carried back to the start overlap along the normal of the end, its shapes need not
-            gap = max(gap, overlap_at_start(w, place.geom[c]))
+            gap = max(gap, overlap_at_start(w, place.geom[c], 0))
         if place.restitution[c] > 0.0 and bounces(w, c):
             p.bias[i] = w.bounce[c] * w.approach[c]
             continue
@@ -316,9 +339,8 @@ def bounces(w, c):
     p, h, gap, g = w.problem, w.h, w.start.gap[c], w.scene.gravity
     if w.left_out[c] or w.approach[c] >= -2.0 * h * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2):
         return False
-    i, free = p.start[w.count[JOINTS] + c], 0.0
-    for e in range(p.row_begin[i], p.row_begin[i + 1]):
-        free += p.value[e] * p.free_velocity[p.column[e]]
+    i = p.start[w.count[JOINTS] + c]
+    free = times(p.column, p.value, p.row_begin[i], p.row_begin[i + 1], p.free_velocity)
     return gap + h * free <= 0.0 or gap + h * w.approach[c] <= 0.0
 
 
@@ -334,17 +356,18 @@ def recall(w):
     here, low = np.empty(3), 0
     for c in range(n):
         # contacts of a pair follow each other, and pairs come in the same order at every step as a rule
-        low = _block(w, place.geom[c], low, old)
-        best, nearest, j = -1, np.inf, low
+        first, last = pair_of(w.old_geom, place.geom[c], low, old)
+        if first == last:
+            continue
+        low, best, nearest = first, -1, np.inf
         into_body(place, _carrier(place, c), place.point[c], here)
-        while j < old and _same(w, j, place.geom[c]):
+        for j in range(first, last):
             if not used[j]:
                 distance = 0.0
                 for r in range(3):
                     distance += (here[r] - w.old_local[j, r]) ** 2
                 if distance < nearest:
                     best, nearest = j, distance
-            j += 1
         if best < 0:
             continue
         used[best] = True
@@ -360,23 +383,6 @@ def recall(w):
             # compliance of a file falls with the gap, so that the last step's was another one
             soft = _FALLS * (w.contact_compliance + place.soft[c])
             w.sag[c] = min(max(-place.gap[c], 0.0), max(0.0, soft * p.impulse[i] / w.h))
-
-
-@kernel(error_model="numpy")
-def _same(w, j, geom):
-    return w.old_geom[j, 0] == geom[0] and w.old_geom[j, 1] == geom[1]
-
-
-@kernel(error_model="numpy")
-def _block(w, geom, low, old):
-    """Where the old contacts of a pair begin, searched from `low` on; `low` where there are none."""
-    for step in range(old):
-        j = low + step if low + step < old else low + step - old
-        if _same(w, j, geom):
-            while j > 0 and _same(w, j - 1, geom):
-                j -= 1
-            return j
-    return low
 
 
 @kernel(error_model="numpy")

@@ -38,12 +38,12 @@ def cause(stepper: Stepper, record: StepRecord) -> str:
     if w.info[end.CAUSE] == 3:
         return f"shapes overlap by {length(record.penetration)} at its end; try a smaller step"
     if w.info[end.CAUSE] == 4:
-        return f"joints are open by {record.joint_error:.2g} at its end; try a smaller step"
+        return f"joints are open by {record.joint_error:.2g} m or rad at its end; try a smaller step"
     row = row_name(stepper, int(w.figure[end.WORST_ROW]))
     what = "no impulses were found that satisfy" if w.info[end.CAUSE] == 1 else "at its end misses"
     return (
         f"{what} {row}: residual {record.residual:.1e}, tolerance {record.tolerance:.0e}; try a smaller "
-        "step, or look at what this row asks for"
+        "step, or look at the forces on it"
     )
 
 
@@ -55,9 +55,13 @@ def put_right(model: Model, wrong: tuple[float, ...], allowed: float, far: np.nd
 
 def missed(wrong: tuple[float, ...], allowed: float) -> str:
     """Errors of joints, limits and gaps that are more than is allowed, in words."""
-    names = ("opens joints by", "passes limits by", "overlaps by")
-    what = [f"{name} {size:.2g}" for name, size in zip(names, wrong, strict=True) if size > allowed]
-    return ", ".join(what)
+    joint, limit, overlap = wrong
+    said = [
+        (joint, f"opens joints by {joint:.2g} m or rad"),
+        (limit, f"passes limits of joints by {limit:.2g} m or rad"),
+        (overlap, f"overlaps by {length(overlap)}"),
+    ]
+    return ", ".join(words for size, words in said if size > allowed)
 
 
 def length(metres: float) -> str:

@@ -18,11 +18,14 @@ from perp.dynamics.motion import turn
 from perp.dynamics.motions import weights
 from perp.dynamics.place import complete, go_to
 from perp.dynamics.tree_kernels import factorise, solve
+from perp.kernels.arrays import fill
 
 # Turn of a part [rad], which leaves φ²/12 = 0.1 % of Coriolis' forces, and parts of a step at most. Robots do
 # less in some milliseconds.
 _PART, _MOST = 0.125, 64
 _SWEEPS = 40
+# Change of the last sweep over the speed that is round-off, or near enough to it.
+_STEADY = 1e-9
 
 
 @kernel(error_model="numpy")
@@ -104,14 +107,19 @@ def drift_in_parts(w, v, parts):
         complete(s, p)
         factorise(s.M_begin, s.M_count, s.M_column, p.M, w.extra, w.factor_end)
         weights(s, p, w.gained)
-        _half(w, x, back, h, middle)
+        steady = _half(w, x, back, h, middle)
         for j in range(v.size):
+            middle[j] = middle[j] if steady else x[j]
             mean[j] += middle[j] / parts
         mj_integratePos(s.model, w.q_end.ctypes.data, middle.ctypes.data, h)
         go_to(s, p, w.q_end, True)
         complete(s, p)
         factorise(s.M_begin, s.M_count, s.M_column, p.M, w.extra, w.factor_end)
         weights(s, p, w.gained)
+        if not steady:
+            # radians a part, as a guess may have them: no forces of inertia are better than wrong ones
+            fill(back, 0.0)
+            continue
         _turned(w, middle, h, back)
         for j in range(v.size):
             x[j] = middle[j] + back[j]
@@ -126,7 +134,10 @@ def drift_in_parts(w, v, parts):
 
 @kernel(error_model="numpy")
 def _half(w, x, back, h, middle):
-    """The velocity of the middle, x̄ = x − (h/2) M̃⁻¹ c(q, x̄), by sweeps from x + back."""
+    """The velocity of the middle, x̄ = x − (h/2) M̃⁻¹ c(q, x̄), by sweeps from x + back.
+
+    Returns whether they converge.
+    """
     last = np.inf
     for j in range(x.size):
         middle[j] = x[j] + back[j]
@@ -137,12 +148,13 @@ def _half(w, x, back, h, middle):
             change = max(change, abs(x[j] + back[j] - middle[j]))
             speed = max(speed, abs(x[j]))
         if not change < np.inf or (sweep > 2 and change > 0.9 * last):
-            break
+            return change <= _STEADY * speed
         last = change
         for j in range(x.size):
             middle[j] = x[j] + back[j]
         if change <= 1e-14 * speed:
             break
+    return True
 
 
 @kernel(error_model="numpy")

@@ -69,7 +69,7 @@ def fixed_memory(w):
     """Numbers of a memory but for its contacts."""
     size = 1 + w.old_joint.size + w.rotor_rate.size + w.rotor_v.size + w.count.size
     if w.sleep > 0.0:
-        size += w.rest_time.size + w.rest_island.size + w.rest_wrench.size + w.control.size
+        size += w.still_time.size + w.sleep_island.size + w.sleep_wrench.size + w.control.size
     return size
 
 
@@ -106,7 +106,7 @@ def _begin_step(w, i, k):
     given = b.controls[i, k] if b.controls.size else b.control[i]
     changed = _give_control(w, given)
     if changed and w.sleep > 0.0:
-        fill(w.rest_time, 0.0)
+        fill(w.still_time, 0.0)
     if k > 0:
         copy_into(w.q, w.q_end)
         copy_into(w.v, w.v_end)
@@ -175,7 +175,7 @@ def _freeze(w, i, k, status):
             copy_into(line[at + 3 * n + 4 * body : at + 3 * n + 4 * body + 4], w.start.quat[body])
             copy_into(line[at + 7 * n + 6 * body : at + 7 * n + 6 * body + 6], w.body_velocity[body])
     forget(w)
-    fill(w.rest_time, 0.0)
+    fill(w.still_time, 0.0)
     _store_memory(w, b.memory[i])
     for j in range(k, b.status.shape[1]):
         b.status[i, j], b.residual[i, j] = status, np.inf
@@ -211,12 +211,12 @@ def _store_memory(w, line):
         line[at + k] = w.count[k]
     at += w.count.size
     if w.sleep > 0.0:
-        for part in (w.rest_time, w.rest_wrench.ravel(), w.control):
+        for part in (w.still_time, w.sleep_wrench.ravel(), w.control):
             copy_into(line[at : at + part.size], part)
             at += part.size
-        for k in range(w.rest_island.size):
-            line[at + k] = w.rest_island[k]
-        at += w.rest_island.size
+        for k in range(w.sleep_island.size):
+            line[at + k] = w.sleep_island[k]
+        at += w.sleep_island.size
     for c in range(n):
         line[at], line[at + 1] = w.old_geom[c, 0], w.old_geom[c, 1]
         for r in range(3):
@@ -236,12 +236,12 @@ def _load_memory(w, line):
         w.count[k] = int(line[at + k])
     at += w.count.size
     if w.sleep > 0.0:
-        for part in (w.rest_time, w.rest_wrench.ravel(), w.control):
+        for part in (w.still_time, w.sleep_wrench.ravel(), w.control):
             copy_into(part, line[at : at + part.size])
             at += part.size
-        for k in range(w.rest_island.size):
-            w.rest_island[k] = int(line[at + k])
-        at += w.rest_island.size
+        for k in range(w.sleep_island.size):
+            w.sleep_island[k] = int(line[at + k])
+        at += w.sleep_island.size
     if n > w.old_local.shape[0]:
         w.old_geom, w.old_local = np.zeros((2 * n, 2), np.int64), np.zeros((2 * n, 3))
         w.old_force = np.zeros((2 * n, 2, 3))

@@ -49,6 +49,13 @@ class StepRecord:
         self.seconds = 0.0
         self.own_residual: float | None = None
 
+    def __repr__(self) -> str:
+        said = f"misses its tolerance: {self.cause}" if self.cause else "tolerance met"
+        return (
+            f"<StepRecord to t = {self.time:g} s: {said}; residual {self.residual:.1e}, contacts "
+            f"{self.contact_count}, iterations {self.iterations}>"
+        )
+
     @property
     def met(self) -> bool:
         """Whether the tolerance was met, and no overlap is left that the step should have prevented."""

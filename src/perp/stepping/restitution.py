@@ -6,9 +6,9 @@ island are therefore multiplied by the largest s in [0, 1] for which its step ga
 
     P(s) = ½ v⁺ᵀ M v⁺ − ½ v⁻ᵀ M v⁻ − h fᵀ v⁺ ≤ 0
 
-with f all forces but the constraints', found by regula falsi and only at impacts. s = 1 where Newton's law
-is consistent: a frictionless ball, a row of balls. The scaling is that of the energetic coefficient of
-Stronge, applied to all contacts of an impact together.
+with f all forces but the constraints' and v⁺ the velocity after the impulses, found by regula falsi and only
+at impacts. s = 1 where Newton's law is consistent: a frictionless ball, a row of balls. The scaling is that
+of the energetic coefficient of Stronge, applied to all contacts of an impact together.
 
 References: Stronge, Impact Mechanics (2000), chapter 3; Glocker and Pfeiffer, Multiple impacts with
 friction in rigid multibody systems (1995).
@@ -20,6 +20,7 @@ import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.stepping.contact_rows import bounces
+from perp.stepping.feeding import power
 from perp.stepping.world import CONTACTS, JOINTS
 
 # The scale is found to this accuracy, from below.
@@ -27,24 +28,6 @@ _ACCURACY = 0.02
 _SOLVES = 8
 # Energy that is round-off, as a share of the kinetic energy.
 _ROUND_OFF = 1e-9
-
-
-@kernel(error_model="numpy")
-def _power(w, k):
-    """Energy that the step of island k gains [J], and its kinetic energy."""
-    p, work = w.problem, w.workspace
-    gain = kinetic = 0.0
-    for a in range(work.island_tree_start[k], work.island_tree_start[k + 1]):
-        t = work.island_tree[a]
-        first, at = p.tree_start[t], p.mass_start[t]
-        n = p.tree_start[t + 1] - first
-        for i in range(first, first + n):
-            for j in range(first, first + n):
-                m = 0.5 * p.mass[at + (i - first) * n + j - first]
-                gain += m * (p.velocity[i] * p.velocity[j] - w.v[i] * w.v[j])
-                kinetic += m * w.v[i] * w.v[j]
-            gain -= w.h * w.force[i] * p.velocity[i]
-    return gain, kinetic
 
 
 @kernel(error_model="numpy")
@@ -65,7 +48,7 @@ def too_lively(w, solves):
         if some < 0:
             continue
         low, high, scale = w.lively[some, 0], w.lively[some, 2], w.lively[some, 4]
-        gain, kinetic = _power(w, k)
+        gain, kinetic = power(w, k)
         gains = gain > _ROUND_OFF * kinetic
         if not gains and (scale == 1.0 or high - low <= _ACCURACY or solves >= _SOLVES):
             continue

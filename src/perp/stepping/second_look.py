@@ -27,11 +27,12 @@ from perp.stepping.contact_rows import (
     into_body,
     into_world,
     overlap_at_start,
+    pair_of,
     refill,
     room_for_contacts,
     rows_of,
 )
-from perp.stepping.world import CONTACTS, JOINTS, LATE
+from perp.stepping.world import CONTACTS, JOINTS, LATE, LEFT_OUT
 
 # Overlap of this share of a body's size counts as none: a micrometre of a body of 0.1 m, the roughness of a
 # polished surface.
@@ -52,12 +53,18 @@ _SLID = 0.1
 def excess(w, e):
     """How much deeper than allowed contact e of the end overlaps [m].
 
-    Overlap of the start may stay for a while. Also fills the lines of `end_carried` and `end_back`: carried
-    points of the contact at the end and at the start.
+    Overlap of the start may stay for a while. Where it is deeper also fills the lines of `end_carried` and
+    `end_back`: carried points of the contact at the end and at the start.
     """
     end, start, gap = w.end, w.start, w.end.gap[e]
-    before = gap
     size = np.inf
+    for side in range(2):
+        if end.body[e, side] >= 0:
+            size = min(size, w.scene.bound[end.body[e, side]])
+    reserve = max(end.accuracy[e], OVERLAP * size)
+    if gap >= -reserve:
+        return -reserve - gap
+    before = gap
     local = np.empty(3)
     for side in range(2):
         b, sign = end.body[e, side], -1.0 if side == 0 else 1.0
@@ -68,14 +75,12 @@ def excess(w, e):
         into_world(start, b, local, w.end_back[side])
         for k in range(3):
             before += sign * end.frame[e, 0, k] * (w.end_back[side, k] - w.end_carried[side, k])
-        if b >= 0:
-            size = min(size, w.scene.bound[b])
     w.end_gap[0] = before
-    before = max(before, overlap_at_start(w, end.geom[e])) if before < 0.0 else 0.0
+    before = max(before, overlap_at_start(w, end.geom[e], e)) if before < 0.0 else 0.0
     allowed = min(before + w.h * w.recovery, 0.0)
     if w.gives:
         allowed = min(allowed, -_given_way(w, end.geom[e]))
-    return allowed - max(end.accuracy[e], OVERLAP * size) - gap
+    return allowed - reserve - gap
 
 
 @kernel(error_model="numpy")
@@ -122,7 +127,7 @@ def add_late(w):
         make_room(start, c + 1)
         room_for_contacts(w, c + 1)
         _copy_line(start, c, end, e)
-        start.gap[c] = w.end_gap[0]
+        start.gap[c], w.height[c] = w.end_gap[0], 0.0
         for side in range(2):
             b = end.body[e, side]
             for r in range(3):
@@ -142,6 +147,8 @@ def add_late(w):
 @kernel(error_model="numpy")
 def immobile(w, e):
     """Whether contact e of the end is one that no freedom can open."""
+    if not w.info[LEFT_OUT]:
+        return False
     for c in range(w.count[CONTACTS]):
         same = w.start.geom[c, 0] == w.end.geom[e, 0] and w.start.geom[c, 1] == w.end.geom[e, 1]
         if same and w.left_out[c]:
@@ -195,15 +202,6 @@ def _way(w, c, out):
 
 
 @kernel(error_model="numpy")
-def _alone(place, c, count):
-    """Whether contact c is the only one of its shapes."""
-    for k in range(count):
-        if k != c and place.geom[k, 0] == place.geom[c, 0] and place.geom[k, 1] == place.geom[c, 1]:
-            return False
-    return True
-
-
-@kernel(error_model="numpy")
 def turn_normals(w):
     """Normals of round surfaces that pass by are turned for the way they go.
 
@@ -224,17 +222,11 @@ def turn_normals(w):
         # the sagitta of the way is what a tangent plane keeps open
         if across - along * along <= 2.0 * _OPEN * radius * radius:
             continue
-        e = -1
-        for k in range(end.count[0]):
-            if end.geom[k, 0] == start.geom[c, 0] and end.geom[k, 1] == start.geom[c, 1]:
-                e = k
-                break
-        if (
-            e < 0
-            or not _alone(end, e, end.count[0])
-            or not _alone(start, c, w.count[CONTACTS] - w.count[LATE])
-        ):
+        first, last = pair_of(end.geom, start.geom[c], c, end.count[0])
+        alone = pair_of(start.geom, start.geom[c], c, w.count[CONTACTS] - w.count[LATE])
+        if last - first != 1 or alone[1] - alone[0] != 1:
             continue
+        e = first
         if _slid(w, c, e) > _SLID * radius:
             _straighten(w, c)
             continue

@@ -35,7 +35,7 @@ def trees_of(m: Any, reduced: bool, bodies: int) -> dict[str, np.ndarray]:
 @kernel(error_model="numpy")
 def wake_island(w, tree):
     """Wake a tree and all that fell asleep with it."""
-    time, island = w.rest_time, w.rest_island
+    time, island = w.still_time, w.sleep_island
     if time[tree] < np.inf:
         time[tree] = 0.0
         return
@@ -52,7 +52,7 @@ def disturb(w):
     Contacts among sleepers are dropped. Between `collect` and `assemble`.
     """
     p, place = w.problem, w.start
-    time, body_tree, wrench = w.rest_time, w.body_tree, w.rest_wrench
+    time, body_tree, wrench = w.still_time, w.body_tree, w.sleep_wrench
     for t in range(time.size):
         for j in range(p.tree_start[t], p.tree_start[t + 1]):
             if w.v[j] != 0.0 and time[t] == np.inf:
@@ -100,10 +100,10 @@ def _move_line(p, to, c):
 
 
 @kernel(error_model="numpy")
-def rest(w):
+def fall_asleep(w):
     """How long trees have rested after a step; those asleep stay to the last bit. Before `finish`."""
     p, s = w.problem, w.scene
-    time, island, body_tree, tree_q = w.rest_time, w.rest_island, w.body_tree, w.tree_q
+    time, island, body_tree, tree_q = w.still_time, w.sleep_island, w.body_tree, w.tree_q
     trees = time.size
     moving = np.zeros(trees, np.bool_)
     for b in range(body_tree.size):
@@ -153,6 +153,6 @@ def rest(w):
 def wake(w, body):
     """Wake the island of a body, or all where it is negative."""
     if body < 0:
-        fill(w.rest_time, 0.0)
+        fill(w.still_time, 0.0)
     else:
         wake_island(w, w.body_tree[body])

@@ -1,4 +1,8 @@
-"""Υ and Σ of joint rows: from the settings by kind and by name, from joints of the scene, from its file."""
+"""Υ and Σ of joint rows: from the settings by kind and by name, from joints of the scene, from its file.
+
+A mocap body is a handle. Where a scene begins with one that no motion can follow, what holds on to it is soft
+as the file says, whatever the softness of the rest.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +26,17 @@ _KINDS = ("joints", "contacts")
 
 
 class _Row(NamedTuple):
-    """A row that holds something: its identity, the name of its joint, HOLD or LIMIT, Σ of scene and file."""
+    """A row that holds something.
+
+    Its identity, the name of its joint, HOLD or LIMIT, Σ of scene and file, and whether it is of a handle.
+    """
 
     identity: int
     name: str
     law: int
     compliance: float
     of_file: float
+    handle: bool = False
 
 
 def set_rows(stepper: Stepper) -> None:
@@ -52,6 +60,14 @@ def set_rows(stepper: Stepper) -> None:
         if row.law == HOLD:
             own = given(settings.compliance, row.name, "joints", default=own)
         world.row_compliance[row.identity] = own
+    stepper.handles = {row.identity: row.of_file for row in rows if row.handle}
+
+
+def let_go(stepper: Stepper) -> bool:
+    """What holds on to mocap bodies becomes soft as the file says; whether there is such a thing."""
+    for identity, of_file in stepper.handles.items():
+        stepper.world.row_compliance[identity] = max(stepper.world.row_compliance[identity], of_file)
+    return bool(stepper.handles)
 
 
 def _check_names(setting: str, value: Any, known: set[str], stepper: Stepper) -> None:
@@ -75,13 +91,16 @@ def _rows(stepper: Stepper) -> Iterable[_Row]:
     closed, couples = _equalities(m)
     limits = {m.jnt(j).name: j for j in range(m.njnt)}
     for i, law in enumerate(table.law):
-        name, of_file = joints[int(table.joint[i])].name, 0.0
+        if law not in (HOLD, LIMIT):
+            continue
+        name, of_file, handle = joints[int(table.joint[i])].name, 0.0, False
         if law == HOLD and name in closed:
             of_file = closed[name][int(table.links[i, 0] == ORIENTATION)]
+            handle = bool(closed[name][2])
         elif law == LIMIT and name in limits:
             of_file = _of_limit(m, limits[name])
-        if law in (HOLD, LIMIT):
-            yield _Row(int(base[TABLE]) + i, name, int(law), float(table.parameters[i, COMPLIANCE]), of_file)
+        own = float(table.parameters[i, COMPLIANCE])
+        yield _Row(int(base[TABLE]) + i, name, int(law), own, of_file, handle)
     if not stepper.reduced:
         return
     for group, at in ((LOWER, "limit_dof"), (UPPER, "limit_dof"), (BALL, "ball_dof")):
@@ -105,10 +124,13 @@ def _of_limit(m: Any, j: int) -> float:
     return float(m.dof_invweight0[m.jnt_dofadr[j]]) * _of(m.jnt_solref[j], m.jnt_solimp[j])
 
 
-def _equalities(m: Any) -> tuple[dict[str, tuple[float, float]], list[tuple[str, float]]]:
-    """Σ of the file's equalities: of connect and weld by name, shifts and turns; of couplings in order."""
+def _equalities(m: Any) -> tuple[dict[str, tuple[float, float, bool]], list[tuple[str, float]]]:
+    """Σ of the file's equalities: of connect and weld by name, of couplings in order.
+
+    The former for shifts and turns, and whether they hold on to a mocap body.
+    """
     kinds = engine().mjtEq
-    closed: dict[str, tuple[float, float]] = {}
+    closed: dict[str, tuple[float, float, bool]] = {}
     couples: list[tuple[str, float]] = []
     for e in range(m.neq):
         kind, name = int(m.eq_type[e]), m.eq(e).name or f"equality{e}"
@@ -118,7 +140,8 @@ def _equalities(m: Any) -> tuple[dict[str, tuple[float, float]], list[tuple[str,
             if int(m.eq_objtype[e]) == int(engine().mjtObj.mjOBJ_SITE):
                 ends = [int(m.site_bodyid[site]) for site in ends]
             shift, turn = np.array(m.body_invweight0[ends]).sum(axis=0)
-            closed[name] = float(shift) * per_mass, float(turn) * per_mass
+            handle = bool((np.asarray(m.body_mocapid)[ends] >= 0).any())
+            closed[name] = float(shift) * per_mass, float(turn) * per_mass, handle
         elif m.eq_active0[e] and kind in (int(kinds.mjEQ_JOINT), int(kinds.mjEQ_TENDON)):
             tendons = kind == int(kinds.mjEQ_TENDON)
             loose = [

@@ -37,7 +37,7 @@ def problem_of(w: World) -> ContactProblem:
     from scipy.sparse import block_diag, csr_array
 
     p = w.problem
-    constraints, rows = (int(n) for n in p.count)
+    constraints, rows = (int(n) for n in p.count[:2])
     entries, n = int(p.row_begin[rows]), p.velocity.size
     J = csr_array((p.value[:entries], p.column[:entries], p.row_begin[: rows + 1]), shape=(rows, n))
     size = np.diff(p.tree_start)
@@ -109,7 +109,7 @@ def judge_as_itself(stepper: Stepper, record: StepRecord, own_residual: float | 
     w.info[end.CAUSE] = 0
     if w.figure[end.EXCESS] > end.OVERLAP_ALLOWED * size:
         w.info[end.CAUSE] = 3
-    elif w.figure[end.JOINT_ERROR] > open_by * size:
+    elif w.figure[end.OPEN] > open_by * size:
         w.info[end.CAUSE] = 4
 
 
@@ -143,9 +143,11 @@ def check_pair(stepper: Stepper, state: State, h: float) -> None:
     if not rows:
         return
     info = find(settings.solver)
-    probe = ContactProblem(np.eye(rows), -np.ones(rows), sets)
+    probe = ContactProblem.from_dynamics(np.eye(rows), np.eye(rows), -np.ones(rows), 0.0, sets)
     route = find_route(probe, info, settings.formulation)
     if route is not None:
+        if issubclass(route.target, ContactProblem):
+            raise SolverMismatch(f"{settings.formulation} leads back to a contact problem: leave that out")
         turned = route.build(probe)
         objection = info.objection(turned.problem)
         if objection is not None:

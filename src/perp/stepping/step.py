@@ -21,6 +21,7 @@ from perp.dynamics.motions import body_velocities
 from perp.dynamics.place import complete, go_to
 from perp.dynamics.rows import DRIVE, LIMIT
 from perp.kernels.arrays import copy_into, fill
+from perp.kernels.tree_rows import add, times
 from perp.problems.sets import FREE
 from perp.stepping.contact_rows import add_contacts, contact_biases, gaps_at_end, needed, recall
 from perp.stepping.joint_rows import collect_rows, is_curved, joint_biases, rows_at_end
@@ -69,18 +70,11 @@ _TURNS = 8
 def advance_coordinates(w, v):
     """q⁺ = q⁻ ⊕ h v."""
     s, q = w.scene, w.q_end
-    copy_into(q, w.q)
     if not s.cut:
+        copy_into(q, w.q)
         mj_integratePos(s.model, q.ctypes.data, v.ctypes.data, w.h)
         return
-    n = s.mass.size
-    for b in range(n):
-        at = 7 * b
-        x, quat, u = w.q[at : at + 3], w.q[at + 3 : at + 7], v[6 * b : 6 * b + 6]
-        move(
-            x.reshape((1, 3)), quat.reshape((1, 4)), u.reshape((1, 6)), w.h, q[at : at + 3].reshape((1, 3)),
-            q[at + 3 : at + 7].reshape((1, 4)),
-        )  # fmt: skip
+    move(w.q, v, w.h, q)
 
 
 @kernel(error_model="numpy")
@@ -116,6 +110,7 @@ def assemble(w):
     w.count[CONTACTS] = w.count[LATE] = 0
     w.count[ALONG] = START_ROWS
     w.info[:], w.figure[:] = 0, 0.0
+    w.workspace.prepared[0] = -1
     apply_forces(w)
     fill(w.delta, 0.0)
     add_contacts(w, 0)
@@ -151,11 +146,9 @@ def predict(w):
     fill(v, 0.0)
     some = False
     for i in range(p.count[1]):
-        push = p.impulse[i]
-        if push != 0.0:
+        if p.impulse[i] != 0.0:
             some = True
-            for e in range(p.row_begin[i], p.row_begin[i + 1]):
-                v[p.column[e]] += p.value[e] * push
+            add(p.column, p.value, p.row_begin[i], p.row_begin[i + 1], p.impulse[i], v)
     if some:
         mass_solve(w, v)
     for j in range(v.size):
@@ -187,10 +180,7 @@ def scales(w):
             far = max(far, abs(w.start.x[b, k]))
             fast = max(fast, max(abs(w.body_velocity[b, k]), s.size * abs(w.body_velocity[b, 3 + k])))
     for i in range(p.count[1]):
-        free = 0.0
-        for e in range(p.row_begin[i], p.row_begin[i + 1]):
-            free += p.value[e] * p.free_velocity[p.column[e]]
-        squares += free * free
+        squares += times(p.column, p.value, p.row_begin[i], p.row_begin[i + 1], p.free_velocity) ** 2
     g = s.gravity
     gained = h * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
     speed = max(_SLOWEST_SPEED * s.size, fast, math.sqrt(squares), gained)
@@ -223,6 +213,8 @@ def linearise(w, v, left):
 
     With `left` rows at position level are those of its end.
     """
+    if w.stiff:
+        w.workspace.prepared[0] = -1  # impulses act along the rows of the end too
     if far_sighted(w):
         advance_coordinates(w, v)
         go_to(w.scene, w.end, w.q_end, left)
@@ -302,9 +294,7 @@ def look(w):
                 continue
         elif w.left_out[c - w.count[JOINTS]]:
             continue
-        true = p.bias[i] + p.compliance[i] * p.impulse[i]
-        for e in range(begin[i], begin[i + 1]):
-            true += left[e] * v[column[e]]
+        true = p.bias[i] + p.compliance[i] * p.impulse[i] + times(column, left, begin[i], begin[i + 1], v)
         if p.impulse[i] != 0.0 or true < -p.unit[i] or p.kind[c] == FREE:
             off = abs(true - p.row_velocity[i]) / p.unit[i]
             if not off <= worst:

@@ -11,7 +11,7 @@ from perp.compilation.stopwatch import working_time
 from perp.dynamics.actuators import control_names
 from perp.dynamics.libmujoco import load
 from perp.dynamics.place import make_place
-from perp.dynamics.rows import JointRows
+from perp.dynamics.rows import JointRows, put_mocap
 from perp.dynamics.scene_tables import make_scene, prepared_model, scene_tables
 from perp.dynamics.state import State
 from perp.problems import ContactProblem
@@ -27,7 +27,7 @@ from perp.stepping.joint_access import MaximalJoint, ReducedJoint
 from perp.stepping.record import StepFailed, StepRecord
 from perp.stepping.settings import Softness, StepSettings
 from perp.stepping.sleeping import trees_of, wake
-from perp.stepping.softness import set_rows
+from perp.stepping.softness import let_go, set_rows
 from perp.stepping.solving import judge_as_itself, problem_of, solve_by
 from perp.stepping.start import contradiction
 from perp.stepping.world import CONTACTS, World
@@ -36,9 +36,9 @@ from perp.stepping.world import CONTACTS, World
 # ones, as shares of the size of the largest body and of the scene.
 _NEGLIGIBLE, _FURTHEST = 1e-5, 0.5
 # What is remembered from step to step, of impulses and of bodies at rest.
-_MEMORY, _REST = (
+_MEMORY, _SLEEP = (
     ("joint", "geom", "local", "force", "rotor", "rotor_v", "pause"),
-    ("rest_time", "rest_island", "rest_wrench"),
+    ("still_time", "sleep_island", "sleep_wrench"),
 )
 
 
@@ -72,6 +72,7 @@ class Stepper:
             nq,
             na, int(m.nu) if reduced else len(model.motors),
         )  # fmt: skip
+        self.handles: dict[int, float] = {}  # compliance of the file of rows that hold on to mocap bodies
         set_rows(self)
         self.sizes = nq, int(tree_size.sum()), na, self.table.law.size, model.body_count if reduced else 0
         self.overflows = [place[1].warning.number for place in self._places]
@@ -106,12 +107,15 @@ class Stepper:
         return data.mocap_pos.copy(), data.mocap_quat.copy()
 
     def set_mocap(self, position: np.ndarray, quaternion: np.ndarray) -> None:
-        """Put all mocap bodies somewhere: their shapes and the joints that hold on to them follow."""
-        if not self.reduced:
-            raise SceneError("mocap bodies stay where they are in maximal coordinates: choose reduced ones")
+        """Put all mocap bodies somewhere: their shapes and the joints that hold on to them follow.
+
+        Of trees at once; cut ones are held by joints, and go there in the next step.
+        """
         for _, data in self._places:
             data.mocap_pos[:], data.mocap_quat[:] = position, quaternion
             engine().mj_kinematics(self.mujoco_model, data)
+        if not self.reduced:
+            put_mocap(self.model, self.table, position, quaternion)
         self.world.course[course.SETTLED] = 0
         wake(self.world.struct, -1)
 
@@ -130,7 +134,7 @@ class Stepper:
         m = self.mujoco_model
         for motor, value in enumerate(inputs["control"].tolist()):
             self.set_motor(motor, value)
-        if "mocap_pos" in inputs and self.reduced:
+        if "mocap_pos" in inputs:
             self.set_mocap(inputs["mocap_pos"], inputs["mocap_quat"])
         m.flg_surfacevel = int("surface" in inputs)
         if "surface" in inputs:
@@ -153,7 +157,7 @@ class Stepper:
         """The state with these coordinates, velocities and activations; angles lie within half a turn."""
         _, _, _, rows, n = self.sizes
         packed = np.concatenate([qpos, qvel, act, self.table.at_reference, np.zeros(13 * n)])
-        state = State.unpacked(time, packed, self.sizes)
+        state = State(time, packed, self.sizes)
         self.refresh(state)
         if rows:
             state.coordinate[:] = self.table.evaluate(
@@ -163,7 +167,7 @@ class Stepper:
 
     def unpacked(self, time: float, packed: np.ndarray) -> State:
         """The state of `State.packed`."""
-        return State.unpacked(time, packed, self.sizes)
+        return State(time, packed, self.sizes)
 
     def refresh(self, state: State) -> None:
         """Poses and velocities of the bodies from the coordinates, in place."""
@@ -230,7 +234,7 @@ class Stepper:
         """Everything that is remembered from step to step, for a snapshot."""
         out: dict[str, np.ndarray] = dict(zip(_MEMORY, memory.memory(self.world.struct), strict=True))
         if self.settings.sleep:
-            out |= {name: getattr(self.world, name).copy() for name in _REST}
+            out |= {name: getattr(self.world, name).copy() for name in _SLEEP}
         return out
 
     def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -238,8 +242,8 @@ class Stepper:
         self.forget()
         if "joint" in arrays:
             memory.set_memory(self.world.struct, *(np.ascontiguousarray(arrays[name]) for name in _MEMORY))
-        if self.settings.sleep and _REST[0] in arrays:
-            for name in _REST:
+        if self.settings.sleep and _SLEEP[0] in arrays:
+            for name in _SLEEP:
                 getattr(self.world, name)[:] = arrays[name]
 
     def energy(self, state: State) -> float:
@@ -273,7 +277,7 @@ class Stepper:
                 f"{int(w.count[CONTACTS])} contacts fill the memory of this MjModel: compile it with "
                 '<size memory="…"/>, or pass the XML or the MjSpec'
             )
-        after = State.unpacked(state.time + h, packed, self.sizes)
+        after = State(state.time + h, packed, self.sizes)
         record = StepRecord(
             after.time, h, self.settings.tolerance, w.info.copy(), w.figure.copy(), contacts,
             int(w.count[CONTACTS]),
@@ -312,11 +316,22 @@ class Stepper:
         allowed = _NEGLIGIBLE * (self.model.size if np.isfinite(self.model.size) else 1.0)
         if max(wrong) <= allowed:
             return state, ""
+        moved, note = self._put_right(state, wrong, allowed)
+        self.begin(moved, h, np.zeros_like(w.wrench))
+        left = contradiction(core)[0]
+        self.forget()
+        if left > allowed and let_go(self):
+            note += f"; a mocap body is {left:.2g} out of reach: what holds on to it is soft as its file says"
+        return moved, note
+
+    def _put_right(self, state: State, wrong: tuple[float, ...], allowed: float) -> tuple[State, str]:
+        """A state without the contradictions `wrong` where there is one near, and what was moved."""
+        w, core = self.world, self.world.struct
         code, packed, _ = tasks.run(core, state.packed, tasks.PUT_RIGHT)
         while code != course.DONE:
             w.grow(*(int(x) for x in w.info[:3]))
             code, packed, _ = tasks.run(core, state.packed, tasks.PUT_RIGHT)
-        moved = State.unpacked(state.time, packed, self.sizes)
+        moved = State(state.time, packed, self.sizes)
         moved.qvel[:], moved.act[:] = state.qvel, state.act
         far = np.linalg.norm(moved.position - state.position, axis=1)
         solved = not w.info[end.UNSOLVED] and w.figure[end.TRAVEL] < np.inf

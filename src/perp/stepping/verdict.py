@@ -14,15 +14,17 @@ from perp.dynamics.rows import ARMATURE, HOLD, STIFFNESS, TARGET
 from perp.dynamics.scalar_tables import COUPLE, TABLE
 from perp.kernels.arrays import fill
 from perp.kernels.friction_laws import violation
+from perp.kernels.tree_rows import times
 from perp.stepping.contact_rows import remember
 from perp.stepping.second_look import excess, immobile, overlap
-from perp.stepping.world import CLEAN, CONTACTS, JOINTS, LATE, ROTORS
+from perp.stepping.world import CLEAN, JOINTS, LATE, LEFT_OUT, ROTORS
 
 # Positions in `info` and `figure`.
-NEWTON, SOLVES, ROUNDS, LOOKS, UNSOLVED, LEFT_OUT, BOUNCES, WANTED, CAUSE, PULLED, DEPENDENT = range(11)
+NEWTON, SOLVES, ROUNDS, LOOKS, UNSOLVED = range(LEFT_OUT)
+BOUNCES, WANTED, CAUSE, PULLED, DEPENDENT = range(LEFT_OUT + 1, 11)
 RESIDUAL, JOINT_RESIDUAL, CONTACT_RESIDUAL, FRICTION_RESIDUAL, PENETRATION, JOINT_ERROR, TRAVEL = range(7)
 KINETIC, POTENTIAL, LINEAR, ANGULAR = 7, 8, 9, 12
-WORST_ROW, EXCESS = 15, 16
+WORST_ROW, EXCESS, OPEN = 15, 16, 17
 # Overlap at the end that a step may leave beyond what it should, as a share of the largest body.
 OVERLAP_ALLOWED = 5e-4
 # Joints that velocity level may leave open, as a share of the largest body.
@@ -73,10 +75,10 @@ def judge(w):
         i = p.start[c]
         size = p.start[c + 1] - i
         for r in range(i, i + size):
-            total = p.bias[r] + p.compliance[r] * p.impulse[r]
-            for e in range(p.row_begin[r], p.row_begin[r + 1]):
-                total += p.left[e] * p.velocity[p.column[e]]
-            p.row_velocity[r] = total
+            # a drive's bias and compliance are large and cancel: they come first
+            given = p.bias[r] + p.compliance[r] * p.impulse[r]
+            moving = times(p.column, p.left, p.row_begin[r], p.row_begin[r + 1], p.velocity)
+            p.row_velocity[r] = given + moving
         value, _ = violation(
             p.kind[c], p.parameter[c], size, work.mobility[c], p.impulse[i:], p.row_velocity[i:], p.unit[i:],
             g,
@@ -129,10 +131,15 @@ def _spring_energy(w):
     """Energy of the springs of coordinates and tendons at the end [J]."""
     s, q, total = w.scene, w.q_end, 0.0
     for i in range(s.spring_at.size):
-        a, rest = s.spring_at[i], s.spring_rest[i]
-        stretch = q[a] - rest[0]
+        a, reference = s.spring_at[i], s.spring_reference[i]
+        stretch = q[a] - reference[0]
         if s.spring_turns[i]:
-            cosine = abs(q[a] * rest[0] + q[a + 1] * rest[1] + q[a + 2] * rest[2] + q[a + 3] * rest[3])
+            cosine = abs(
+                q[a] * reference[0]
+                + q[a + 1] * reference[1]
+                + q[a + 2] * reference[2]
+                + q[a + 3] * reference[3]
+            )
             stretch = 2.0 * math.acos(min(cosine, 1.0))
         total += 0.5 * s.spring_stiffness[i] * stretch**2
     for t in range(s.tendon_count.size):
@@ -150,7 +157,7 @@ def verdict(w):
     for c in range(place.count[0]):
         if place.gap[c] < 0.0:
             deepest = min(deepest, place.gap[c])
-            if w.contacts_at_end and not immobile(w, c):
+            if w.level[1] and not immobile(w, c):
                 # what the start of a run has is undone with patience; what steps have made is overlap
                 worst = max(worst, overlap(w, c) if w.count[CLEAN] else excess(w, c))
                 overlapping = max(overlapping, overlap(w, c))
@@ -161,14 +168,19 @@ def verdict(w):
         if w.law[k] != HOLD:
             continue
         p, i = w.problem, w.index[k]
-        given = w.row_compliance[s.identity_base[w.group[k]] + i] * p.impulse[k] / w.h
+        soft = w.row_compliance[s.identity_base[w.group[k]] + i]
+        error = soft * p.impulse[k] / w.h
         if w.group[k] == TABLE:
-            f[JOINT_ERROR] = max(f[JOINT_ERROR], abs(w.turns_end[i] + given))
+            error += w.turns_end[i]
         elif w.group[k] == COUPLE:
-            moving = w.linear[k]
+            error += w.linear[k]
             for e in range(p.row_begin[k], p.row_begin[k + 1]):
-                moving += w.h * p.left[e] * p.velocity[p.column[e]]
-            f[JOINT_ERROR] = max(f[JOINT_ERROR], abs(moving + given))
+                error += w.h * p.left[e] * p.velocity[p.column[e]]
+        else:
+            continue
+        f[JOINT_ERROR] = max(f[JOINT_ERROR], abs(error))
+        if soft == 0.0:
+            f[OPEN] = max(f[OPEN], abs(error))
     far = 0.0
     for b in range(s.mass.size):
         for k in range(3):
@@ -199,18 +211,15 @@ def finish(w):
         w.rotor_v[:], w.count[ROTORS] = w.v_end, 1
     mechanics(w)
     verdict(w)
-    left_out = 0
-    for c in range(w.count[CONTACTS]):
-        left_out += w.left_out[c]
-    w.info[LEFT_OUT], w.info[PULLED] = left_out, w.count[LATE]
+    w.info[PULLED] = w.count[LATE]
     # 1 the problem is not solved, 2 rows do not hold at the end, 3 shapes overlap, 4 joints are open
     w.info[CAUSE] = 0
     if not w.figure[RESIDUAL] <= w.tolerance:
         w.info[CAUSE] = 1 if w.info[UNSOLVED] else 2
     elif w.figure[EXCESS] > OVERLAP_ALLOWED * s.size:
         w.info[CAUSE] = 3
-    elif w.figure[JOINT_ERROR] > (OVERLAP_ALLOWED if w.joints_at_end else OPEN_ALLOWED) * s.size:
-        # rows that were left out as dependent count here like all others
+    elif w.figure[OPEN] > (OVERLAP_ALLOWED if w.level[0] else OPEN_ALLOWED) * s.size:
+        # rows that were left out as dependent count here like all others; what is soft may be anywhere
         w.info[CAUSE] = 4
     remember(w)
     if not w.foreign and (w.info[CAUSE] == 1 or w.info[CAUSE] == 2):

@@ -84,6 +84,8 @@ FIELDS = [
     ("acts", F3),
     ("local", F3),
     ("carried", F3),
+    # how far above midway between the surfaces impulses act, in gaps
+    ("height", F),
     # constant part of the gap over the step, speed of approach, restitution in force, whether a row is left
     # out
     ("gap_linear", F),
@@ -155,9 +157,9 @@ FIELDS = [
     # sleep, see `sleeping`: seconds at rest before it (0 for never), those of each tree, islands of sleepers,
     # wrenches of the last step; tree of each body and where the coordinates of a tree begin
     ("sleep", _f),
-    ("rest_time", F),
-    ("rest_island", I),
-    ("rest_wrench", F2),
+    ("still_time", F),
+    ("sleep_island", I),
+    ("sleep_wrench", F2),
     ("body_tree", I),
     ("tree_q", I),
     # a chunk of many worlds that are stepped one after the other as this one; empty but for `many_steps`
@@ -166,6 +168,8 @@ FIELDS = [
 WorldType = StructType(FIELDS)
 JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS, CLEAN, ALONG = range(8)
 COUNTS = 8
+# Where `info` counts the contacts that no freedom can open; see `verdict` for the rest.
+LEFT_OUT = 5
 # Rows that the velocities of contacts are measured along in rounds of a step.
 START_ROWS, END_ROWS, START_ROWS_ONLY = range(3)
 
@@ -179,17 +183,16 @@ def pack_world(x):
     (w.coriolis, w.gained, w.parts, w.weight, w.guess, w.twist, w.body_velocity, w.group, w.index, w.law,
      w.value, w.linear, w.drive, w.stiffness, w.gain, w.table_value, w.table_row, w.table_value_end,
      w.table_row_end, w.rotor_rate, w.acts, w.local) = x[20:42]  # fmt: skip
-    (w.carried, w.gap_linear, w.approach, w.bounce, w.left_out, w.normal0, w.gap0, w.off, w.turned, w.lively,
-     w.end_carried, w.end_back, w.end_gap, w.old_joint, w.old_count, w.old_geom, w.old_local, w.old_force,
-     w.h,
-     w.tolerance) = x[42:62]  # fmt: skip
+    (w.carried, w.height, w.gap_linear, w.approach, w.bounce, w.left_out, w.normal0, w.gap0, w.off, w.turned,
+     w.lively, w.end_carried, w.end_back, w.end_gap, w.old_joint, w.old_count, w.old_geom, w.old_local,
+     w.old_force, w.h, w.tolerance) = x[42:63]  # fmt: skip
     (w.contact_correction, w.contact_compliance, w.row_correction, w.row_compliance, w.gives, w.sag,
      w.corrected, w.recovery, w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.stiff, w.speed,
      w.length, w.count, w.info, w.figure, w.solve_info, w.solve_worst, w.factor_end,
-     w.rotor_v) = x[62:84]  # fmt: skip
+     w.rotor_v) = x[63:85]  # fmt: skip
     (w.course, w.near_velocity, w.near_impulse, w.nearest, w.level, w.recovery_speed,
-     w.foreign, w.two_stages, w.sleep, w.rest_time, w.rest_island, w.rest_wrench, w.body_tree,
-     w.tree_q) = x[84:]  # fmt: skip
+     w.foreign, w.two_stages, w.sleep, w.still_time, w.sleep_island, w.sleep_wrench, w.body_tree,
+     w.tree_q) = x[85:]  # fmt: skip
     w.worlds = structref.new(WorldsType)  # pyright: ignore[reportCallIssue]
     return w
 
@@ -259,21 +262,21 @@ class World:
             "linear": joints, "drive": joints, "stiffness": joints, "gain": joints, "table_value": rows,
             "table_row": (rows, 12), "table_value_end": rows, "table_row_end": (rows, 12),
             "rotor_rate": rows, "acts": (64, 2, 3), "local": (64, 2, 3), "carried": (64, 2, 3),
-            "gap_linear": 64, "approach": 64, "bounce": 64, "normal0": (64, 3), "gap0": 64, "off": 64,
-            "lively": (64, 5), "sag": 64, "row_correction": joints,
+            "height": 64, "gap_linear": 64, "approach": 64, "bounce": 64, "normal0": (64, 3), "gap0": 64,
+            "off": 64, "lively": (64, 5), "sag": 64, "row_correction": joints,
             "row_compliance": joints, "end_carried": (2, 3), "end_back": (2, 3), "end_gap": 1,
             "old_joint": joints,
             "old_local": (0, 3), "old_force": (0, 2, 3), "figure": 32, "solve_worst": 1,
-            "near_velocity": nv, "near_impulse": self.problem.bias.size, "rest_time": tree_size.size,
-            "rest_wrench": (n, 6),
+            "near_velocity": nv, "near_impulse": self.problem.bias.size, "still_time": tree_size.size,
+            "sleep_wrench": (n, 6),
         }  # fmt: skip
         whole = {
             "group": joints, "index": joints, "law": joints, "left_out": 64, "turned": 64, "old_count": 1,
             "old_geom": (0, 2), "count": COUNTS, "info": 16, "solve_info": 4,
-            "course": 10, "level": 2,
+            "course": 11, "level": 2,
         }  # fmt: skip
         given = {
-            "rest_island": np.arange(tree_size.size), "body_tree": tables["body_tree"],
+            "sleep_island": np.arange(tree_size.size), "body_tree": tables["body_tree"],
             "tree_q": tables["tree_q"],
         }  # fmt: skip
         scalars = dict.fromkeys(
@@ -297,9 +300,9 @@ class World:
         self.course: np.ndarray = values["course"]
         self.row_correction: np.ndarray = values["row_correction"]
         self.row_compliance: np.ndarray = values["row_compliance"]
-        self.rest_time: np.ndarray = values["rest_time"]
-        self.rest_island: np.ndarray = values["rest_island"]
-        self.rest_wrench: np.ndarray = values["rest_wrench"]
+        self.still_time: np.ndarray = values["still_time"]
+        self.sleep_island: np.ndarray = values["sleep_island"]
+        self.sleep_wrench: np.ndarray = values["sleep_wrench"]
 
     @staticmethod
     def _width(tables: dict[str, Any], nv: int) -> int:

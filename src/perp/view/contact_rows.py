@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perp.recording import Recording
+from perp.simulation.recordings.recording import Recording
 
 _LARGEST_RASTER = 60
 _ABSENT = -2

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 
+from perp.scenes.frames import multiply, rotate
 from perp.scenes.geometry import Shape
 from perp.view import meshes
 from perp.view.colors import shape_color
@@ -25,6 +26,8 @@ class Copies:
     Attributes:
         kind: As in the scene: "box", "plane", ….
         vertices, faces: Shapes (n, 3) and (m, 3).
+        tint: What the colour of a copy is multiplied with at each vertex, shape (n, 3), or (n, 0) without a
+            texture.
         body: Body that each copy moves with, −1 for the world, shape (copies,).
         position, quaternion: In the body's frame, shapes (copies, 3) and (copies, 4).
         scale: Along the mesh's axes, shape (copies, 3).
@@ -34,6 +37,7 @@ class Copies:
     kind: str
     vertices: np.ndarray
     faces: np.ndarray
+    tint: np.ndarray
     body: np.ndarray
     position: np.ndarray
     quaternion: np.ndarray
@@ -52,8 +56,9 @@ def copies_of(geometry: Iterable[Shape]) -> list[Copies]:
     return [
         Copies(
             kind=kind,
-            vertices=vertices,
+            vertices=vertices[:, :3],
             faces=faces,
+            tint=vertices[:, 3:],
             body=np.array([geom.body for geom, _ in members]),
             position=np.array([geom.position for geom, _ in members]),
             quaternion=np.array([geom.quaternion for geom, _ in members]),
@@ -73,7 +78,7 @@ def not_drawn(geometry: Iterable[Shape]) -> list[str]:
     counted = (
         (textured, "with a texture: its mean colour is drawn"),
         (hidden, f"of groups {_HIDDEN_GROUP} and up: not drawn"),
-        (coarse, "drawn coarser than they are"),
+        (coarse, f"drawn with {_MOST_FACES:,} triangles or fewer"),
     )
     return [f"{count} {'shape' if count == 1 else 'shapes'} {words}" for count, words in counted if count]
 
@@ -100,6 +105,8 @@ def _mesh(geom: Shape) -> tuple[object, meshes.Mesh, np.ndarray]:
                 np.asarray(geom.vertices, dtype=np.float64),
                 np.asarray(geom.faces, dtype=np.int64),
             )
+            if len(geom.colors):
+                vertices = np.hstack([vertices, geom.colors])
             key = (vertices.shape, faces.shape, vertices.tobytes(), faces.tobytes())
             return key, meshes.coarsened(vertices, faces, _MOST_FACES), np.ones(3)
 
@@ -109,19 +116,7 @@ def placed(copies: Copies, position: np.ndarray, quaternion: np.ndarray) -> tupl
     # the world is the body after the last
     x = np.vstack([position, np.zeros(3)])[copies.body]
     q = np.vstack([quaternion, [1.0, 0.0, 0.0, 0.0]])[copies.body]
-    return x + rotated(q, copies.position), multiplied(q, copies.quaternion)
-
-
-def rotated(q: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Vectors (n, 3) turned by quaternions (n, 4)."""
-    t = 2.0 * np.cross(q[:, 1:], x)
-    return x + q[:, :1] * t + np.cross(q[:, 1:], t)
-
-
-def multiplied(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """p ⊗ q for quaternions (n, 4)."""
-    scalar = p[:, :1] * q[:, :1] - np.einsum("ni,ni->n", p[:, 1:], q[:, 1:])[:, None]
-    return np.hstack([scalar, p[:, :1] * q[:, 1:] + q[:, :1] * p[:, 1:] + np.cross(p[:, 1:], q[:, 1:])])
+    return x + rotate(q, copies.position), multiply(q, copies.quaternion)
 
 
 def extent(
@@ -170,6 +165,6 @@ def _bounds(
         counted = (group.body >= 0) | (np.linalg.norm(reach, axis=1) < 5.0 * spread)
         centre, turn = placed(group, position, quaternion)
         signs = product((-1.0, 1.0), repeat=3)
-        corners.extend((centre + rotated(turn, reach * sign))[counted] for sign in signs)
+        corners.extend((centre + rotate(turn, reach * sign))[counted] for sign in signs)
     points = np.concatenate(corners)
     return (points.min(axis=0), points.max(axis=0)) if points.size else (-np.ones(3), np.ones(3))

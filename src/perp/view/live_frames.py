@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.recording_columns import product, turn
+from perp.scenes.frames import multiply, rotate
 from perp.view.marks import drawn_side
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ class LiveFrames:
 
     def _append(self, figures: list[float], contacts: np.ndarray) -> None:
         state, model = self._simulation.state, self._simulation.model
-        position = state.position + turn(state.quaternion, model.origin)
-        quaternion = product(state.quaternion, model.frame)
+        position = state.position + rotate(state.quaternion, model.origin)
+        quaternion = multiply(state.quaternion, model.frame)
         line = np.concatenate([[state.time], figures, position.ravel(), quaternion.ravel()])
         self._lines.append(line.astype("<f4"))
         self._contacts.append(contacts.astype("<f4"))

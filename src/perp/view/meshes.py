@@ -1,7 +1,8 @@
-"""Triangle meshes of the shapes of a scene, for both viewers.
+"""Triangle meshes of the shapes of a scene.
 
 A mesh is a pair of vertices, shape (n, 3), and faces, shape (m, 3). Vertices are shared inside smooth
-surfaces and repeated along creases, so that averaged normals look right.
+surfaces and repeated along creases, so that averaged normals look right. Three further columns of vertices
+are colours, which go where their vertices go.
 """
 
 from __future__ import annotations
@@ -84,9 +85,9 @@ def joined(*meshes: Mesh) -> Mesh:
 
 def with_normals(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Vertices, unit normals and faces, with vertices repeated where faces meet in an edge."""
-    corners = vertices[faces]
+    corners = vertices[faces, :3]
     area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    smooth = np.zeros_like(vertices)
+    smooth = np.zeros((len(vertices), 3))
     for k in range(3):
         np.add.at(smooth, faces[:, k], area)
     flat = np.repeat(_unit(area)[:, None], 3, axis=1)
@@ -103,10 +104,11 @@ def coarsened(vertices: np.ndarray, faces: np.ndarray, most: int) -> Mesh:
     """The mesh with at most about `most` faces: vertices in the same cell of a grid become one."""
     cells = 256
     while faces.shape[0] > most and cells >= 8:
-        low, span = vertices.min(axis=0), np.ptp(vertices, axis=0).max()
-        cell = np.floor((vertices - low) / max(span, 1e-300) * cells).astype(np.int64)
+        x = vertices[:, :3]
+        low, span = x.min(axis=0), np.ptp(x, axis=0).max()
+        cell = np.floor((x - low) / max(span, 1e-300) * cells).astype(np.int64)
         _, index, count = np.unique(cell, axis=0, return_inverse=True, return_counts=True)
-        mean = np.zeros((count.size, 3))
+        mean = np.zeros((count.size, vertices.shape[1]))
         np.add.at(mean, index.reshape(-1), vertices)
         merged = index.reshape(-1)[faces]
         a, b, c = merged.T

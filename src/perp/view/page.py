@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perp.problems import ProblemError
-from perp.scenes.geometry import Shape, read_geometry
-from perp.summary import summarise
+from perp.scenes.geometry import Shape
+from perp.simulation.recordings.summary import summarise
 from perp.view.colors import STATE_COLORS, STATE_NAMES
 from perp.view.drawing import Copies, body_size, copies_of, extent, not_drawn
 from perp.view.marks import drawn_side
@@ -78,7 +78,7 @@ def page_text(recording: Recording, title: str) -> str:
 
 def live_page_text(simulation: Simulation, title: str) -> str:
     """The page of a run that goes on: it asks its server for the frames."""
-    geometry = read_geometry(simulation.model)
+    geometry = simulation.geometry
     position = np.array([simulation.body(name).position for name in simulation.body_names]).reshape(-1, 3)
     quaternion = np.array([simulation.body(name).quaternion for name in simulation.body_names])
     header, arrays = _scene(geometry, position[None], quaternion.reshape(-1, 4)[None])
@@ -248,7 +248,7 @@ def _plots(recording: Recording) -> dict[str, np.ndarray]:
 def _group(group: Copies) -> dict[str, np.ndarray]:
     scale = np.where(np.isfinite(group.scale), group.scale, 0.0)  # 0 stands for a plane without end
     return {
-        **_mesh(group.vertices, group.faces),
+        **_mesh(np.hstack([group.vertices, group.tint]), group.faces),
         "body": group.body.astype("<i4"),
         "local": np.hstack([group.position, group.quaternion, scale, group.color]).astype("<f4"),
     }
@@ -256,7 +256,10 @@ def _group(group: Copies) -> dict[str, np.ndarray]:
 
 def _mesh(vertices: np.ndarray, faces: np.ndarray) -> dict[str, np.ndarray]:
     vertices, normals, faces = with_normals(vertices, faces)
-    return {"mesh": np.hstack([vertices, normals]).astype("<f4"), "index": faces.astype("<u4")}
+    arrays = {"mesh": np.hstack([vertices[:, :3], normals]).astype("<f4"), "index": faces.astype("<u4")}
+    if vertices.shape[1] > 3:
+        arrays["tint"] = np.round(255.0 * vertices[:, 3:]).astype("u1")
+    return arrays
 
 
 def _range(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

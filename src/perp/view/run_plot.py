@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.recording import Recording
+from perp.simulation.recordings.recording import Recording
 from perp.view.contact_rows import Pairs, pair_rows
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ def _forces(axes: Axes, run: Recording, pairs: Pairs) -> None:
         colour = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)[rank]
         axes.plot(run.time, total[row], color=colour, label=pairs.names[row])
     if len(order) > _FORCE_LINES:
-        rest = total[order[_FORCE_LINES:]].sum(axis=0)
-        axes.plot(run.time, rest, color=GREY, label=f"{len(order) - _FORCE_LINES} other pairs, sum")
+        others = total[order[_FORCE_LINES:]].sum(axis=0)
+        axes.plot(run.time, others, color=GREY, label=f"{len(order) - _FORCE_LINES} other pairs, sum")
     _finish(axes, "Normal force between shapes [N]", columns=3)
 
 

@@ -15,7 +15,7 @@ PULL = np.array([-1.0, 3.0, 4.0])
 def test_sliding_block_of_the_textbook():
     solution = perp.solve(perp.ContactProblem.coulomb(np.eye(3), PULL, 0.5), "interior-point")
     np.testing.assert_allclose(solution.z, [1.0, -0.3, -0.4], atol=1e-7)
-    assert solution.info["outer_iterations"] >= 1
+    assert solution.info["islands"] == 1
 
 
 def test_relaxation_is_one_program_and_lifts_the_sliding_block():
@@ -24,7 +24,6 @@ def test_relaxation_is_one_program_and_lifts_the_sliding_block():
     # the nearest point of the cone to −q
     normal = (1.0 + 0.5 * 5.0) / 1.25
     np.testing.assert_allclose(solution.z, [normal, -0.3 * normal, -0.4 * normal], atol=1e-7)
-    assert "outer_iterations" not in solution.info
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -62,7 +62,7 @@ def test_friction_rounds_are_those_of_frozen_bounds():
         solution = perp.solve(problem, "dantzig", tol=1e-12)
         assert solution.z[0] == pytest.approx(9.81)
         assert solution.z[1] == pytest.approx(np.clip(-push, -mu * 9.81, mu * 9.81))
-        assert solution.info["inner"] == "dantzig"
+        assert solution.info["rounds"] >= 2
 
 
 def test_friction_that_does_not_contract_stalls_and_moving_bounds_solves_it():
@@ -81,7 +81,7 @@ def joint(rule, load):
     )
 
 
-@pytest.mark.parametrize("solver", ["dantzig", "friction-fixed-point", "pgs", "boxed-newton", "auto"])
+@pytest.mark.parametrize("solver", ["dantzig", "pgs", "boxed-newton", "auto"])
 @pytest.mark.parametrize("load", [4.0, -4.0])
 def test_negative_limiting_row(solver, load):
     assert perp.solve(joint("magnitude", load), solver).z == pytest.approx([-load, 2.0])

@@ -133,9 +133,9 @@ def answer(request: dict, clock) -> dict:
     call, z, options, alive = prepared(request, unpacked(request["arrays"]))
     memory, (spent, code) = clock.peak_memory(lambda: clock.timed(call))
     for _ in range(QUICK_REPEATS if spent.wall < QUICK else 0):
-        again, *rest = prepared(request, unpacked(request["arrays"]))
+        again, *kept = prepared(request, unpacked(request["arrays"]))
         spent = min(spent, clock.timed(again)[0])
-        alive += tuple(rest)  # Siconos does not own what it was given
+        alive += tuple(kept)  # Siconos does not own what it was given
     return {
         "z": z.tobytes(),
         "code": int(code),

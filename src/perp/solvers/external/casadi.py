@@ -71,8 +71,8 @@ def _solve(request: Request, plugin: str, options: dict[str, Any]) -> Reply:
     rows = [s[:first]] if first else []
     starts = program.cone_starts
     for begin_row, end in itertools.pairwise(starts):
-        top, rest = s[int(begin_row)], s[int(begin_row) + 1 : int(end)]
-        rows += [top, top**2 - casadi.dot(rest, rest)]
+        top, tail = s[int(begin_row)], s[int(begin_row) + 1 : int(end)]
+        rows += [top, top**2 - casadi.dot(tail, tail)]
     count = first + 2 * len(program.second_order)
     upper = np.full(count, np.inf)
     upper[: program.zero] = 0.0

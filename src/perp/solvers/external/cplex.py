@@ -55,7 +55,7 @@ def cplex(request: Request) -> Reply:
                 [[*(int(j) for j in G.indices[part]), n + i], [*(float(a) for a in G.data[part]), -1.0]]
             )
         model.linear_constraints.add(lin_expr=rows, senses="E" * m, rhs=(-program.h).tolist())
-        P = program.P.tocsr()
+        P = (0.5 * (program.P + program.P.T)).tocsr()  # it refuses what is symmetric up to round-off
         quadratic = []
         for i in range(n):
             part = slice(P.indptr[i], P.indptr[i + 1])

@@ -27,15 +27,19 @@ def scs(request: Request) -> Reply:
 
     program: ConeProgram = request.program
     package = load("scs")
-    data = {"P": csc_matrix(triu(program.P)), "A": csc_matrix(-program.G), "b": program.h, "c": program.c}
+    A, b, rows = csc_matrix(-program.G), program.h, program.row_count
     cone = {"z": program.zero, "l": program.nonnegative, "q": list(program.second_order)}
+    if not rows:  # it takes no program without rows: one that says nothing
+        A, b, cone["l"] = csc_matrix((1, program.variable_count)), np.ones(1), 1
+    data = {"P": csc_matrix(triu(program.P)), "A": A, "b": b, "c": program.c}
     solver = package.SCS(
         data, cone, verbose=False, eps_abs=request.tolerance, eps_rel=request.tolerance,
         max_iters=request.max_iterations or ITERATIONS,
         time_limit_secs=request.time_limit or 0.0,
     )  # fmt: skip
     x = begin(request)
-    answer = solver.solve(warm_start=True, x=x.copy(), y=np.zeros(program.row_count), s=program.slack(x))
+    slack = program.slack(x) if rows else b
+    answer = solver.solve(warm_start=True, x=x.copy(), y=np.zeros(b.size), s=slack)
     facts = answer["info"]
     words = facts["status"]
     reason = None
@@ -43,4 +47,4 @@ def scs(request: Request) -> Reply:
         reason = Status.FAILED
     elif "inaccurate" in words:
         reason = Status.TIME_LIMIT if "time" in words else Status.ITERATION_LIMIT
-    return Reply(np.array(answer["x"]), np.array(answer["y"]), words, reason, int(facts["iter"]))
+    return Reply(np.array(answer["x"]), np.array(answer["y"])[:rows], words, reason, int(facts["iter"]))

@@ -27,6 +27,9 @@ from perp.solvers.linear import diagonal_scale, factorise, solve_regularised
 from perp.solvers.newton.friction_compliance import solve_by_compliance
 
 STEPS = 500
+# Steps in a row in which the merit may fail to halve: on matrices that are neither monotone nor P the
+# gradient steps that remain creep.
+PATIENCE = 100
 # A direction counts as one of descent when its slope is at least this fraction of −‖direction‖^2.1.
 DESCENT = 1e-10
 
@@ -141,7 +144,7 @@ def fischer_burmeister(problem: RowProblem, control: Control, options: FischerBu
     rows = rows_of_problem(problem)
     function = _BoxFunction(rows, options.penalty)
     z = rows.clip(control.begin(rows.size))
-    done = 0
+    done, mark, since = 0, np.inf, 0
     while not control.check(done, rows.clip(z)):
         if done >= control.limit(STEPS):
             control.reason = Status.ITERATION_LIMIT
@@ -149,6 +152,10 @@ def fischer_burmeister(problem: RowProblem, control: Control, options: FischerBu
         value, by_z, by_w = function.parts(z)
         J = function.jacobian(by_z, by_w)
         merit, gradient = 0.5 * float(value @ value), J.T @ value
+        mark, since = (merit, done) if merit < 0.5 * mark else (mark, since)
+        if done - since > PATIENCE:
+            control.reason = Status.STALLED
+            break
         found = None
         for direction in _directions(J, value):
             if direction is None or not np.isfinite(direction).all():

@@ -105,12 +105,15 @@ class _Equations:
     """Φ of a problem with its derivative at the last point that was evaluated."""
 
     def __init__(self, problem: ContactProblem) -> None:
-        from perp.kernels.newton_step import largest_size
         from perp.kernels.packed import pack
+        from perp.kernels.packed_trees import trees_of
+        from perp.kernels.tree_workspace import tree_workspace
 
         self.packed = pack(problem)
         n, count = self.packed.rows, problem.contact_count
-        k = int(largest_size(self.packed.blocks.start))
+        k = int(np.diff(self.packed.blocks.start).max(initial=1))
+        self.trees = trees_of(self.packed, np.zeros(n), 1.0)
+        self.workspace = tree_workspace(self.trees)
         self.size = float(np.linalg.norm(self.packed.blocks.q)) or 1.0
         self.u, self.F, self.dx = np.empty(n), np.empty(n), np.zeros(n)
         self.B, self.C = np.zeros((count, k, k)), np.zeros((count, k, k))
@@ -144,12 +147,11 @@ class _Equations:
 
     def direction(self, weight: float) -> tuple[Vector, float]:
         """A direction and the slope of ½ ‖Φ‖² along it: Newton's, or the scaled gradient where that rises."""
-        from perp.kernels.jordan import gradient
-        from perp.kernels.newton_step import solve_linearised
+        from perp.kernels.jordan import gradient, solve_linearised
 
         packed, down = self.packed, np.empty(self.dx.size)
         equations = (self.F, self.B, self.C)
-        solve_linearised(packed.struct, packed.order, packed.rho, weight, *equations, self.dx)
+        solve_linearised(self.trees.struct, self.workspace, packed.rho, weight, *equations, self.dx)
         gradient(packed.struct, *equations, down)
         slope = float(down @ self.dx)
         if np.isfinite(self.dx).all() and slope < 0.0:

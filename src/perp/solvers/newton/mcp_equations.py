@@ -19,7 +19,7 @@ import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.problems import MCP
-from perp.problems.validation import Vector, freeze, is_sparse
+from perp.problems.validation import Vector, freeze, is_sparse, row_blocks
 from perp.solvers.least_norm import least_norm
 
 # Singular values below this fraction of the largest count as zero: the step of least norm ignores them.
@@ -78,13 +78,17 @@ class Equations:
     def __init__(self, problem: MCP, z: Vector, penalty: float = 0.0) -> None:
         self.problem, self.penalty = problem, penalty
         J = problem.derivative(z)
-        size = abs(J)
-        largest = np.asarray(size.max(axis=1).toarray() if is_sparse(J) else size.max(axis=1)).ravel()
+        largest = abs(J).max(axis=1).toarray().ravel() if is_sparse(J) else np.empty(z.size)
+        for rows in () if is_sparse(J) else row_blocks(z.size):
+            largest[rows] = np.abs(J[rows]).max(axis=1)
         self.row = np.where(
             np.isfinite(largest) & (largest > 0.0), 1.0 / np.where(largest > 0, largest, 1.0), 1.0
         )
-        scaled = _rows_times(self.row, size)
-        column = np.asarray(scaled.max(axis=0).toarray() if is_sparse(J) else scaled.max(axis=0)).ravel()
+        column = np.zeros(z.size)
+        if is_sparse(J):
+            column = _rows_times(self.row, abs(J)).max(axis=0).toarray().ravel()
+        for rows in () if is_sparse(J) else row_blocks(z.size):
+            np.maximum(column, (np.abs(J[rows]) * self.row[rows, None]).max(axis=0), out=column)
         self.d = np.where(np.isfinite(column) & (column > 1e-12), column, 1.0)
         self.has_lo, self.has_hi = np.isfinite(problem.lo), np.isfinite(problem.hi)
         self.lo = np.where(self.has_lo, problem.lo, 0.0)

@@ -292,10 +292,12 @@ class _Run:
             f = equations.row * equations.function(z)
             lower = equations.has_lo & (equations.d * (z - equations.lo) <= f)
             upper = equations.has_hi & (equations.d * (z - equations.hi) >= f)
-            rest = lower | upper
+            at_bound = lower | upper
             distance = np.where(lower, z - equations.lo, np.where(upper, z - equations.hi, 0.0))
-            H = equations.jacobian(z, np.where(rest, 1.0, 0.0), np.where(rest, 0.0, equations.row))
-            step = equations.direction(H, np.where(rest, distance, f), np.where(rest, 0.0, equations.row))
+            H = equations.jacobian(z, np.where(at_bound, 1.0, 0.0), np.where(at_bound, 0.0, equations.row))
+            step = equations.direction(
+                H, np.where(at_bound, distance, f), np.where(at_bound, 0.0, equations.row)
+            )
             if step is None or not np.isfinite(step).all():
                 break
             other = np.clip(z + step, problem.lo, problem.hi)

@@ -69,7 +69,7 @@ def tree_newton(problem: ContactProblem, control: Control, options: object) -> A
     trees.impulse[:] = start
     workspace, info, worst, steps = tree_workspace(trees), np.zeros(4, np.int64), np.zeros(1), 0
     for _ in range(SHARPER):
-        solve_trees(trees.struct, workspace, control.limit(STEPS), info, worst)
+        solve_trees(trees.struct, workspace, control.limit(STEPS), 0.0, info, worst)
         steps += int(info[3])
         if control.check(steps, trees.impulse) or info[1]:
             break
@@ -111,7 +111,7 @@ def tree_problem_of(problem: ContactProblem) -> TreeProblem:
     row_width = np.repeat(width, sets.dimension)
     row_begin = np.concatenate([[0], np.cumsum(row_width)])
     out = TreeProblem(size, sets.count, problem.size, int(row_begin[-1]))
-    out.count[:] = sets.count, problem.size
+    out.count[:2] = sets.count, problem.size
     out.kind[:], out.start[:], out.parameter[:] = sets.kind, sets.start, sets.parameters
     out.row_begin[:] = row_begin
     within = np.arange(row_begin[-1]) - np.repeat(row_begin[:-1], row_width)

@@ -328,7 +328,7 @@ def lemke_pivots(T, q, integers, work, begin, limit):
             return DONE, 0
         work[-1] = max(x[0], 0.0)
     m, entering = integers[SIZE], integers[ENTERING]
-    rest, rest_of_dx = columns[1:], dx[1:]
+    others, dx_of_others = columns[1:], dx[1:]
     fresh = False
     while pivots < limit:
         if integers[AGE] > n + FRESH_FOR or fresh:
@@ -356,7 +356,7 @@ def lemke_pivots(T, q, integers, work, begin, limit):
             for i in range(n):
                 dw[i] = 0.0
         add_multiple(dw, dx[0], d)
-        add_rows(dw, T, rest, rest_of_dx, m - 1)
+        add_rows(dw, T, others, dx_of_others, m - 1)
         out = _leaving(T, d, columns, rows, m, inverse, x, w, dx, dw, spare, vectors)
         # a ray and a small pivot are believed only of a fresh inverse
         if integers[AGE] > 0 and _doubtful(out, m, dx, dw):

@@ -1,4 +1,4 @@
-"""Boxed LCPs whose bounds follow other rows (friction index), solved at the bounds of the solution itself.
+"""Boxed LCPs whose bounds may follow other rows (friction index), solved at the bounds of the answer itself.
 
 The rows' sides are exchanged all at once, as in block principal pivoting, but a row that rests at a moving
 bound is substituted into the columns of the row that moves it, so bounds and unknowns are solved for
@@ -258,8 +258,6 @@ class MovingBounds:
 
 
 def _refuses(problem: BoxedLCP) -> str | None:
-    if problem.friction_index is None or not (problem.friction_index >= 0).any():
-        return "its bounds do not follow other rows (no friction_index)"
     if (problem.limiting_row < -1).any():
         return "its friction follows the magnitude of rows that may be negative"
     return None
@@ -273,7 +271,7 @@ def _refuses(problem: BoxedLCP) -> str | None:
     memory=dense_memory(14),
 )
 def moving_bounds(problem: BoxedLCP, control: Control, options: NoOptions) -> Attempt:
-    """Solve a boxed LCP with a friction index: exchanges, then Lemke's paths, then sweeps, until solved."""
+    """Solve a boxed LCP by exchanges, then Lemke's paths, then sweeps, until solved."""
     rows = MovingBounds(problem, control)
     first = rows.project(control.begin(problem.size))
     least = np.inf

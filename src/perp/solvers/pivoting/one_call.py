@@ -98,9 +98,9 @@ def solve_rows(numbers, n, symmetric, path, z, w):
         The shared residual (infinite without an answer), pivots, active rows, rows at their upper bound.
     """
     M = numbers[: n * n].reshape((n, n))
-    rest = numbers[2 * n * n :] if path else numbers[n * n :]
-    q, lo, hi, d = rest[:n], rest[n : 2 * n], rest[2 * n : 3 * n], rest[3 * n : 4 * n]
-    mobility, size = rest[4 * n : 5 * n], rest[5 * n :]
+    vectors = numbers[2 * n * n :] if path else numbers[n * n :]
+    q, lo, hi, d = vectors[:n], vectors[n : 2 * n], vectors[2 * n : 3 * n], vectors[3 * n : 4 * n]
+    mobility, size = vectors[4 * n : 5 * n], vectors[5 * n :]
     none = np.empty(0, dtype=np.int64)
     if not path:
         sides, pivots = _exchange(M, q, lo, hi, d, symmetric, z)

@@ -21,8 +21,9 @@ import numpy as np
 from perp.problems import LCP, BoxedLCP, ContactProblem, ProblemError
 from perp.problems.sets import BOX, COULOMB
 from perp.problems.validation import Vector, freeze, is_sparse
-from perp.solvers.as_contact import as_contact, refuses_friction_index
+from perp.solvers.as_contact import as_contact
 from perp.solvers.attempt import Attempt, Control
+from perp.solvers.boxed_rows import refuses_nonsymmetric
 from perp.solvers.registry import register
 
 ITERATIONS = 100_000
@@ -51,7 +52,7 @@ def refuses(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
         if not problem.relaxed and coefficients.any():
             return "exact friction is not a minimum; relax it with problem.as_relaxed()"
         return None
-    return refuses_friction_index(problem)
+    return refuses_nonsymmetric(problem)
 
 
 @register(

@@ -17,7 +17,7 @@ import numpy as np
 
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import RowProblem, refuses_cones, register_rows, rows_of_problem
+from perp.solvers.boxed_rows import RowProblem, refuses_no_diagonal, register_rows, rows_of_problem
 
 ITERATIONS = 200_000
 
@@ -40,7 +40,7 @@ class JacobiOptions:
 
 @register_rows(
     "jacobi",
-    refuses=refuses_cones,
+    refuses=refuses_no_diagonal,
     options=JacobiOptions,
     summary="damped projected Jacobi; symmetric positive semidefinite matrices",
 )

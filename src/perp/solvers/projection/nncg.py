@@ -14,7 +14,7 @@ import numpy as np
 
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import RowProblem, refuses_cones, register_rows
+from perp.solvers.boxed_rows import RowProblem, refuses_no_diagonal, register_rows
 from perp.solvers.projection.sweeps import Sweeper
 
 SWEEPS = 100_000
@@ -22,7 +22,7 @@ SWEEPS = 100_000
 
 @register_rows(
     "nncg",
-    refuses=refuses_cones,
+    refuses=refuses_no_diagonal,
     summary="conjugate gradients over projected sweeps; symmetric positive matrices, friction index",
 )
 def nncg(problem: RowProblem, control: Control, options: object) -> Attempt:

@@ -12,7 +12,7 @@ Reference: Cottle, Pang and Stone, The Linear Complementarity Problem, section 5
 from __future__ import annotations
 
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import RowProblem, refuses_cones, register_rows
+from perp.solvers.boxed_rows import RowProblem, refuses_no_diagonal, register_rows
 from perp.solvers.projection.sweeps import Sweeper
 
 # Slow convergence on stiff stacks is the method's nature; more sweeps than this call for another solver.
@@ -21,7 +21,7 @@ SWEEPS = 100_000
 
 @register_rows(
     "pgs",
-    refuses=refuses_cones,
+    refuses=refuses_no_diagonal,
     summary="projected Gauss–Seidel sweeps; symmetric positive matrices, friction index",
 )
 def pgs(problem: RowProblem, control: Control, options: object) -> Attempt:

@@ -17,7 +17,7 @@ import numpy as np
 
 from perp.problems.validation import Vector, freeze
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import RowProblem, refuses_cones, register_rows
+from perp.solvers.boxed_rows import RowProblem, refuses_no_diagonal, register_rows
 from perp.solvers.projection.sweeps import Sweeper
 
 SWEEPS = 100_000
@@ -64,7 +64,7 @@ def _check_relaxation(relaxation: float) -> None:
 
 @register_rows(
     "psor",
-    refuses=refuses_cones,
+    refuses=refuses_no_diagonal,
     options=PsorOptions,
     summary="over-relaxed projected Gauss–Seidel, fixed or random order; symmetric positive matrices",
 )
@@ -87,7 +87,7 @@ def psor(problem: RowProblem, control: Control, options: PsorOptions) -> Attempt
 
 @register_rows(
     "symmetric-psor",
-    refuses=refuses_cones,
+    refuses=refuses_no_diagonal,
     options=SymmetricPsorOptions,
     summary="over-relaxed sweeps forward and back; symmetric positive matrices",
 )

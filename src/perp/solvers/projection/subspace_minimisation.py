@@ -18,7 +18,7 @@ import numpy as np
 from perp.problems.validation import Vector
 from perp.solvers.active_set import classify, minimise_on_face
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import RowProblem, refuses_cones, register_rows, rows_of_problem
+from perp.solvers.boxed_rows import RowProblem, refuses_no_diagonal, register_rows, rows_of_problem
 from perp.solvers.projection.sweeps import Sweeper
 
 ROUNDS = 2_000
@@ -40,7 +40,7 @@ class SubspaceOptions:
 
 @register_rows(
     "subspace-minimisation",
-    refuses=refuses_cones,
+    refuses=refuses_no_diagonal,
     options=SubspaceOptions,
     summary="projected sweeps and exact solves on the rows inside their bounds; symmetric positive matrices",
 )

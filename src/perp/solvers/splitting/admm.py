@@ -36,8 +36,8 @@ GROWTH, PENALTIES = 1.7, 20
 # iterations, down to the least.
 FOLLOW, FOLLOW_LEAST, HALVE_EVERY = 0.5, 0.02, 500
 # Polishing is tried after so many iterations, then after twice as many, and so on: it costs about as much as
-# a few factorisations. So many Newton steps with each of these proximal weights.
-POLISH_FROM, POLISH_STEPS, POLISH_WEIGHTS = 500, 8, (1e-10, 1e-6)
+# a few factorisations. So many Newton steps, held against this part of the tolerance.
+POLISH_FROM, POLISH_STEPS, POLISH_MARGIN = 500, 16, 0.1
 # Beyond this many constraints a Newton step costs more than it may save.
 LARGEST_POLISH = 3000
 
@@ -154,18 +154,21 @@ class _Splitting:
     def _polish(self) -> None:
         """Newton steps from z, which is replaced only by an answer that meets the tolerance."""
         from perp.kernels.packed import pack
-        from perp.kernels.plain_newton import Steps, plain_newton
+        from perp.kernels.packed_trees import trees_of
+        from perp.kernels.tree_newton import solve_trees
+        from perp.kernels.tree_workspace import tree_workspace
+        from perp.problems.residual import judge
 
         if self.problem.contact_count > LARGEST_POLISH:
             return
         packed = pack(self.problem)
-        for weight in POLISH_WEIGHTS:
-            x = packed.unknowns(self.z)
-            steps = Steps(0.5 * self.tol, POLISH_STEPS, weight)
-            value, _ = plain_newton(packed.struct, packed.order, packed.rho, x, steps)
-            if value <= self.tol:
-                self.z, self.polished = packed.impulse(x), True
-                return
+        trees = trees_of(packed, packed.unknowns(self.z), POLISH_MARGIN * self.tol)
+        solve_trees(
+            trees.struct, tree_workspace(trees), POLISH_STEPS, 0.0, np.zeros(4, np.int64), np.zeros(1)
+        )
+        impulse = packed.impulse(trees.impulse)
+        if judge(self.problem, impulse)[0] <= self.tol:
+            self.z, self.polished = impulse, True
 
     def _project(self, x: Vector) -> Vector:
         """Projection in the metric of `scale`, which differs within a rolling constraint."""

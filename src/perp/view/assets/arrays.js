@@ -1,6 +1,6 @@
 // The recording: a JSON header and one compressed block of arrays.
 const HEADER = JSON.parse(document.getElementById("header").textContent);
-const KINDS = { f4: Float32Array, i2: Int16Array, u4: Uint32Array, i4: Int32Array, i1: Int8Array };
+const KINDS = { f4: Float32Array, i2: Int16Array, u4: Uint32Array, i4: Int32Array, i1: Int8Array, u1: Uint8Array };
 
 async function unpack() {
   const text = document.getElementById("data").textContent;

@@ -86,7 +86,7 @@ class Player {
       const parts = kind === "plane" ? [["grounds", all]] : [["solids", all.filter((m) => !clear(m))], ["glass", all.filter(clear)]];
       for (const [list, members] of parts) {
         if (!members.length) continue;
-        const mesh = renderer.mesh(data[`mesh${i}`], data[`index${i}`], members.length);
+        const mesh = renderer.mesh(data[`mesh${i}`], data[`index${i}`], members.length, data[`tint${i}`]);
         this.groups.push({ mesh, body, local, members, kind, corners: data[`mesh${i}`], index: data[`index${i}`] });
         this.scene[list].push(mesh);
       }

@@ -36,7 +36,8 @@ class Plot {
     if (!(high > low)) [low, high] = [low - 1 || -1, high + 1 || 1];
     const pad = log || stacked ? 0 : 0.06 * (high - low);
     [this.low, this.high] = [low - pad, high + (stacked ? 0.08 * (high - low) : pad)];
-    const gap = log ? Math.max(1, Math.ceil((high - low) / 4)) : roundLength((high - low) / 2.5);
+    const fine = log ? Math.ceil((high - low) / 4) : roundLength((high - low) / 2.5);
+    const gap = log || stacked ? Math.max(1, fine) : fine; // what is stacked are counts
     this.ticks = [];
     for (let tick = Math.ceil(this.low / gap) * gap; tick <= this.high; tick += gap) this.ticks.push(tick);
     this.gap = gap;

@@ -13,6 +13,7 @@ class Renderer {
       body: this.program(BODY_VERTEX, BODY_FRAGMENT),
       ground: this.program(BODY_VERTEX, GROUND_FRAGMENT),
     };
+    gl.vertexAttrib3f(6, 1, 1, 1); // meshes without a texture
     this.shadowMap();
   }
 
@@ -48,7 +49,8 @@ class Renderer {
   }
 
   // A mesh with room for `count` copies; `update` fills 16 numbers a copy.
-  mesh(vertices, index, count) {
+  // `tint`, if any, holds three bytes a vertex that colours are multiplied with.
+  mesh(vertices, index, count, tint) {
     const gl = this.gl;
     const array = gl.createVertexArray();
     gl.bindVertexArray(array);
@@ -57,6 +59,12 @@ class Renderer {
     for (const [place, offset] of [[0, 0], [1, 12]]) {
       gl.enableVertexAttribArray(place);
       gl.vertexAttribPointer(place, 3, gl.FLOAT, false, 24, offset);
+    }
+    if (tint) {
+      gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+      gl.bufferData(gl.ARRAY_BUFFER, tint, gl.STATIC_DRAW);
+      gl.enableVertexAttribArray(6);
+      gl.vertexAttribPointer(6, 3, gl.UNSIGNED_BYTE, true, 3, 0);
     }
     const copies = gl.createBuffer();
     gl.bindBuffer(gl.ARRAY_BUFFER, copies);

@@ -7,6 +7,7 @@ layout(location = 2) in vec4 axisX;
 layout(location = 3) in vec4 axisY;
 layout(location = 4) in vec4 axisZ;
 layout(location = 5) in vec4 origin;
+layout(location = 6) in vec3 tint;
 vec3 place() { return axisX.xyz * position.x + axisY.xyz * position.y + axisZ.xyz * position.z + origin.xyz; }
 `;
 
@@ -29,7 +30,7 @@ void main() {
   // axes carry the scale: dividing by its square twice undoes it, as normals need
   facing = axisX.xyz * (normal.x / dot(axisX.xyz, axisX.xyz)) + axisY.xyz * (normal.y / dot(axisY.xyz, axisY.xyz))
     + axisZ.xyz * (normal.z / dot(axisZ.xyz, axisZ.xyz));
-  paint = vec4(axisX.w, axisY.w, axisZ.w, origin.w);
+  paint = vec4(vec3(axisX.w, axisY.w, axisZ.w) * tint, origin.w);
   gl_Position = camera * vec4(at, 1.0);
 }
 `;

@@ -1,0 +1,99 @@
+"""Random states of ten scenes whose steps are differentiated: no NaN, no exception.
+
+Scenes have contacts of all shapes and modes, joints with limits, dry friction and motors, a loop, a robot.
+States, velocities, controls, levels, coordinates and restitution are random.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from functools import cache
+
+import numpy as np
+
+from perp.derivatives.errors import DerivativeError
+from perp.scenes import library
+from perp.simulation.simulation import Simulation
+
+PLANE = '<geom name="floor" type="plane" size="9 9 1" friction="0.5 0.01 0.002"/>'
+ARM = """<body name="upper" pos="0 0 .5">
+<joint name="j1" axis="0 1 0" range="-60 60" limited="true" damping=".1"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/><body name="lower" pos=".3 0 0">
+<joint name="j2" axis="0 1 0" stiffness="2" frictionloss=".2"/>
+<geom type="capsule" fromto="0 0 0 .3 0 .1" size=".03"/></body></body>"""
+LOOP = """<body name="a" pos="0 0 1"><joint axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
+<body name="d" pos=".3 0 0"><joint axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .3 0 -.3" size=".02" contype="0"/></body></body>
+<body name="c" pos=".8 0 1"><joint axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 -.2 0 -.3" size=".02" contype="0"/></body>"""
+MOTORS = '<position name="p" joint="j1" kp="20" kv="1" forcerange="-2 2"/><motor name="m" joint="j2"/>'
+
+
+def _free(name: str, geom: str, height: float) -> str:
+    return (
+        f'<body name="{name}" pos="0 0 {height}"><freejoint/><geom {geom} friction="0.5 0.01 0.002"/></body>'
+    )
+
+
+def _scene(bodies: str, more: str = "") -> str:
+    return f"<mujoco><worldbody>{PLANE}{bodies}</worldbody>{more}</mujoco>"
+
+
+SPHERE, BOX = 'type="sphere" size=".1"', 'type="box" size=".1 .15 .1"'
+CAPSULE, CYLINDER = 'type="capsule" size=".08 .12"', 'type="cylinder" size=".1 .12"'
+SCENES: tuple[str, ...] = (
+    _scene(_free("b", SPHERE, 0.1)), _scene(_free("b", SPHERE + ' condim="6"', 0.1)),
+    _scene(_free("b", BOX, 0.12)), _scene(_free("b", CAPSULE, 0.1)), _scene(_free("b", CYLINDER, 0.12)),
+    _scene(_free("b", SPHERE, 0.1) + _free("c", SPHERE, 0.3) + _free("d", CAPSULE, 0.5)),
+    _scene(_free("b", BOX, 0.1) + _free("c", BOX, 0.3) + _free("d", SPHERE + ' condim="4"', 0.5)),
+    _scene(ARM, f"<actuator>{MOTORS}</actuator>"),
+    _scene(LOOP, '<equality><connect body1="c" body2="d" anchor="-.2 0 -.3"/></equality>'),
+    library.rover(step_at=0.5),
+)  # fmt: skip
+LEVELS, RESTITUTIONS = ("position", "velocity"), (0.0, 0.5)
+
+
+@cache
+def _simulation(scene: int, coordinates: str, level: str, restitution: float) -> Simulation:
+    return Simulation(SCENES[scene], step=0.01, coordinates=coordinates, level=level, restitution=restitution)
+
+
+def try_state(seed: int) -> str:
+    """Differentiate one random step; what came of it in a word.
+
+    Returns:
+        "fine", "not solved" or "two stages" (steps that have no derivative and say so), "no number", or the
+        name of an exception that nobody expects.
+    """
+    random = np.random.default_rng(seed)
+    coordinates = ("reduced", "maximal")[random.integers(2)]
+    sim = _simulation(
+        seed % len(SCENES), coordinates, LEVELS[random.integers(2)], RESTITUTIONS[random.integers(2)]
+    )
+    sim.reset()
+    names = ("friction", "gravity", f"mass:{sim.model.body_names[0]}")
+    speed = 10.0 ** random.uniform(-3, 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if len(sim.stepper.motor_names):
+                sim.set_control(3.0 * random.standard_normal(len(sim.stepper.motor_names)))
+            sim.qvel = speed * random.standard_normal(sim.qvel.size)
+            for _ in range(int(random.integers(1, 6))):
+                sim.step()
+            found = sim.derivatives(names, last=bool(random.integers(2)))
+            whole = np.hstack([found.A, found.B, *found.parameters.values()])
+            back = found.vjp(random.standard_normal(whole.shape[0]))
+    except DerivativeError as error:
+        return "not solved" if "not solved" in str(error) else "two stages"
+    except Exception as error:  # noqa: BLE001 - any other exception is what is searched for
+        return f"{type(error).__name__}: {error}"
+    finite = np.isfinite(whole).all() and all(np.isfinite(x).all() for x in (back[0], back[1]))
+    return "fine" if finite else "no number"
+
+
+def search(first: int, count: int) -> Counter[str]:
+    """How many of the seeds from `first` on came out how."""
+    return Counter(try_state(seed) for seed in range(first, first + count))

@@ -1,0 +1,159 @@
+"""Numba's front end in less time: what it works out again and again is remembered while kernels are compiled.
+
+Most of the time of a compilation goes into Python, not into LLVM. Numba asks every template of an operator
+anew at every use of it, makes coloured messages of errors that nobody sees, imports the same modules before
+every function that it looks up, and takes references out of numbers. Each replacement below gives the same
+answer as what it replaces.
+"""
+# Numba's classes have no types of their own.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from functools import cache
+from types import CodeType
+from typing import Any
+
+from numba.core import base, errors, lowering, types
+from numba.core.base import BaseContext
+from numba.core.ir import UNDEFINED, Expr, Inst, Stmt, Var
+from numba.core.postproc import PostProcessor
+from numba.core.rewrites.registry import RewriteRegistry
+from numba.core.runtime.context import NRTContext
+from numba.core.targetconfig import ConfigStack
+from numba.core.types.functions import BaseFunction
+from numba.core.untyped_passes import InlineClosureLikes
+
+_GET_CALL_TYPE = BaseFunction.get_call_type
+_REFRESH = BaseContext.refresh
+_INLINE_CLOSURES = InlineClosureLikes.run_pass
+_LITERAL_OR_OMITTED = lowering._lit_or_omitted
+# Signatures, with the functions of numba's that they belong to: whose identity would be given away otherwise.
+_call_types: dict[Any, tuple[Any, Any]] = {}
+
+
+def _call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+    """The signature of a function of numba's for arguments: the templates are asked once."""
+    if kws:
+        return _GET_CALL_TYPE(self, context, args, kws)
+    key = (id(self), context, tuple(args), _mode())
+    found = _call_types.get(key)
+    if found is None:
+        found = _call_types[key] = self, _GET_CALL_TYPE(self, context, args, kws)
+    return found[1]
+
+
+def _mode() -> Any:
+    """The options that what numba compiles to answer depends on."""
+    flags = ConfigStack.top_or_none()
+    return flags and (frozenset(flags.fastmath.flags), flags.error_model, flags.boundscheck)
+
+
+def _refresh(self: Any) -> None:
+    """Take over what modules have registered since the last time, if they have."""
+    registries = (*self._registries, *self.typing_context._registries)
+    sizes = [sum(map(len, vars(registry).values())) for registry in registries]
+    if self.__dict__.get("_sizes") != sizes:
+        _REFRESH(self)
+        registries = (*self._registries, *self.typing_context._registries)
+        self._sizes = [sum(map(len, vars(registry).values())) for registry in registries]
+
+
+def _meminfos(self: Any, builder: Any, ty: Any, val: Any) -> list[Any]:
+    """The references that a value holds: parts of it that hold none are not looked at."""
+    model = self._context.data_model_manager[ty]
+    found = [(ty, model.get_nrt_meminfo(builder, val))] if model.has_nrt_meminfo() else []
+    for kind, getter in model.traverse(builder):
+        if _holds(self._context.data_model_manager, kind):
+            found.extend(self.get_meminfos(builder, kind, getter(val)))
+    return found
+
+
+@cache
+def _holds(models: Any, kind: Any) -> bool:
+    return models[kind].contains_nrt_meminfo()
+
+
+def holds_references(context: Any, kind: Any) -> bool:
+    """Whether references are counted for values of a type."""
+    return _holds(context.data_model_manager, kind)
+
+
+def _literal_or_omitted(value: Any) -> Any:
+    return types.Omitted(value) if value is UNDEFINED else _LITERAL_OR_OMITTED(value)
+
+
+def _sizeof(self: Any, kind: Any) -> int:
+    sizes = self.__dict__.setdefault("_sizes_of_types", {})
+    name = str(kind)
+    if name not in sizes:
+        sizes[name] = kind.get_abi_size(self.target_data)
+    return sizes[name]
+
+
+def _variables(values: Any) -> list[Any]:
+    """The variables that an instruction of numba's names."""
+    found = []
+    for value in values:
+        kind = type(value)
+        if kind is Var:
+            found.append(value)
+        elif kind is Expr:
+            found += _variables(value._kws.values())
+        elif kind is list or kind is tuple:
+            found += _variables(value)
+        elif kind is dict:
+            found += _variables(value.values())
+        elif isinstance(value, Inst):
+            found += value.list_vars()
+    return found
+
+
+def _rewrite(self: Any, kind: str, state: Any) -> None:
+    """Numba's rewrites of its code: lifetimes of variables are worked out again only where one applied."""
+    blocks, changed = state.func_ir.blocks, set()
+    for made in self.rewrites[kind]:
+        rewrite, ahead = made(state), list(blocks.items())
+        while ahead:
+            key, block = ahead.pop()
+            if rewrite.match(state.func_ir, block, state.typemap, state.calltypes):
+                blocks[key] = rewrite.apply()
+                ahead.append((key, blocks[key]))
+                changed.add(key)
+    for key in changed:
+        blocks[key].verify()
+    if changed:
+        PostProcessor(state.func_ir).run()
+
+
+def _inline_closures(self: Any, state: Any) -> bool:
+    """Put functions that are defined inside a function, and comprehensions, where they are used."""
+    constants = state.func_id.code.co_consts
+    lists = any(any(block.find_exprs(op="build_list")) for block in state.func_ir.blocks.values())
+    if lists or any(isinstance(constant, CodeType) for constant in constants):
+        return _INLINE_CLOSURES(self, state)
+    return False
+
+
+class _Plain:
+    """Messages without colours: most of them are of errors that numba catches itself."""
+
+    def code(self, msg: str) -> str:
+        return msg
+
+    errmsg = filename = indicate = highlight = reset = code
+
+
+REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
+    (BaseFunction, "get_call_type", _call_type),
+    (BaseContext, "refresh", _refresh),
+    (BaseContext, "get_abi_sizeof", _sizeof),
+    (NRTContext, "get_meminfos", _meminfos),
+    (base, "_has_loc", cache(base._has_loc)),
+    (lowering, "_lit_or_omitted", _literal_or_omitted),
+    (Expr, "list_vars", lambda self: _variables(self._kws.values())),
+    (Stmt, "list_vars", lambda self: _variables(self.__dict__.values())),
+    (RewriteRegistry, "apply", _rewrite),
+    (InlineClosureLikes, "run_pass", _inline_closures),
+    (errors, "_termcolor_inst", _Plain()),
+)

@@ -1,0 +1,348 @@
+"""Compiled: all contacts of a step into its equations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from perp.compilation.kernel import kernel
+from perp.derivatives.contact_assembly import GAP, RATE, RATE_AT_END, add_contact, add_rate_at_end
+from perp.derivatives.contact_changes import (
+    CARRIED,
+    CENTRES,
+    FACE_OF_FIRST,
+    FACE_OF_SECOND,
+    SEGMENTS,
+    TABLE,
+    contact_changes,
+    geometry_table,
+    turned_changes,
+)
+from perp.derivatives.equations import ARMS, NORMAL, TANGENTS, TURNED
+from perp.derivatives.spatial import turn_matrices
+from perp.stepping.contact_rows import bounces, into_world
+from perp.stepping.course import FOUND
+from perp.stepping.verdict import ROUNDS
+from perp.stepping.world import CONTACTS, JOINTS
+
+# mujoco's types of shapes.
+PLANE, SPHERE, CAPSULE, BOX, MESH = 0, 2, 3, 6, 7
+# Points that lie further from where they should, as a share of the scene's size, act with arms of their own.
+_AWAY = 1e-9
+# How near to an end of a capsule or a corner a contact counts as there; how near to parallel two capsules,
+# and a normal and the axis of a box, count as that: 1 − cos².
+_AT_END, _PARALLEL, _ALIGNED = 1e-9, 1e-8, 1e-12
+# Velocities below this share of the step's speed within which a mode counts as at a switch.
+DEGENERATE = 1e-6
+
+
+@kernel(error_model="numpy")
+def formula_of(w, t, c, axes, slides):
+    """How the geometry of a contact is known; of capsules their axes, and whether the point slides along."""
+    place = w.start
+    first, second = t.geom_type[place.geom[c, 0]], t.geom_type[place.geom[c, 1]]
+    slides[0] = slides[1] = False
+    axes[:, :] = 0.0
+    if first == PLANE:
+        known = second == SPHERE or second == CAPSULE or second == BOX or second == MESH
+        return FACE_OF_FIRST if known else TABLE
+    if first != SPHERE and first != CAPSULE and first != BOX:
+        return TABLE
+    for side in range(2):
+        g = place.geom[c, side]
+        if t.geom_type[g] == CAPSULE:
+            along = 0.0
+            for r in range(3):
+                axes[side, r] = place.geom_xmat[g, 3 * r + 2]
+                along += axes[side, r] * (w.carried[c, side, r] - place.geom_xpos[g, r])
+            slides[side] = abs(along) < (1.0 - _AT_END) * t.geom_size[g, 1]
+    if second == SPHERE or second == CAPSULE:
+        lean = axes[0, 0] * axes[1, 0] + axes[0, 1] * axes[1, 1] + axes[0, 2] * axes[1, 2]
+        if slides[0] and slides[1] and lean * lean > 1.0 - _PARALLEL:
+            return TABLE
+        return CENTRES if first == SPHERE and second == SPHERE else SEGMENTS
+    if second != BOX:
+        return TABLE
+    # a centre, an end of a capsule or a corner on the face of a box
+    if first != BOX:
+        return TABLE if slides[0] or not _on_face(w, c, 1) else FACE_OF_SECOND
+    one, two = _on_face(w, c, 0), _on_face(w, c, 1)
+    if one != two and _is_corner(w, t, c, 1 if one else 0):
+        return FACE_OF_FIRST if one else FACE_OF_SECOND
+    return TABLE
+
+
+@kernel(error_model="numpy")
+def _on_face(w, c, side):
+    """Whether the normal is that of a face of a box."""
+    g, n = w.start.geom[c, side], w.start.frame[c, 0]
+    for k in range(3):
+        along = 0.0
+        for r in range(3):
+            along += n[r] * w.start.geom_xmat[g, 3 * r + k]
+        if abs(along) > 1.0 - _ALIGNED:
+            return True
+    return False
+
+
+@kernel(error_model="numpy")
+def _is_corner(w, t, c, side):
+    """Whether the contact is at a corner of a box."""
+    g = w.start.geom[c, side]
+    for k in range(3):
+        along = 0.0
+        for r in range(3):
+            along += (w.carried[c, side, r] - w.start.geom_xpos[g, r]) * w.start.geom_xmat[g, 3 * r + k]
+        if abs(abs(along) - t.geom_size[g, k]) > _AT_END * w.scene.size:
+            return False
+    return True
+
+
+@kernel(error_model="numpy")
+def _touches(w, c):
+    """Whether a contact can have a part in the derivative: what stays open has none."""
+    if w.left_out[c]:
+        return False
+    p, k = w.problem, w.count[JOINTS] + c
+    for i in range(p.start[k], p.start[k + 1]):
+        if p.impulse[i] != 0.0:
+            return True
+    return not p.row_velocity[p.start[k]] > DEGENERATE * w.speed
+
+
+@kernel(error_model="numpy")
+def contacts_without_formula(w, t, all_contacts):
+    """Contacts that take part whose shapes have no formula here."""
+    out, n = np.empty(w.count[CONTACTS], np.int64), 0
+    axes, slides = np.empty((2, 3)), np.empty(2, np.bool_)
+    for c in range(w.count[CONTACTS]):
+        if formula_of(w, t, c, axes, slides) != TABLE:
+            continue
+        if _touches(w, c) or (all_contacts and not w.left_out[c]):
+            out[n] = c
+            n += 1
+    return out[:n]
+
+
+@kernel(error_model="numpy")
+def contact_geometry(w):
+    """Shapes, bodies, points, frames and gaps of the contacts."""
+    n, p = w.count[CONTACTS], w.start
+    return p.geom[:n].copy(), p.body[:n].copy(), p.point[:n].copy(), p.frame[:n].copy(), p.gap[:n].copy()
+
+
+@kernel(error_model="numpy")
+def shape_poses(w):
+    """Where shapes and bodies are at the start."""
+    p = w.start
+    return p.geom_xpos, p.geom_xmat, p.xpos, p.xmat, p.xipos, p.ximat, p.subtree_com
+
+
+@kernel(error_model="numpy")
+def normal_row(w, c):
+    """What the normal row is, its restitution, and d(gap − allowed)/d(gap)."""
+    gap = w.start.gap[c]
+    if w.start.restitution[c] > 0.0 and bounces(w, c):
+        return (RATE_AT_END if w.contacts_at_end and w.info[ROUNDS] else RATE), w.bounce[c], 0.0
+    slope = 0.0
+    if gap + w.sag[c] < 0.0:
+        # overlap that cannot be told from none is taken for none
+        stays = w.recovery == 0.0 or gap + w.h * w.recovery < -w.start.accuracy[c]
+        slope = 1.0 if stays else 0.0
+    if w.contacts_at_end:
+        return GAP, 0.0, 1.0 - slope
+    return RATE, 0.0, (1.0 - slope) * (w.corrected * w.contact_correction if gap < 0.0 else 1.0)
+
+
+@kernel(error_model="numpy")
+def contact_slopes(w, t, e, table_of, tables):
+    """All contacts into the derivatives.
+
+    Args:
+        w: The world after its step.
+        t: Its tree.
+        e: The equations.
+        table_of: Line of each contact in `tables` or −1.
+        tables: (dn, dp, dgap) of contacts without a formula, shape (n, 7, 12).
+    """
+    place, joints = w.start, w.count[JOINTS]
+    F, A, N, spin = np.zeros((3, 24)), np.zeros((2, 3, 24)), np.zeros(24), np.zeros((2, 3, 3))
+    ended, turns, G = np.empty((2, 3)), np.empty((2, 3, 3)), np.zeros((7, 12))
+    moving, ends, axis = np.empty(2, np.bool_), np.empty(2, np.int64), np.empty(3)
+    axes, slides = np.empty((2, 3)), np.empty(2, np.bool_)
+    for c in range(w.count[CONTACTS]):
+        if not _touches(w, c) and (not e.all_contacts or w.left_out[c]):
+            continue
+        at, end = e.start[joints + c], e.start[joints + c + 1]
+        for side in range(2):
+            b = place.body[c, side]
+            ends[side], moving[side] = t.body_last[b], b >= 0
+            _turn_of(w, b, turns[side])
+            if b >= 0:
+                into_world(w.end, b, w.local[c, side], ended[side])
+            else:
+                ended[side] = w.carried[c, side]
+        late, frame, gap, radius = c >= w.course[FOUND], place.frame[c], place.gap[c], place.round[c]
+        code = formula_of(w, t, c, axes, slides)
+        if table_of[c] >= 0 and not late:
+            G[:, :] = tables[table_of[c]]
+        elif code == TABLE or late:
+            if code != FACE_OF_FIRST:
+                e.held[c] |= NORMAL
+            geometry_table(FACE_OF_FIRST, frame[0], gap, radius, w.carried[c], axes, slides, G)
+            code = CARRIED
+        else:
+            geometry_table(code, frame[0], gap, radius, w.carried[c], axes, slides, G)
+        spin[:] = 0.0
+        if w.turned[c] and code == CENTRES:
+            turned_changes(frame, radius, w.carried[c], ended, F, A, N)
+        else:
+            if w.turned[c]:
+                e.held[c] |= TURNED
+            body = _axis(w, e, c, axis)
+            contact_changes(
+                code, frame, gap, radius, w.carried[c], ended, w.acts[c], w.height[c], turns, moving, G, axis,
+                body, F, A, N,
+            )  # fmt: skip
+            if not late:
+                _arms(w, t, e, c, G, A, spin)
+        kind, bounce, share = normal_row(w, c)
+        contact = frame, w.acts[c], end - at, kind, bounce, share
+        stop = _common(t.parent, ends[0], ends[1])
+        add_contact(t, e, ends, stop, contact, (F, A, N, spin, G[6]), at)
+        if kind == RATE_AT_END:
+            points = _carried_changes(w, c, code, G, turns, moving)
+            add_rate_at_end(t, e, ends, frame, ended, F, points, at)
+
+
+@kernel(error_model="numpy")
+def _common(parent, a, b):
+    """First freedom on the way to the root that two last freedoms share, or −1."""
+    while a != b:
+        if a > b:
+            a = parent[a] if a >= 0 else -1
+        else:
+            b = parent[b] if b >= 0 else -1
+    return a
+
+
+@kernel(error_model="numpy")
+def _turn_of(w, b, out):
+    """Rotation of a body over the step."""
+    for r in range(3):
+        for k in range(3):
+            out[r, k] = 1.0 if r == k else 0.0
+            if b >= 0:
+                out[r, k] = 0.0
+                for m in range(3):
+                    out[r, k] += w.end.R[b, r, m] * w.start.R[b, k, m]
+
+
+@kernel(error_model="numpy")
+def _own(P, column, out):
+    """The velocity of a point that its body carries, by the motions of the body."""
+    out[:, :] = 0.0
+    for k in range(3):
+        a, b = (k + 1) % 3, (k + 2) % 3
+        out[k, column + a], out[k, column + b], out[k, column + 3 + k] = P[b], -P[a], 1.0
+
+
+@kernel(error_model="numpy")
+def _surface_point(w, c, side, G, out):
+    """How the carried point moves within the world, shape (3, 12)."""
+    place, sign = w.start, -1.0 if side == 0 else 1.0
+    inward = 0.5 * place.gap[c] + place.round[c, side]
+    for r in range(3):
+        for k in range(12):
+            out[r, k] = G[3 + r, k] + sign * (0.5 * place.frame[c, 0, r] * G[6, k] + inward * G[r, k])
+
+
+@kernel(error_model="numpy")
+def _carried_changes(w, c, code, G, turns, moving):
+    """How the carried points of the end change with the motions of the start, shape (2, 3, 24)."""
+    out, own, moved = np.zeros((2, 3, 24)), np.zeros((3, 12)), np.empty((3, 12))
+    for side in range(2):
+        _own(w.carried[c, side], 6 * side, own)
+        if code == CARRIED:
+            moved[:, :] = own
+        else:
+            _surface_point(w, c, side, G, moved)
+        for r in range(3):
+            for k in range(12):
+                if not moving[side]:
+                    out[side, r, k] = moved[r, k]
+                    continue
+                for m in range(3):
+                    out[side, r, k] += turns[side, r, m] * (moved[m, k] - own[m, k])
+    return out
+
+
+@kernel(error_model="numpy")
+def _axis(w, e, c, axis):
+    """The vector that tangents stay along, and the side that carries it or −1; zero for round friction."""
+    place, s = w.start, w.scene
+    axis[:] = 0.0
+    if place.dim[c] < 3 or place.friction[c, 0] == place.friction[c, 1]:
+        return -1
+    for side in range(2):
+        g, some = place.geom[c, side], False
+        for k in range(3):
+            some = some or s.geom_axis[g, k] != 0.0
+        if some:
+            for r in range(3):
+                for k in range(3):
+                    axis[r] += place.geom_xmat[g, 3 * r + k] * s.geom_axis[g, k]
+            return side if place.body[c, side] >= 0 else -1
+    n = place.frame[c, 0]
+    axis[1 if abs(n[1]) < 0.5 else 2] = 1.0
+    lean = axis[0] * n[0] + axis[1] * n[1] + axis[2] * n[2]
+    along = square = 0.0
+    for r in range(3):
+        along += (axis[r] - lean * n[r]) * place.frame[c, 1, r]
+        square += (axis[r] - lean * n[r]) ** 2
+    if abs(along) < (1.0 - 1e-9) * math.sqrt(square):
+        e.held[c] |= TANGENTS
+        axis[:] = 0.0
+    return -1
+
+
+@kernel(error_model="numpy")
+def _arms(w, t, e, c, G, A, spin):
+    """Impulses with the mean arms of the way (`stepping.arms`): points that depend on the spin."""
+    place, h, away = w.start, w.h, 0.0
+    for side in range(2):
+        for r in range(3):
+            above = w.height[c] * place.gap[c] * place.frame[c, 0, r]
+            away = max(away, abs(w.acts[c, side, r] - place.point[c, r] - above))
+    if away <= _AWAY * w.scene.size:
+        return
+    e.held[c] |= ARMS
+    turn, mean, plus, minus = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    own, moved, angle, step = np.empty((3, 12)), np.empty((3, 12)), np.empty(3), 1e-6
+    for side in range(2):
+        b, sign = place.body[c, side], -1.0 if side == 0 else 1.0
+        if b < 0:
+            continue
+        rate = e.T[t.body_last[b]]
+        for r in range(3):
+            angle[r] = h * rate[r]
+        turn_matrices(angle, turn, mean)
+        _own(place.x[b], 6 * side, own)
+        _surface_point(w, c, side, G, moved)
+        for r in range(3):
+            for k in range(12):
+                A[side, r, k] = own[r, k] - sign * place.round[c, side] * G[r, k]
+                for m in range(3):
+                    A[side, r, k] += mean[r, m] * (moved[m, k] - own[m, k])
+        for k in range(3):
+            angle[k] = h * (rate[k] + step)
+            turn_matrices(angle, turn, plus)
+            angle[k] = h * (rate[k] - step)
+            turn_matrices(angle, turn, minus)
+            angle[k] = h * rate[k]
+            for r in range(3):
+                spin[side, r, k] = 0.0
+                for m in range(3):
+                    arm = w.carried[c, side, m] - place.x[b, m]
+                    spin[side, r, k] += (plus[r, m] - minus[r, m]) * arm / (2.0 * step)

@@ -1,0 +1,252 @@
+"""The equations of one step between small changes, as one struct: filled by compiled code, kept for later.
+
+    G_v dv̄ − Jᵀ dλ + G_θ dθ = 0,   du = U_v dv̄ + Σ dλ + U_θ dθ,   B dλ + C du + D dp = 0
+    dq⁺ = P dq + h Q dv̄,           M⁺ dv⁺ = E_v dv̄ + E_q dq + E_p dq⁺ + …
+
+Everything is a copy: the world may step on. Fields are documented here, once; kernels take the struct as `e`
+and what never changes of a scene as `t`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from perp.compilation.kernel import kernel
+from perp.derivatives.spatial import motions_about_origin, turn_matrices
+from perp.derivatives.tree_dynamics import twists
+from perp.dynamics.scene_tables import F2, F3, F, I
+from perp.kernels.structs import StructType
+from perp.stepping.world import CONTACTS, JOINTS
+
+FIELDS = [
+    ("h", types.float64),
+    # motions of the freedoms about the origin at the start and the end, shape (nv, 6)
+    ("S", F2),
+    ("E", F2),
+    # velocities behind each freedom with a line of zeros for the world: moving velocity at the start,
+    # velocity of the start, moving velocity at the end, shape (nv + 1, 6)
+    ("T", F2),
+    ("T_old", F2),
+    ("T_end", F2),
+    # momentum balance by q, q of the end, moving velocity, velocity of the start, activations, controls
+    ("Gq", F2),
+    ("Gp", F2),
+    ("Gv", F2),
+    ("Go", F2),
+    ("Ga", F2),
+    ("Gu", F2),
+    # velocities of the rows by the same
+    ("Uq", F2),
+    ("Up", F2),
+    ("Uv", F2),
+    ("Uo", F2),
+    ("Ua", F2),
+    ("Uu", F2),
+    # what is added to the diagonal of M, and activations of the end, by activations and controls
+    ("extra_a", F2),
+    ("extra_u", F2),
+    ("act_a", F2),
+    ("act_u", F2),
+    # the end: M⁺, E_v, E_q, E_p; what the velocity of the end has over the moving one
+    ("end_mass", F2),
+    ("end_v", F2),
+    ("end_q", F2),
+    ("end_p", F2),
+    ("change", F),
+    # kinematic map, which differs from the identity at rotations: their first freedoms
+    ("P", F2),
+    ("Q", F2),
+    ("triples", I),
+    # Jacobian, compliance, impulses and velocities of the rows; rows, set, parameters and mode of each
+    # constraint, how near it is to another mode and within what it counts as there, whether it is at a
+    # switch and whether it has no part in the step; its law
+    ("J", F2),
+    ("compliance", F),
+    ("impulse", F),
+    ("velocity", F),
+    ("start", I),
+    ("kind", I),
+    ("parameter", F2),
+    ("mode", I),
+    ("margin", F),
+    ("near", F),
+    ("degenerate", I),
+    ("left_out", I),
+    ("B", F3),
+    ("C", F3),
+    ("D", F3),
+    # asked parameters: columns of G, of U, of what M⁺ dv⁺ is, and of parameters of the sets
+    ("G", F2),
+    ("U", F2),
+    ("Z", F2),
+    ("dp", F3),
+    # what is held or approximate at each contact, see `HELD`
+    ("held", I),
+    # whether open contacts take part: they do in smoothed derivatives
+    ("all_contacts", types.int64),
+]
+EquationsType = StructType(FIELDS)
+# Words for the bits of `held`.
+HELD = (
+    "normal of {pair}",
+    "normal of {pair}, found by iterations: differences to 1e-4",
+    "turned normal of {pair}",
+    "tangents of {pair}",
+    "mean arms of {pair}",
+    "scale of the restitution of {pair}",
+)
+NORMAL, CONVEX, TURNED, TANGENTS, ARMS, SCALE = (1 << k for k in range(6))
+
+
+class Tree(NamedTuple):
+    """What derivatives know of a scene.
+
+    Attributes:
+        parent: Freedom before each freedom or −1, shape (nv,).
+        before: Freedom before the joint of each freedom or −1.
+        last: Last freedom of the joint of each freedom.
+        carry: Whether a freedom carries the rates behind it: rates of a rotation in the world do not.
+        siblings: Whether rates of a rotation turn their own axes.
+        triples: First freedom of every rotation.
+        body_last: Last freedom of each movable body or −1, with −1 for the world at the end.
+        end, mass, inertia: Of mujoco's bodies, or of cut ones: last freedom, mass, principal moments; masses
+            and coefficients are live.
+        spring: Stiffness of hinges and sliders by freedom.
+        geom_type, geom_size: mujoco's type and size of each shape.
+        geom_friction, geom_priority: Coefficients of the shapes and mujoco's priority, which decide contacts.
+    """
+
+    parent: np.ndarray
+    before: np.ndarray
+    last: np.ndarray
+    carry: np.ndarray
+    siblings: bool
+    triples: np.ndarray
+    body_last: np.ndarray
+    end: np.ndarray
+    mass: np.ndarray
+    inertia: np.ndarray
+    spring: np.ndarray
+    geom_type: np.ndarray
+    geom_size: np.ndarray
+    geom_friction: np.ndarray
+    geom_priority: np.ndarray
+
+
+def tree_of(world: Any, m: Any, *, cut: bool) -> Tree:
+    """Of a world and its mujoco model."""
+    parent, triple, body_last, mass, inertia, spring = _scene(world.struct)
+    spring = spring.copy()
+    before, last, carry = parent.copy(), np.arange(parent.size), np.ones(parent.size, np.int64)
+    triples = np.flatnonzero(triple)
+    for j in triples:
+        before[j : j + 3], last[j : j + 3] = parent[j], j + 2
+        carry[j : j + 3] = 0 if cut else 1
+    end = body_last
+    if not cut:
+        spring[m.jnt_type[m.dof_jntid] < 2] = 0.0
+        end, mass, inertia = np.full(m.nbody, -1, dtype=np.int64), m.body_mass, m.body_inertia
+        for b in range(1, m.nbody):
+            n = int(m.body_dofnum[b])
+            end[b] = m.body_dofadr[b] + n - 1 if n else end[m.body_parentid[b]]
+    return Tree(
+        parent, before, last, carry, not cut, triples, np.append(body_last, -1), end,
+        mass, inertia, spring, np.array(m.geom_type, dtype=np.int64), m.geom_size, m.geom_friction,
+        np.array(m.geom_priority, dtype=np.int64),
+    )  # fmt: skip
+
+
+@kernel(error_model="numpy")
+def _scene(w):
+    s = w.scene
+    return s.dof_parent, s.triple, s.last_dof, s.mass, s.inertia, s.stiffness
+
+
+@kernel(nogil=True, error_model="numpy")
+def new_equations(w, t, given, columns, all_contacts):
+    """Room for the equations of a world, with what is copied from it.
+
+    Args:
+        w: The world after its step.
+        t: Its tree.
+        given: Derivatives of forces that mujoco computes: Gq, Go, Ga, Gu; of activations: act_a, act_u.
+        columns: How many columns the asked parameters have.
+        all_contacts: See the field.
+    """
+    e = structref.new(EquationsType)  # pyright: ignore[reportCallIssue]
+    p, nv = w.problem, w.v.size
+    constraints, rows = p.count[0], p.count[1]
+    e.h, e.all_contacts = w.h, all_contacts
+    # copies: a struct does not keep what belongs to Python alive
+    by_q, by_old, by_act, by_control, act_a, act_u = given
+    e.Gq, e.Go, e.Ga, e.Gu = by_q.copy(), by_old.copy(), by_act.copy(), by_control.copy()
+    e.act_a, e.act_u = act_a.copy(), act_u.copy()
+    na, nu = e.Ga.shape[1], e.Gu.shape[1]
+    e.Gp, e.Gv = np.zeros((nv, nv)), np.zeros((nv, nv))
+    e.Uq, e.Up, e.Uv, e.Uo = (
+        np.zeros((rows, nv)), np.zeros((rows, nv)), np.zeros((rows, nv)), np.zeros((rows, nv)),
+    )  # fmt: skip
+    e.Ua, e.Uu = np.zeros((rows, na)), np.zeros((rows, nu))
+    e.extra_a, e.extra_u = np.zeros((nv, na)), np.zeros((nv, nu))
+    e.end_mass, e.end_v = np.zeros((nv, nv)), np.zeros((nv, nv))
+    e.end_q, e.end_p = np.zeros((nv, nv)), np.zeros((nv, nv))
+    e.S, e.E = np.empty((nv, 6)), np.empty((nv, 6))
+    motions_about_origin(w.start.cdof, w.start.reference, w.scene.dof_reference, e.S)
+    motions_about_origin(w.end.cdof, w.end.reference, w.scene.dof_reference, e.E)
+    e.T, e.T_old, e.T_end = np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6))
+    twists(e.S, t.parent, p.velocity, e.T)
+    twists(e.S, t.parent, w.v, e.T_old)
+    twists(e.E, t.parent, p.velocity, e.T_end)
+    e.change = w.v_end - p.velocity
+    e.P, e.Q, e.triples = np.eye(nv), np.eye(nv), t.triples.copy()
+    _kinematic_map(t.triples, p.velocity, w.h, w.scene.cut, e.P, e.Q)
+    e.J = np.zeros((rows, nv))
+    for i in range(rows):
+        for k in range(p.row_begin[i], p.row_begin[i + 1]):
+            e.J[i, p.column[k]] = p.value[k]
+    e.compliance, e.impulse = p.compliance[:rows].copy(), p.impulse[:rows].copy()
+    e.velocity, e.start = p.row_velocity[:rows].copy(), p.start[: constraints + 1].copy()
+    e.kind, e.parameter = p.kind[:constraints].copy(), p.parameter[:constraints].copy()
+    e.mode, e.margin = np.zeros(constraints, np.int64), np.zeros(constraints)
+    e.near, e.degenerate = np.zeros(constraints), np.zeros(constraints, np.int64)
+    e.left_out = np.zeros(constraints, np.int64)
+    for c in range(w.count[CONTACTS]):
+        e.left_out[w.count[JOINTS] + c] = w.left_out[c]
+    e.B, e.C = np.zeros((constraints, 6, 6)), np.zeros((constraints, 6, 6))
+    e.D = np.zeros((constraints, 6, 6))
+    e.G, e.U = np.zeros((nv, columns)), np.zeros((rows, columns))
+    e.Z, e.dp = np.zeros((nv, columns)), np.zeros((constraints, 6, columns))
+    e.held = np.zeros(w.count[CONTACTS], np.int64)
+    return e
+
+
+@kernel(error_model="numpy")
+def _kinematic_map(triples, v, h, world, P, Q):
+    turn, left, w = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    for j in triples:
+        for k in range(3):
+            w[k] = h * v[j + k]
+        turn_matrices(w, turn, left)
+        for a in range(3):
+            for b in range(3):
+                # rotations of trees are composed from the right, those of cut bodies from the left
+                P[j + a, j + b] = turn[a, b] if world else turn[b, a]
+                Q[j + a, j + b] = left[a, b] if world else left[b, a]
+
+
+@kernel(error_model="numpy")
+def row_correction(w, k):
+    """Υ of joint row k, 1 at position level."""
+    if w.joints_at_end:
+        return 1.0
+    return w.corrected * w.row_correction[w.scene.identity_base[w.group[k]] + w.index[k]]
+
+
+@kernel(error_model="numpy")
+def outcome(w):
+    """Whether positions were put right apart, in how many parts the drift was taken, levels, softness."""
+    return w.stiff, w.parts, w.joints_at_end, w.contacts_at_end, w.speed

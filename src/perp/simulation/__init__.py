@@ -1,0 +1,1 @@
+"""A scene that runs: simulations, recordings, batches of worlds, sweeps and gradients of whole runs."""

@@ -1,0 +1,226 @@
+"""What one reads from a simulation and sets in it: coordinates, names, sensors, bodies, joints, contacts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from perp.problems import ProblemError
+from perp.problems.validation import vector
+from perp.scenes import SceneError
+from perp.scenes.geometry import Shape, read_geometry
+from perp.scenes.model import find
+from perp.scenes.sensors import sensor_names
+from perp.simulation.arguments import triple
+from perp.simulation.generalised import coordinates, go_to, joint_names, read_positions, state_at
+from perp.simulation.handles import Body, Contact, JointView, contacts_of
+from perp.simulation.mechanics import bias_force, jacobian, mass_matrix, sensor_data, sensor_slice
+from perp.simulation.sharing import Seat
+from perp.stepping.course import SETTLED
+from perp.stepping.sleeping import wake
+
+if TYPE_CHECKING:
+    from perp.dynamics.state import State
+    from perp.scenes import Model
+    from perp.simulation.simulation import Simulation
+    from perp.stepping import Stepper, StepRecord
+
+
+class Access:
+    """The part of `Simulation` that reads and sets its state by the words of the scene file."""
+
+    model: Model
+    _seat: Seat
+    state: State
+    _control: np.ndarray
+    _geometry: tuple[Shape, ...] | None
+    _last: StepRecord | None
+
+    @property
+    def stepper(self) -> Stepper:
+        """What takes the steps; copies of a simulation share it."""
+        return self._seat.stepper
+
+    @stepper.setter
+    def stepper(self, stepper: Stepper) -> None:
+        self._seat = Seat(stepper)
+
+    @property
+    def _whole(self) -> Simulation:
+        return cast("Simulation", self)
+
+    def __repr__(self) -> str:
+        names = {"bodies": self.body_names, "joints": self.joint_names, "motors": self.motor_names}
+        counts = [f"{what} {len(found)}" for what, found in names.items() if found]
+        words = ", ".join([*counts, f"{self._whole.coordinates.value} coordinates"])
+        return f"<Simulation at t = {self.state.time:g} s, step {self._whole.step_size:g} s: {words}>"
+
+    def _repr_html_(self) -> str:
+        from perp.view.notebook import simulation_html
+
+        return simulation_html(self._whole)
+
+    @property
+    def ctrl(self) -> np.ndarray:
+        """What the motors were given last, one value each in the order of `motor_names`, shape (motors,)."""
+        return self._control.copy()
+
+    @ctrl.setter
+    def ctrl(self, value: Any) -> None:
+        self._whole.set_control(value)
+
+    @property
+    def qpos(self) -> np.ndarray:
+        """Coordinates as mujoco has them, in either kind of coordinates, shape (nq,).
+
+        Setting them raises `SceneError` where joints are beyond their limits or would open.
+        """
+        return coordinates(self.stepper, self.state)[0]
+
+    @qpos.setter
+    def qpos(self, value: Any) -> None:
+        go_to(
+            self._whole,
+            state_at(self._whole, read_positions(self.stepper.mujoco_model, value), self.qvel),
+            "this qpos",
+        )
+
+    @property
+    def qvel(self) -> np.ndarray:
+        """Velocities as mujoco has them, in either kind of coordinates, shape (nv,)."""
+        return coordinates(self.stepper, self.state)[1]
+
+    @qvel.setter
+    def qvel(self, value: Any) -> None:
+        given = vector("qvel", value, self.stepper.mujoco_model.nv)
+        self.state = state_at(self._whole, self.qpos, np.array(given, dtype=np.float64))
+        wake(self.stepper.world.struct, -1)
+
+    @property
+    def geometry(self) -> tuple[Shape, ...]:
+        """The shapes of the scene as pictures need them."""
+        return read_geometry(self.model) if self._geometry is None else self._geometry
+
+    @geometry.setter
+    def geometry(self, shapes: tuple[Shape, ...]) -> None:
+        self._geometry = shapes
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Of the bodies that can move."""
+        return self.model.body_names
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Of the joints of the file, in the order of `qpos`."""
+        return joint_names(self.stepper.mujoco_model)
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """One per value of `ctrl`."""
+        return self.stepper.motor_names
+
+    @property
+    def keyframe_names(self) -> tuple[str, ...]:
+        """For `reset(keyframe=…)`."""
+        m = self.stepper.mujoco_model
+        return tuple(m.key(k).name or str(k) for k in range(m.nkey))
+
+    @property
+    def sensor_names(self) -> tuple[str, ...]:
+        """Of the sensors of the file, in the order of `sensordata`."""
+        return sensor_names(self.stepper.mujoco_model)
+
+    @property
+    def sensordata(self) -> np.ndarray:
+        """Values of the file's sensors one after the other, shape (values,).
+
+        Forces and accelerations are means over the last step, NaN before the first. A sensor that is not
+        read (`report` tells which) is NaN.
+        """
+        return sensor_data(self._whole)
+
+    def sensor(self, name: str) -> np.ndarray:
+        """The values of one sensor."""
+        i = find(name, self.sensor_names, "sensor")
+        return self.sensordata[sensor_slice(self.stepper.mujoco_model, i)]
+
+    def mass_matrix(self) -> np.ndarray:
+        """M(q) over `qvel`, with the inertia of rotors, shape (nv, nv)."""
+        return mass_matrix(self._whole)
+
+    def bias_force(self) -> np.ndarray:
+        """Gravity, Coriolis and centrifugal forces over `qvel`, shape (nv,): what holds a robot still."""
+        return bias_force(self._whole)
+
+    def jacobian(self, body: str, point: Any = None) -> np.ndarray:
+        """Velocity of a point that moves with a body, and angular velocity, over `qvel`, shape (6, nv).
+
+        Args:
+            body: Its name.
+            point: In the world [m]; the origin of the body's frame without one.
+        """
+        view = self.body(body)
+        return jacobian(self._whole, view.index, view.position if point is None else triple("point", point))
+
+    def apply_force(self, body: str, force: Any, point: Any = None) -> None:
+        """A force [N] on a body at a point [m] of the world; at its centre of mass without one.
+
+        It lasts until it is changed: the next one replaces it, (0, 0, 0) ends it.
+        """
+        self.body(body).apply_force(force, point)
+
+    def body(self, name: str) -> Body:
+        """A body by name."""
+        return Body(self._whole, self.model.body_index(name))
+
+    def contacts(self) -> list[Contact]:
+        """The contacts of the last step, with forces; none before the first step."""
+        return [] if self._last is None else contacts_of(self.model, self._last)
+
+    def joint(self, name: str) -> JointView:
+        """A joint by name."""
+        return JointView(self._whole, name)
+
+    def coordinate(self, joint: str) -> float:
+        """The coordinate of a hinge or slider [rad or m]."""
+        return float(self.joint(joint).position)
+
+    def set_mocap(self, body: str, position: Any, quaternion: Any = None) -> None:
+        """Put a mocap body of the scene somewhere: joints that hold on to it follow, shapes push.
+
+        It is moved between steps and has no velocity of its own; move it by little in every step. What holds
+        on to it follows at up to 1 m/s and 1 rad/s with the default `recovery_speed`.
+
+        Args:
+            body: Its name.
+            position: Of its frame [m].
+            quaternion: Orientation (w, x, y, z), as it is by default.
+        """
+        m = self.stepper.mujoco_model
+        names = {m.body(b).name: int(m.body_mocapid[b]) for b in range(m.nbody) if m.body_mocapid[b] >= 0}
+        if body not in names:
+            raise SceneError(f"{body!r} is not a mocap body; the scene has {', '.join(names) or 'none'}")
+        positions, quaternions = self.stepper.mocap
+        positions[names[body]] = triple("position", position)
+        if quaternion is not None:
+            given = vector("quaternion", quaternion, 4)
+            if not np.linalg.norm(given) > 0.0:
+                raise ProblemError("quaternion is zero")
+            quaternions[names[body]] = given / np.linalg.norm(given)
+        self.stepper.set_mocap(positions, quaternions)
+
+    def set_surface_velocity(self, geom: str, velocity: Any) -> None:
+        """Let the surface of a shape move along itself, as that of a belt does.
+
+        Args:
+            geom: Its name.
+            velocity: In the frame of the shape [m/s]; what points out of the surface has no effect.
+        """
+        m = self.stepper.mujoco_model
+        at = find(geom, tuple(m.geom(g).name for g in range(m.ngeom)), "geom")
+        m.geom_surfacevel[at, :3] = triple("velocity", velocity)
+        m.flg_surfacevel = 1
+        self.stepper.world.course[SETTLED] = 0
+        wake(self.stepper.world.struct, -1)

@@ -1,0 +1,1 @@
+"""What a run leaves behind: recorder, recording, tables, summary, and how a recorded run goes on."""

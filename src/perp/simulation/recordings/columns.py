@@ -1,0 +1,127 @@
+"""The columns of a recording: what each row holds, and how shapes of a scene become columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from perp.scenes.geometry import Shape
+
+_NUMBER, _WHOLE, _FLAG, _TEXT = "f8", "i8", "?", "U16"
+
+# Shape of a row, and its type. "bodies", "joints" and "motors" stand for their counts.
+STEP_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
+    "time": ((), _NUMBER),
+    "positions": (("bodies", 3), _NUMBER),
+    "quaternions": (("bodies", 4), _NUMBER),
+    "velocities": (("bodies", 6), _NUMBER),
+    "joint_positions": (("joints",), _NUMBER),
+    "joint_velocities": (("joints",), _NUMBER),
+    "control": (("motors",), _NUMBER),
+    "kinetic_energy": ((), _NUMBER),
+    "potential_energy": ((), _NUMBER),
+    "linear_momentum": ((3,), _NUMBER),
+    "angular_momentum": ((3,), _NUMBER),
+    "penetration": ((), _NUMBER),
+    "joint_error": ((), _NUMBER),
+    "joint_residual": ((), _NUMBER),
+    "contact_residual": ((), _NUMBER),
+    "friction_residual": ((), _NUMBER),
+    "residual": ((), _NUMBER),
+    "coulomb_distance": ((), _NUMBER),
+    "iterations": ((), _WHOLE),
+    "solves": ((), _WHOLE),
+    "late_contacts": ((), _WHOLE),
+    "left_out": ((), _WHOLE),
+    "met": ((), _FLAG),
+    "seconds": ((), _NUMBER),
+    "contact_count": ((), _WHOLE),
+}
+CONTACT_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
+    "body": ((2,), _WHOLE),
+    "geom": ((2,), _WHOLE),
+    "point": ((3,), _NUMBER),
+    "frame": ((3, 3), _NUMBER),
+    "force": ((3,), _NUMBER),
+    "gap": ((), _NUMBER),
+    "friction": ((5,), _NUMBER),
+    "state": ((), _WHOLE),
+    "slip": ((), _NUMBER),
+}
+
+
+def empty_tables(bodies: int, joints: int, motors: int) -> dict[str, dict[str, np.ndarray]]:
+    """Columns without rows."""
+    sizes = {"bodies": bodies, "joints": joints, "motors": motors}
+    return {
+        table: {
+            name: np.zeros((0, *(sizes[n] if isinstance(n, str) else n for n in shape)), dtype=kind)
+            for name, (shape, kind) in columns.items()
+        }
+        for table, columns in (("steps", STEP_COLUMNS), ("contacts", CONTACT_COLUMNS))
+    }
+
+
+def pack_shapes(shapes: Sequence[Shape]) -> dict[str, np.ndarray]:
+    """Shapes as arrays; each mesh once, vertices and faces one after the other, in single precision."""
+    count = len(shapes)
+    meshes: dict[tuple[bytes, bytes, bytes], int] = {}
+    vertices, faces, number = [np.zeros((0, 3), np.float32)], [np.zeros((0, 3), np.int32)], []
+    colors = [np.zeros((0, 3), np.uint8)]
+    for shape in shapes:
+        v, f = shape.vertices.astype(np.float32), shape.faces.astype(np.int32)
+        c = np.round(255.0 * shape.colors).astype(np.uint8)
+        key = v.tobytes(), f.tobytes(), c.tobytes()
+        if key not in meshes:
+            meshes[key] = len(meshes)
+            vertices.append(v)
+            faces.append(f)
+            colors.append(c)
+        number.append(meshes[key])
+    return {
+        "kind": np.array([shape.kind for shape in shapes], dtype=_TEXT),
+        "size": np.array([shape.size for shape in shapes], dtype=np.float64).reshape(count, 3),
+        "body": np.array([shape.body for shape in shapes], dtype=np.int64),
+        "position": np.array([shape.position for shape in shapes], dtype=np.float64).reshape(count, 3),
+        "quaternion": np.array([shape.quaternion for shape in shapes], dtype=np.float64).reshape(count, 4),
+        "rgba": np.array([shape.rgba for shape in shapes], dtype=np.float64).reshape(count, 4),
+        "visual": np.array([shape.visual for shape in shapes], dtype=bool),
+        "textured": np.array([shape.textured for shape in shapes], dtype=bool),
+        "group": np.array([shape.group for shape in shapes], dtype=np.int64),
+        "mesh": np.array(number, dtype=np.int64),
+        "vertex_count": np.array([len(v) for v in vertices[1:]], dtype=np.int64),
+        "face_count": np.array([len(f) for f in faces[1:]], dtype=np.int64),
+        "color_count": np.array([len(c) for c in colors[1:]], dtype=np.int64),
+        "vertices": np.concatenate(vertices),
+        "colors": np.concatenate(colors),
+        "faces": np.concatenate(faces),
+    }
+
+
+def unpack_shapes(names: Sequence[str], columns: Mapping[str, np.ndarray]) -> tuple[Shape, ...]:
+    """The shapes that `pack_shapes` packed."""
+    vertex = np.concatenate([[0], np.cumsum(columns["vertex_count"])])
+    face = np.concatenate([[0], np.cumsum(columns["face_count"])])
+    mesh = columns["mesh"]
+    # files from before textures were sampled have no colours
+    color = np.concatenate([[0], np.cumsum(columns.get("color_count", np.zeros(len(vertex) - 1, np.int64)))])
+    colors = columns.get("colors", np.zeros((0, 3))) / 255.0
+    return tuple(
+        Shape(
+            name=name,
+            kind=str(columns["kind"][i]),
+            size=columns["size"][i],
+            body=int(columns["body"][i]),
+            position=columns["position"][i],
+            quaternion=columns["quaternion"][i],
+            rgba=columns["rgba"][i],
+            vertices=columns["vertices"][vertex[mesh[i]] : vertex[mesh[i] + 1]].astype(np.float64),
+            faces=columns["faces"][face[mesh[i]] : face[mesh[i] + 1]].astype(np.int64),
+            visual=bool(columns["visual"][i]),
+            group=int(columns["group"][i]),
+            textured=bool(columns["textured"][i]),
+            colors=colors[color[mesh[i]] : color[mesh[i] + 1]],
+        )
+        for i, name in enumerate(names)
+    )

@@ -1,0 +1,215 @@
+"""Collects the steps of a simulation into columns, and appends them to a file chunk by chunk."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from perp.files.reading import PathName
+from perp.scenes.frames import conjugate, multiply, rotate
+from perp.scenes.stored import store_scene
+from perp.simulation.recordings.columns import (
+    CONTACT_COLUMNS,
+    STEP_COLUMNS,
+    empty_tables,
+    pack_shapes,
+)
+from perp.simulation.recordings.joints import joint_columns, scalar_joints
+from perp.simulation.recordings.recording import Recording
+
+if TYPE_CHECKING:
+    from perp.dynamics.state import State
+    from perp.simulation.simulation import Simulation
+    from perp.stepping import StepRecord
+
+CHUNK_STEPS = 100
+"""A chunk is this many steps at most."""
+CHUNK_SECONDS = 2.0
+"""And no more than this much wall time passes before it is written [s]."""
+
+Tables = dict[str, dict[str, np.ndarray]]
+
+
+class Recorder:
+    """Takes down a simulation's steps from where it is, as a context (`Simulation.record`) or by `add`.
+
+    Args:
+        simulation: What is recorded.
+        path: A file to write to; None keeps all of it in memory.
+        force: Replace an existing file.
+        goal: How long the run is to last, for whoever goes on with it [s].
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        path: PathName | None = None,
+        *,
+        force: bool = False,
+        goal: float = 0.0,
+    ) -> None:
+        self._simulation = simulation
+        self._records: list[StepRecord] = []
+        self._states: list[State] = []
+        self._controls: list[np.ndarray] = []
+        self._since = monotonic()
+        self._goal, self._path = goal, path
+        self._about = describe(simulation)
+        self._start = _start_of(simulation)
+        self._file = None
+        if path is not None:
+            from perp.files.recordings import RecordingFile
+
+            model = simulation.model
+            groups = {
+                "start": self._start,
+                "geometry": pack_shapes(simulation.geometry),
+                "scene": store_scene(model),
+            }
+            tables = self._empty()
+            self._file = RecordingFile.create(path, self._about, groups, tables, force=force)
+            self._append({}, "before the first step")
+
+    @classmethod
+    def going_on(cls, simulation: Simulation, path: PathName, *, goal: float = 0.0) -> Self:
+        """Goes on with a file that ends where the simulation is."""
+        from perp.files.recordings import RecordingFile
+
+        out = cls(simulation, goal=goal)
+        out._file, out._path = RecordingFile.resume(path), path
+        return out
+
+    def __enter__(self) -> Self:
+        self._simulation._recorders.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._simulation._recorders.remove(self)
+        self.close()
+
+    def add(self, record: StepRecord) -> None:
+        """Take down the step that the simulation has just made.
+
+        Raises:
+            FileError: The file cannot be written; what was written before is kept.
+        """
+        self._records.append(record)
+        self._states.append(self._simulation.state)
+        self._controls.append(self._simulation.ctrl)
+        if self._file and (len(self._records) >= CHUNK_STEPS or monotonic() - self._since > CHUNK_SECONDS):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what has not been written yet."""
+        self._since = monotonic()
+        if self._file is None or not self._records:
+            return
+        step = round(self._simulation.time / self._simulation.step_size)
+        tables = self._tables()
+        self._records, self._states, self._controls = [], [], []
+        self._append(tables, f"at step {step} (t = {self._simulation.time:g} s)")
+
+    def close(self) -> None:
+        """Write the rest and close the file."""
+        if self._file is None:
+            return
+        try:
+            self.flush()
+        finally:
+            self._file.close()
+            self._file = None
+
+    def recording(self) -> Recording:
+        """All that was recorded, so far in memory or once the file is closed."""
+        if self._path is not None:
+            self.flush()
+            return Recording.open(self._path)
+        tables = self._tables()
+        shapes = self._simulation.geometry
+        out = Recording.of_tables(self._about, self._start, shapes, tables["steps"], tables["contacts"])
+        out.records, out.states = self._records, self._states
+        out.snapshot = self._simulation.snapshot()
+        return out
+
+    def _append(self, tables: Tables, when: str) -> None:
+        if self._file is not None:
+            state = {**self._simulation.snapshot(), "goal": np.array(self._goal)}
+            self._file.append(tables, state, when=when)
+
+    def _empty(self) -> Tables:
+        about = self._about
+        return empty_tables(*(len(about[f"{kind}_names"]) for kind in ("body", "joint", "motor")))
+
+    def _tables(self) -> Tables:
+        model, records = self._simulation.model, self._records
+        if not records:
+            return self._empty()
+        steps = {
+            name: np.array([getattr(record, name) for record in records], dtype=kind)
+            for name, (_, kind) in STEP_COLUMNS.items()
+            if hasattr(records[0], name) and name != "times"
+        }
+        centre = np.array([state.position for state in self._states])
+        principal = np.array([state.quaternion for state in self._states])
+        steps["positions"] = centre + rotate(principal, model.origin)
+        steps["quaternions"] = multiply(principal, model.frame)
+        steps["velocities"] = np.array([state.velocity for state in self._states])
+        steps |= joint_columns(self._simulation.stepper, self._states)
+        steps["control"] = np.array(self._controls)
+        steps["seconds"] = np.array([record.seconds for record in records])
+        found = [record.contacts for record in records]
+        contacts = {
+            "force": np.concatenate([record.contact_forces() for record in records]),
+            "state": np.concatenate([record.sticking for record in records]),
+            "slip": np.concatenate([record.slip for record in records]),
+        }
+        for name in CONTACT_COLUMNS:
+            if name not in contacts:
+                contacts[name] = np.concatenate([getattr(each, name) for each in found])
+        return {"steps": steps, "contacts": contacts}
+
+
+def describe(simulation: Simulation) -> dict[str, Any]:
+    """What a recording says about its run: names, settings and versions."""
+    model = simulation.model
+    return {
+        "body_names": list(model.body_names),
+        "geom_names": list(model.geom_names),
+        "joint_names": list(scalar_joints(simulation.stepper)),
+        "motor_names": list(simulation.stepper.motor_names),
+        "step": simulation.step_size,
+        "coordinates": str(simulation.coordinates),
+        "home": simulation.home,
+        "settings": json.loads(json.dumps(asdict(simulation.stepper.settings), default=str)),
+        "report": [list(line) for line in model.report.ignored],
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """What the bits of a run depend on."""
+    from importlib.metadata import version
+
+    import perp
+
+    packages = ("numpy", "scipy", "numba", "mujoco-core")
+    machine = {"python": platform.python_version(), "machine": platform.machine()}
+    return {"perp": perp.__version__, **machine, **{name: version(name) for name in packages}}
+
+
+def _start_of(simulation: Simulation) -> dict[str, Any]:
+    model, state = simulation.model, simulation.state
+    # the centre of mass as seen from the file's frame: minus the origin, turned back
+    centres = [-rotate(conjugate(q), x) for q, x in zip(model.frame, model.origin, strict=True)]
+    return {
+        "time": np.float64(state.time),
+        "energy": np.float64(simulation.stepper.energy(state)),
+        "position": state.position + rotate(state.quaternion, model.origin),
+        "quaternion": multiply(state.quaternion, model.frame),
+        "centres": np.array(centres).reshape(-1, 3),
+    }

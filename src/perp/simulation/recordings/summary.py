@@ -1,0 +1,80 @@
+"""What a run comes to in a few numbers: is it finished, accurate, free of drift, and how fast was it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from perp.simulation.recordings.recording import Recording
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of a run.
+
+    Attributes:
+        steps: How many.
+        start, end: Simulated time [s].
+        energy_start, energy_end: [J].
+        energy_gain: Largest rise of the energy above any earlier value [J]: passive scenes have none.
+        penetration: Largest overlap [m].
+        joint_error: Largest [m or rad].
+        creep: Fastest slip of a contact whose friction is below its limit [m/s].
+        residual: Worst, over its scale; of its own problem where a relaxation made the steps.
+        coulomb_distance: The same of Coulomb's law.
+        missed: Steps that missed their tolerance.
+        solves: Solves per step, on average.
+        contacts: Most contacts of a step.
+        iterations: Newton steps per step, on average.
+        wall_time: Of all steps [s], and by phase.
+    """
+
+    steps: int
+    start: float
+    end: float
+    energy_start: float
+    energy_end: float
+    energy_gain: float
+    penetration: float
+    joint_error: float
+    creep: float
+    residual: float
+    coulomb_distance: float
+    missed: int
+    solves: float
+    contacts: int
+    iterations: float
+    wall_time: float
+
+    @property
+    def real_time_factor(self) -> float:
+        """Simulated time per wall time."""
+        return (self.end - self.start) / self.wall_time if self.wall_time > 0 else 0.0
+
+
+def summarise(recording: Recording) -> Summary:
+    """The summary of a recording."""
+    energy = np.concatenate([[recording.start_energy], recording.energy])
+    return Summary(
+        steps=len(recording),
+        start=recording.start_time,
+        end=float(recording.time[-1]) if len(recording) else recording.start_time,
+        energy_start=recording.start_energy,
+        energy_end=float(energy[-1]),
+        energy_gain=float((energy - np.minimum.accumulate(energy)).max()),
+        penetration=_largest(recording.penetration),
+        joint_error=_largest(recording.joint_error),
+        creep=_largest(recording.creep()),
+        residual=_largest(recording.residual),
+        coulomb_distance=_largest(recording.coulomb_distance),
+        missed=int((~recording.met).sum()),
+        solves=float(recording.solves.mean()) if len(recording) else 0.0,
+        contacts=int(recording.contact_count.max(initial=0)),
+        iterations=float(recording.iterations.mean()) if len(recording) else 0.0,
+        wall_time=float(recording.seconds.sum()),
+    )
+
+
+def _largest(x: np.ndarray) -> float:
+    return float(x.max(initial=0.0)) + 0.0  # no negative zero

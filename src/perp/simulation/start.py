@@ -1,0 +1,115 @@
+"""How a simulation begins: which coordinates carry the scene, and keyframes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from perp.dynamics.actuators import control_names
+from perp.dynamics.state import State
+from perp.scenes import Model, SceneError, load_scene
+from perp.scenes.engine import engine
+from perp.scenes.mjcf import Lines
+from perp.scenes.naming import body_name
+from perp.scenes.staging import START, keyframe_index
+from perp.simulation.arguments import Coordinates, choice
+from perp.simulation.generalised import coordinates, cut_state
+from perp.stepping import Stepper
+from perp.stepping.explaining import length
+
+# Pairs of bodies that a message names; overlaps below this [m] are touch.
+_NAMED, _TOUCHING = 3, 1e-6
+
+
+def load_for(
+    scene: Any, coordinates: Any, restitution: float | Mapping[str, float], lines: Lines
+) -> tuple[Model, Coordinates]:
+    """The model of a scene, and the coordinates to step it in.
+
+    Without a choice these are maximal ones, unless they cannot carry something that reduced ones can, or the
+    scene is a robot, for which reduced ones take a third of the time: its joints have motors, or rotor
+    inertia. `lines` are known to be ignored already.
+    """
+    if coordinates is not None:
+        chosen = choice("coordinates", coordinates, Coordinates)
+        reduced = chosen is Coordinates.REDUCED
+        return load_scene(scene, restitution=restitution, reduced=reduced, lines=lines), chosen
+    if isinstance(scene, Model):
+        return scene, Coordinates.MAXIMAL
+    try:
+        maximal = load_scene(scene, restitution=restitution, lines=lines)
+    except SceneError:
+        reduced = load_scene(scene, restitution=restitution, reduced=True, lines=lines)
+        return reduced, Coordinates.REDUCED
+    reduced = load_scene(
+        maximal.shapes, restitution=restitution, reduced=True, lines=list(maximal.report.of_file)
+    )
+    rotors = any(part.armature > 0 for joint in maximal.joints for part in (joint, *joint.coordinates))
+    if rotors or _has_robot(maximal) or set(maximal.report.ignored) - set(reduced.report.ignored):
+        return reduced, Coordinates.REDUCED
+    return maximal, Coordinates.MAXIMAL
+
+
+def _has_robot(model: Model) -> bool:
+    """Whether there are motors, and bodies on joints."""
+    m = model.shapes
+    free = int((np.asarray(m.jnt_type) == int(engine().mjtJoint.mjJNT_FREE)).sum())
+    return m.nu > 0 and m.nv > 6 * free
+
+
+def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
+    """The state of a keyframe, and its control values, shape (motors,).
+
+    Raises:
+        SceneError: There is no such keyframe; the message lists those there are.
+    """
+    m, mujoco = stepper.mujoco_model, engine()
+    k = keyframe_index(m, keyframe)
+    data = mujoco.MjData(m)
+    mujoco.mj_resetDataKeyframe(m, data, k)
+    mujoco.mj_normalizeQuat(m, data.qpos)
+    if stepper.reduced:
+        act = data.act.copy()
+        return stepper.state_of(data.qpos.copy(), data.qvel.copy(), act, float(data.time)), data.ctrl.copy()
+    state = cut_state(stepper, data)
+    given = dict(zip(control_names(m), data.ctrl, strict=True))
+    return state, np.array([given[name] for name in stepper.motor_names], dtype=np.float64)
+
+
+def words_about_start(stepper: Stepper, state: State) -> str:
+    """Which bodies overlap at a start, and the keyframes to start from instead."""
+    found = overlaps(stepper, state)
+    pairs = ", ".join(f"{pair} by {length(depth)}" for pair, depth in found[:_NAMED])
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    m = stepper.mujoco_model
+    keys = [m.key(k).name or str(k) for k in range(m.nkey)]
+    offered = [name for name in keys if name != START]
+    words = [f"starts overlapping: {pairs}{more}"] if found else []
+    return "; ".join([*words, *([f"keyframes: {', '.join(offered)}"] if offered else [])])
+
+
+def words_about_fixed_overlaps(stepper: Stepper, state: State) -> str:
+    """Which bodies overlap that no joint can separate: steps leave these contacts out."""
+    found = overlaps(stepper, state)
+    pairs = ", ".join(f"{pair} by {length(depth)}" for pair, depth in found[:_NAMED])
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return f"left out, as no joint separates them: overlaps of {pairs}{more}" if found else ""
+
+
+def overlaps(stepper: Stepper, state: State) -> list[tuple[str, float]]:
+    """Pairs of bodies whose shapes overlap, in words, and how deep [m], the deepest first."""
+    m, mujoco = stepper.mujoco_model, engine()
+    data = mujoco.MjData(m)
+    data.qpos[:] = coordinates(stepper, state)[0]
+    mujoco.mj_kinematics(m, data)
+    mujoco.mj_comPos(m, data)
+    mujoco.mj_collision(m, data)
+    deepest: dict[str, float] = {}
+    for contact in data.contact:
+        if contact.dist < -_TOUCHING:
+            names = [body_name(m, int(m.geom_bodyid[g])) for g in contact.geom]
+            pair = " and ".join(names)
+            deepest[pair] = max(deepest.get(pair, 0.0), -float(contact.dist))
+    return sorted(deepest.items(), key=lambda item: -item[1])

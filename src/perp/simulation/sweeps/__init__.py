@@ -1,0 +1,1 @@
+"""Many runs over parameters, on processes or a cluster, as one table."""

@@ -1,0 +1,189 @@
+"""Where the runs of a sweep are done: here, on processes, on an executor, on a Dask cluster.
+
+Every way hands results over as they come, so that progress can be told and what is done can be kept.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from perp.problems import PerpError, ProblemError
+
+Job = tuple[Any, ...]
+Result = dict[str, Any]
+Run = Callable[[Job], Result]
+Keep = Callable[[int, Result], None]
+_DIED: Result = {"error": "the process that ran it died", "seconds": math.nan}
+
+
+@dataclass(frozen=True)
+class SweepProgress:
+    """How far a sweep is.
+
+    Attributes:
+        done, total: Runs.
+        rate: Runs a second so far.
+        remaining: Seconds that the others will take at this rate; infinite before the first is done.
+    """
+
+    done: int
+    total: int
+    rate: float
+    remaining: float
+
+    def __str__(self) -> str:
+        if not self.done:
+            return f"0 of {self.total}"
+        return f"{self.done} of {self.total}, {self.rate:.3g} runs/s, {self.remaining:.0f} s left"
+
+
+class Results:
+    """Results as they come: told to somebody, and kept in a file of one JSON line a run.
+
+    Args:
+        rows: The parameters of every run.
+        about: What else a result depends on, in words: results of another sweep are not taken.
+        out: The file; runs that are in it without an error are not done again.
+        watch: Is given a `SweepProgress` after every run; True for a line on stderr.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[dict[str, Any]],
+        about: str,
+        out: Any,
+        watch: bool | Callable[[SweepProgress], Any],
+    ) -> None:
+        self._keys = [sha256(f"{about}\n{sorted(row.items())!r}".encode()).hexdigest()[:24] for row in rows]
+        self._found: dict[int, Result] = {}
+        self._path = None if out is None else Path(out)
+        self._watch = (_line if watch else None) if isinstance(watch, bool) else watch
+        if self._path is not None and self._path.exists():
+            self._read()
+        self._known, self._began = len(self._found), time.perf_counter()
+
+    def _read(self) -> None:
+        assert self._path is not None  # noqa: S101 - for the type checker
+        kept: dict[str, Result] = {}
+        text = self._path.read_text(encoding="utf-8")
+        if text and not text.endswith("\n"):
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write("\n")  # after a line that an interruption cut
+        for line in text.splitlines():
+            try:
+                entry = json.loads(line)
+                kept[entry["key"]] = entry["result"]
+            except (ValueError, KeyError, TypeError):
+                continue
+        for i, key in enumerate(self._keys):
+            if key in kept and not kept[key]["error"]:
+                self._found[i] = kept[key]
+
+    @property
+    def missing(self) -> list[int]:
+        """Runs that are to be done."""
+        return [i for i in range(len(self._keys)) if i not in self._found]
+
+    def keep(self, i: int, result: Result) -> None:
+        """Take the result of a run."""
+        self._found[i] = result
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": self._keys[i], "result": result}, default=float) + "\n")
+        if self._watch:
+            done, total = len(self._found), len(self._keys)
+            rate = (done - self._known) / max(time.perf_counter() - self._began, 1e-9)
+            self._watch(SweepProgress(done, total, rate, (total - done) / rate if rate else math.inf))
+
+    def listed(self) -> list[Result]:
+        """All results, in order."""
+        return [self._found[i] for i in range(len(self._keys))]
+
+
+def _line(progress: SweepProgress) -> None:
+    end = "\n" if progress.done == progress.total else ""
+    print(f"\r{progress}   ", end=end, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def run_here(run: Run, jobs: dict[int, Job], keep: Keep) -> None:
+    """One after the other."""
+    for i, job in jobs.items():
+        keep(i, run(job))
+
+
+def run_on_processes(run: Run, jobs: dict[int, Job], keep: Keep, workers: int | None) -> None:
+    """On fresh processes, as a fork of one with threads may hang.
+
+    A process that dies takes the pool with it. What was under way is then run alone, which shows whose fault
+    it was; all others go on in a new pool.
+    """
+    if workers is not None and workers < 0:
+        raise ProblemError(f"workers = {workers}: a number of at least 0 is needed")
+    waiting, suspects = dict(jobs), list[int]()
+    while waiting:
+        left, under_way = _in_pool(run, waiting, keep, workers)
+        suspects += under_way
+        waiting = {i: jobs[i] for i in left if i not in under_way}
+    for i in suspects:
+        left, _ = _in_pool(run, {i: jobs[i]}, keep, 1)
+        if left:
+            keep(i, dict(_DIED))
+
+
+def _in_pool(run: Run, jobs: dict[int, Job], keep: Keep, workers: int | None) -> tuple[list[int], list[int]]:
+    """Runs that are left because the pool broke, and those of them that were under way."""
+    began: set[int] = set()
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        futures = {pool.submit(run, job): i for i, job in jobs.items()}
+        left = []
+        for future in as_completed(futures):
+            began |= {i for other, i in futures.items() if other.running()}
+            try:
+                keep(futures[future], future.result())
+            except BrokenProcessPool:
+                left.append(futures[future])
+    under_way = [i for i in left if i in began] or left[: (workers or 1) + 1]
+    return left, under_way
+
+
+def run_on_executor(run: Run, jobs: dict[int, Job], keep: Keep, executor: Executor) -> None:
+    """On any executor of `concurrent.futures`; it stays open."""
+    futures = {executor.submit(run, job): i for i, job in jobs.items()}
+    for future in as_completed(futures):
+        keep(futures[future], _of_worker(future))
+
+
+def run_on_cluster(run: Run, jobs: dict[int, Job], keep: Keep, scheduler: str) -> None:
+    """On the workers of a Dask scheduler, which runs again what a lost worker had."""
+    try:
+        from distributed import Client
+        from distributed import as_completed as as_they_come
+    except ImportError:
+        raise PerpError("a Dask cluster needs dask: pip install 'perp[cluster]'") from None
+    try:
+        client = Client(scheduler, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise PerpError(f"scheduler {scheduler}: {error}") from None
+    with client:
+        futures = {client.submit(run, job, pure=False): i for i, job in jobs.items()}
+        for future in as_they_come(futures, loop=client.loop):
+            keep(futures[future], _of_worker(future))
+
+
+def _of_worker(future: Any) -> Result:
+    """What a run returned; a worker that died is a failed run too."""
+    try:
+        return future.result()
+    except Exception as error:  # noqa: BLE001 a worker may be lost in any way
+        return {"error": f"the worker failed: {type(error).__name__}: {error}", "seconds": math.nan}

@@ -1,0 +1,103 @@
+"""Derivatives of steps: capsules and corners by formula, gradients without matrices, smoothing, random states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import perp
+from perp.bench.derivative_states import SCENES, search
+from steps_against_differences import ARM, COORDINATES, LOOP, SERVO, agree, body, scene
+
+BALL = '<geom type="sphere" size=".1"/>'
+LYING = '<geom type="capsule" size=".08 .3" euler="0 90 0"/>'
+ACROSS = '<geom type="capsule" size=".06 .25" euler="80 10 0"/>'
+SLAB = '<geom type="box" size=".3 .3 .1" euler="3 2 0"/>'
+
+
+@COORDINATES
+@pytest.mark.parametrize(
+    ("lower", "upper", "place"),
+    [
+        (LYING, ACROSS, "0.05 0.02 .225"),
+        (LYING, BALL, "0.05 0.03 .26"),
+        (LYING, '<geom type="capsule" size=".06 .2" euler="10 5 0"/>', "0.05 0.02 .35"),
+        (SLAB, '<geom type="capsule" size=".06 .2" euler="10 5 0"/>', "0.05 0.02 .47"),
+        (SLAB, '<geom type="box" size=".06 .07 .08" euler="40 20 10"/>', "0.05 0.02 .33"),
+    ],
+)
+def test_round_shapes_and_corners_have_formulas(coordinates, lower, upper, place):
+    """Two bodies that move, in contact within the step: nothing is held, and differences agree."""
+    sim = scene(
+        body(lower, "0 0 .15", "a") + body(upper, place, "c"), coordinates=coordinates, level="velocity"
+    )
+    sim.body("a").set_velocity([0.1, 0.2, 0.3], [0.3, 0.2, -0.4])
+    sim.body("c").set_velocity([0.3, -0.2, -2.0], [0.5, -0.6, 0.3])
+    while not sim.contacts and sim.time < 0.2:
+        sim.step()
+    found = agree(sim, ("mass:c",), rtol=5e-6)
+    assert {"stick", "slide"} & set(found.mode)
+    assert not found.frozen
+
+
+@pytest.mark.parametrize("coordinates", ["reduced", "maximal"])
+@pytest.mark.parametrize("text", [ARM.format(limited="false", rub=0.1, motor=SERVO.format("")), LOOP])
+def test_gradients_are_those_of_the_matrices(coordinates, text):
+    sim = perp.Simulation(text, step=0.005, coordinates=coordinates)
+    for _ in range(5):
+        sim.step()
+    names = ("gravity",) if text is LOOP else ("gravity", "kp:p", "frictionloss:j2", "damping:j1")
+    found = sim.derivatives(names)
+    g = np.random.default_rng(0).standard_normal(found.A.shape[0])
+    by_state, by_control, by_parameter = sim.derivatives(names).vjp(g)
+    np.testing.assert_allclose(by_state, found.A.T @ g, atol=1e-10 * np.abs(found.A).max())
+    np.testing.assert_allclose(by_control, found.B.T @ g, atol=1e-10)
+    for name, matrix in found.parameters.items():
+        np.testing.assert_allclose(by_parameter[name], matrix.T @ g, atol=1e-10 * (1 + np.abs(matrix).max()))
+    with pytest.raises(perp.ProblemError, match="gradient"):
+        found.vjp(np.zeros(3))
+
+
+def test_four_corners_backwards():
+    """Redundant contacts: the gradient is that of the change of least norm."""
+    sim = scene(body('<geom type="box" size=".1 .1 .1"/>'))
+    sim.step()
+    found, g = sim.derivatives(("gravity",)), np.arange(12.0)
+    assert found.redundant
+    np.testing.assert_allclose(found.vjp(g)[0], found.A.T @ g, atol=1e-9)
+
+
+@COORDINATES
+@pytest.mark.parametrize("condim", [1, 3, 4, 6])
+def test_smoothing_goes_to_the_derivative(coordinates, condim):
+    """κ → 0 is the derivative itself; before a ball touches it is zero only there."""
+    geom = f'<geom name="g" type="sphere" size=".1" friction="0.5 0.01 0.002" condim="{condim}"/>'
+    sim = scene(body(geom), coordinates=coordinates)
+    sim.body("b").set_velocity([1, 0.3, 0], [0.3, -0.2, 0.4])
+    sim.step()
+    exact, off = sim.derivatives(("friction",)), []
+    for kappa in (1e-3, 1e-5, 1e-7):
+        found = sim.derivatives(("friction",), smoothing=kappa)
+        off.append(np.abs(found.A - exact.A).max())
+        assert not found.degenerate.any()
+        g = np.ones(12)
+        np.testing.assert_allclose(found.vjp(g)[0], found.A.T @ g, atol=1e-9 * np.abs(found.A).max())
+    assert off[2] < 1e-3 * off[0]
+
+
+def test_smoothing_feels_a_contact_ahead():
+    sim = scene(body(BALL, "0 0 .102"))
+    exact, smooth = sim.derivatives(), sim.derivatives(smoothing=1e-2)
+    assert exact.mode == ["open"]
+    assert exact.A[8, 2] == 0.0
+    assert smooth.A[8, 2] < -0.5  # higher is less push
+    with pytest.raises(perp.ProblemError, match="smoothing"):
+        sim.derivatives(smoothing=-1.0)
+
+
+def test_random_states_of_all_scenes():
+    """A slice of `benchmarks/derivative_states.py`."""
+    assert len(SCENES) == 10
+    found = search(1_000_000, 120)
+    assert set(found) <= {"fine", "not solved", "two stages"}
+    assert found["fine"] >= 110
