@@ -48,13 +48,7 @@ def test_files_are_what_the_library_builds(write_scenes) -> None:
         assert (SCENES / f"{name}.xml").read_text(encoding="utf-8") == write_scenes.scene_text(name), name
 
 
-# The arch of the gallery: one of its first steps is not solved (8e-6 of 1e-9); which change did it is not known.
-_OPEN = pytest.mark.xfail(strict=False, reason="one step is not solved")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=_OPEN) if name == "arch" else name for name in NAMES]
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_scene_loads_whole_and_its_first_steps_meet_their_tolerance(name: str) -> None:
     sim = simulation(name)
     assert str(sim.report) == "nothing was ignored"

@@ -84,14 +84,7 @@ def test_arch_least_thickness_heyman() -> None:
 
 @pytest.mark.parametrize(
     ("h", "factor", "stands"),
-    [
-        *((h, factor, factor > 1) for h in (1e-4, 1e-3, 1e-2) for factor in (1.01, 0.99)),
-        pytest.param(
-            *(5e-2, 1.01, True),
-            marks=pytest.mark.xfail(strict=False, reason="one step of ten is left at 4e-8 of 1e-9"),
-        ),
-        (5e-2, 0.99, False),
-    ],
+    [(h, factor, factor > 1) for h in (1e-4, 1e-3, 1e-2, 5e-2) for factor in (1.01, 0.99)],
 )
 def test_a_nine_stone_arch_stands_at_the_right_thickness(h: float, factor: float, stands: bool) -> None:
     """Limit analysis has the least thickness at 0.1015 of the radius: 1 % more stands, 1 % less falls."""
@@ -104,6 +97,25 @@ def test_a_nine_stone_arch_stands_at_the_right_thickness(h: float, factor: float
     assert (moved < 1e-6) == stands
     if not stands:
         assert sim.state.position[4, 2] < start[4, 2] - 1e-5
+
+
+@pytest.mark.parametrize("h", [1e-2, 5e-2])
+def test_what_stands_keeps_the_contacts_that_the_detector_overlooks(h: float) -> None:
+    """Corners of coinciding faces come and go by the last digit: steps at rest took 1400 Newton steps."""
+    sim = perp.Simulation(library.arch(9, 1.01 * least_thickness(9, 1.0)), step=h)
+    last = sim.step()
+    counts = [last.contacts.count]
+    for _ in range(30):
+        record = sim.step()
+        assert record.met
+        assert record.iterations <= 30
+        found, before = record.contacts, last.contacts
+        for c in np.flatnonzero(last.contact_impulses[:, 0] > 0.0):
+            same = (found.geom == before.geom[c]).all(axis=1)
+            assert np.linalg.norm(found.point[same] - before.point[c], axis=1).min() < 1e-3
+        counts.append(found.count)
+        last = record
+    assert max(counts) > counts[0]
 
 
 def distance_to_ground(wheel: np.ndarray, step_at: float, step_length: float, height: float) -> float:

@@ -26,6 +26,8 @@ from perp.stepping.world import CONTACTS, JOINTS, LATE, LEFT_OUT
 _IMMOBILE = 1e-5
 # Adhesion reaches over gaps up to this share of the size of the largest body.
 _STICKY = 1e-3
+# Contacts that have moved by less of the largest body's size are those of the last step.
+_STAYED = 1e-3
 # How much softer than now a contact may have been a step ago.
 _FALLS = 4.0
 
@@ -348,47 +350,56 @@ def bounces(w, c):
 def recall(w):
     """Impulses of matched contacts of the last step as a start; see `remember`.
 
-    Contacts of the same two shapes are paired greedily, nearest points first.
+    Contacts of the same two shapes are paired where they have stayed, then the others, nearest points first.
     """
-    p, place = w.problem, w.start
     old, n = w.old_count[0], w.count[CONTACTS]
-    used = np.zeros(old, np.bool_)
-    here, low = np.empty(3), 0
-    for c in range(n):
+    used, paired = np.zeros(old, np.bool_), np.zeros(n, np.bool_)
+    stayed = (_STAYED * w.scene.size) ** 2
+    if _pair(w, stayed, used, paired) < min(old, n):
+        _pair(w, np.inf, used, paired)
+
+
+@kernel(error_model="numpy")
+def _pair(w, furthest, used, paired):
+    """Pair contacts with unused ones of the last step that are no further than this; returns how many."""
+    place, low, old, found = w.start, 0, w.old_count[0], 0
+    for c in range(paired.size):
+        if paired[c]:
+            continue
         # contacts of a pair follow each other, and pairs come in the same order at every step as a rule
         first, last = pair_of(w.old_geom, place.geom[c], low, old)
         if first == last:
             continue
         low, best, nearest = first, -1, np.inf
-        into_body(place, _carrier(place, c), place.point[c], here)
+        side = 1 if place.body[c, 1] >= 0 else 0
         for j in range(first, last):
             if not used[j]:
                 distance = 0.0
                 for r in range(3):
-                    distance += (here[r] - w.old_local[j, r]) ** 2
+                    distance += (w.local[c, side, r] - w.old_local[j, side, r]) ** 2
                 if distance < nearest:
                     best, nearest = j, distance
-        if best < 0:
-            continue
-        used[best] = True
-        if w.left_out[c]:
-            continue
-        i = p.start[w.count[JOINTS] + c]
-        for r in range(p.start[w.count[JOINTS] + c + 1] - i):
-            side, axis, total = (0, r, 0.0) if r < 3 else (1, r - 3, 0.0)
-            for e in range(3):
-                total += w.old_force[best, side, e] * place.frame[c, axis, e]
-            p.impulse[i + r] = w.h * total
-        if w.gives:
-            # compliance of a file falls with the gap, so that the last step's was another one
-            soft = _FALLS * (w.contact_compliance + place.soft[c])
-            w.sag[c] = min(max(-place.gap[c], 0.0), max(0.0, soft * p.impulse[i] / w.h))
+        if best >= 0 and nearest <= furthest:
+            used[best] = paired[c] = True
+            found += 1
+            if not w.left_out[c]:
+                _recall_one(w, c, best)
+    return found
 
 
 @kernel(error_model="numpy")
-def _carrier(place, c):
-    """The body whose frame contact points are remembered in."""
-    return place.body[c, 1] if place.body[c, 1] >= 0 else place.body[c, 0]
+def _recall_one(w, c, old):
+    """The impulse of a contact of the last step for contact c."""
+    p, place, i = w.problem, w.start, w.problem.start[w.count[JOINTS] + c]
+    for r in range(p.start[w.count[JOINTS] + c + 1] - i):
+        side, axis, total = (0, r, 0.0) if r < 3 else (1, r - 3, 0.0)
+        for e in range(3):
+            total += w.old_force[old, side, e] * place.frame[c, axis, e]
+        p.impulse[i + r] = w.h * total
+    if w.gives:
+        # compliance of a file falls with the gap, so that the last step's was another one
+        soft = _FALLS * (w.contact_compliance + place.soft[c])
+        w.sag[c] = min(max(-place.gap[c], 0.0), max(0.0, soft * p.impulse[i] / w.h))
 
 
 @kernel(error_model="numpy")
@@ -396,12 +407,12 @@ def remember(w):
     """Keep the impulses of a finished step, as forces in the world; those of late contacts too."""
     p, place, n = w.problem, w.start, w.count[CONTACTS]
     if n > w.old_local.shape[0]:
-        w.old_geom, w.old_local = np.zeros((2 * n, 2), np.int64), np.zeros((2 * n, 3))
-        w.old_force = np.zeros((2 * n, 2, 3))
+        w.old_geom = np.zeros((2 * n, 2), np.int64)
+        w.old_local, w.old_force = np.zeros((2 * n, 2, 3)), np.zeros((2 * n, 2, 3))
     w.old_count[0] = n
     for c in range(n):
         w.old_geom[c, 0], w.old_geom[c, 1] = place.geom[c, 0], place.geom[c, 1]
-        into_body(place, _carrier(place, c), place.point[c], w.old_local[c])
+        w.old_local[c] = w.local[c]
         w.old_force[c] = 0.0
         if w.left_out[c]:
             continue

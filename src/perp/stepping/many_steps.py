@@ -25,8 +25,8 @@ from perp.stepping.worlds import write_number
 NEEDS_MEMORY = 3
 # Statuses beyond the causes of `verdict.finish`: numbers overflow, contacts fill mujoco's memory.
 FAILED, FULL = 5, 6
-# Numbers a remembered contact takes: two shapes, a point, a force and a torque.
-PER_CONTACT = 11
+# Numbers a remembered contact takes: two shapes, a point in each of their bodies, a force and a torque.
+PER_CONTACT = 14
 
 
 @kernel(error_model="numpy")
@@ -219,9 +219,8 @@ def _store_memory(w, line):
         at += w.sleep_island.size
     for c in range(n):
         line[at], line[at + 1] = w.old_geom[c, 0], w.old_geom[c, 1]
-        for r in range(3):
-            line[at + 2 + r] = w.old_local[c, r]
-            line[at + 5 + r], line[at + 8 + r] = w.old_force[c, 0, r], w.old_force[c, 1, r]
+        copy_into(line[at + 2 : at + 8], w.old_local[c].ravel())
+        copy_into(line[at + 8 : at + 14], w.old_force[c].ravel())
         at += PER_CONTACT
 
 
@@ -243,12 +242,11 @@ def _load_memory(w, line):
             w.sleep_island[k] = int(line[at + k])
         at += w.sleep_island.size
     if n > w.old_local.shape[0]:
-        w.old_geom, w.old_local = np.zeros((2 * n, 2), np.int64), np.zeros((2 * n, 3))
-        w.old_force = np.zeros((2 * n, 2, 3))
+        w.old_geom = np.zeros((2 * n, 2), np.int64)
+        w.old_local, w.old_force = np.zeros((2 * n, 2, 3)), np.zeros((2 * n, 2, 3))
     w.old_count[0] = n
     for c in range(n):
         w.old_geom[c, 0], w.old_geom[c, 1] = int(line[at]), int(line[at + 1])
-        for r in range(3):
-            w.old_local[c, r] = line[at + 2 + r]
-            w.old_force[c, 0, r], w.old_force[c, 1, r] = line[at + 5 + r], line[at + 8 + r]
+        copy_into(w.old_local[c].ravel(), line[at + 2 : at + 8])
+        copy_into(w.old_force[c].ravel(), line[at + 8 : at + 14])
         at += PER_CONTACT

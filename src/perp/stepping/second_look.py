@@ -126,7 +126,7 @@ def add_late(w):
             return -1
         make_room(start, c + 1)
         room_for_contacts(w, c + 1)
-        _copy_line(start, c, end, e)
+        copy_line(start, c, end, e)
         start.gap[c], w.height[c] = w.end_gap[0], 0.0
         for side in range(2):
             b = end.body[e, side]
@@ -173,7 +173,8 @@ def _is_known(w, e):
 
 
 @kernel(error_model="numpy")
-def _copy_line(to, c, source, e):
+def copy_line(to, c, source, e):
+    """Contact c of a place as contact e of another, but for its gap."""
     to.dim[c], to.restitution[c], to.accuracy[c] = source.dim[e], source.restitution[e], source.accuracy[e]
     to.cohesion[c], to.soft[c] = source.cohesion[e], source.soft[e]
     for k in range(2):

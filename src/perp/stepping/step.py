@@ -25,6 +25,7 @@ from perp.kernels.tree_rows import add, times
 from perp.problems.sets import FREE
 from perp.stepping.contact_rows import add_contacts, contact_biases, gaps_at_end, needed, recall
 from perp.stepping.joint_rows import collect_rows, is_curved, joint_biases, rows_at_end
+from perp.stepping.kept_contacts import keep_touching
 from perp.stepping.redundancy import leave_out_dependent
 from perp.stepping.restitution import reset_liveliness, too_lively
 from perp.stepping.second_look import add_late, turn_normals
@@ -129,6 +130,7 @@ def assemble(w):
 def turn_over(w):
     """The end of the last step becomes the start of this one."""
     w.start, w.end = w.end, w.start
+    keep_touching(w)
 
 
 @kernel(error_model="numpy")

@@ -37,7 +37,7 @@ from perp.stepping.world import CONTACTS, World
 _NEGLIGIBLE, _FURTHEST = 1e-5, 0.5
 # What is remembered from step to step, of impulses and of bodies at rest.
 _MEMORY, _SLEEP = (
-    ("joint", "geom", "local", "force", "rotor", "rotor_v", "pause"),
+    ("joint", "geom", "points", "force", "rotor", "rotor_v", "pause"),
     ("still_time", "sleep_island", "sleep_wrench"),
 )
 
@@ -240,7 +240,7 @@ class Stepper:
     def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Remember what `memory` returned earlier; nothing if it is empty."""
         self.forget()
-        if "joint" in arrays:
+        if "points" in arrays:  # snapshots of earlier versions have none, and start cold
             memory.set_memory(self.world.struct, *(np.ascontiguousarray(arrays[name]) for name in _MEMORY))
         if self.settings.sleep and _SLEEP[0] in arrays:
             for name in _SLEEP:

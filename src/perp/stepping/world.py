@@ -103,12 +103,12 @@ FIELDS = [
     ("end_carried", F2),
     ("end_back", F2),
     ("end_gap", F),
-    # impulses of the last step as forces: joint rows by identity; contacts: shapes, point in a body, force
-    # and torque
+    # impulses of the last step as forces: joint rows by identity; contacts: shapes, carried points
+    # in their bodies, force and torque
     ("old_joint", F),
     ("old_count", I),
     ("old_geom", I2),
-    ("old_local", F2),
+    ("old_local", F3),
     ("old_force", F3),
     # options
     ("h", _f),
@@ -266,7 +266,7 @@ class World:
             "off": 64, "lively": (64, 5), "sag": 64, "row_correction": joints,
             "row_compliance": joints, "end_carried": (2, 3), "end_back": (2, 3), "end_gap": 1,
             "old_joint": joints,
-            "old_local": (0, 3), "old_force": (0, 2, 3), "figure": 32, "solve_worst": 1,
+            "old_local": (0, 2, 3), "old_force": (0, 2, 3), "figure": 32, "solve_worst": 1,
             "near_velocity": nv, "near_impulse": self.problem.bias.size, "still_time": tree_size.size,
             "sleep_wrench": (n, 6),
         }  # fmt: skip

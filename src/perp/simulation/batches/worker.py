@@ -116,7 +116,8 @@ def line_of_memory(stepper: Stepper, room: int = 0) -> np.ndarray:
             found["sleep_island"],
         )
         parts += list(sleep)
-    contacts = np.concatenate([found["geom"], found["local"], found["force"].reshape(n, 6)], axis=1)
+    points, forces = found["points"].reshape(n, 6), found["force"].reshape(n, 6)
+    contacts = np.concatenate([found["geom"], points, forces], axis=1)
     line = np.concatenate([*parts, contacts.ravel()]).astype(np.float64)
     return np.concatenate([line, np.zeros(PER_CONTACT * max(0, room - n))])
 
@@ -133,8 +134,8 @@ def memory_of_line(stepper: Stepper, line: np.ndarray) -> dict[str, np.ndarray]:
         out[name] = line[at : at + part.size].reshape(part.shape).astype(part.dtype)
         at += part.size
     contacts = line[at : at + PER_CONTACT * n].reshape(n, PER_CONTACT)
-    out["geom"], out["local"] = contacts[:, :2].astype(np.int64), contacts[:, 2:5].copy()
-    out["force"] = contacts[:, 5:].reshape(n, 2, 3).copy()
+    out["geom"] = contacts[:, :2].astype(np.int64)
+    out["points"], out["force"] = (contacts[:, k : k + 6].reshape(n, 2, 3).copy() for k in (2, 8))
     out.pop("", None)
     return out
 
