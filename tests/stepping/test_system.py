@@ -45,17 +45,7 @@ def test_the_problem_of_the_next_step_has_its_velocities(
 
 
 @pytest.mark.parametrize("coordinates", BOTH)
-@pytest.mark.parametrize(
-    "solver",
-    [
-        "auto",
-        "proximal-point",
-        pytest.param(
-            "block-gauss-seidel",
-            marks=pytest.mark.xfail(strict=False, reason="one step is left at 2.4e-9 of 1e-9"),
-        ),
-    ],
-)
+@pytest.mark.parametrize("solver", ["auto", "proximal-point", "block-gauss-seidel"])
 def test_any_exact_solver_drives_the_step_to_the_same_motion(coordinates: str, solver: str) -> None:
     ends = []
     for options in ({}, {"solver": solver}):

@@ -155,8 +155,11 @@ def begin_rows(w):
 
 @kernel(error_model="numpy")
 def _spent(w):
-    """Whether the Newton steps of the step are used up; the best answer is then taken."""
-    return w.info[end.NEWTON] >= _MOST_STEPS
+    """Whether the Newton steps of the step are used up; the best answer is then taken.
+
+    Sweeps of another solver are no Newton steps: it has a limit of its own.
+    """
+    return not w.foreign and w.info[end.NEWTON] >= _MOST_STEPS
 
 
 @kernel(error_model="numpy")
