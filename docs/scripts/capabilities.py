@@ -21,7 +21,7 @@ import perp
 from perp.formulations.registry import Formulation, all_formulations
 from perp.solvers.listing import FAMILIES
 from perp.solvers.registry import SolverInfo, SolverMismatch
-from perp.solvers.solve import find_route
+from perp.solvers.routes import find_route
 
 PAGE = Path(__file__).parents[1] / "capabilities.md"
 # Made with python benchmarks/drivers.py --steps 8 --out FILE, solvers of GAMS with --steps 4.

@@ -23,9 +23,6 @@ class Row:
 SLIDER = "p = perp.BoxedLCP([[1.0]], [{q}], -1.0, 1.0)\n"
 FRICTION = "p = perp.BoxedLCP(np.eye(2), [-9.81, {push}], [0, -0.5], [np.inf, 0.5], friction_index=[-1, 0])\n"
 BOX = "m = box_on_slope(angle={angle})\n"
-FORCE = (
-    "s = perp.solve(m.problem, '{solver}', formulation='{form}', tol=1e-7, throw=False, options={options})\n"
-)
 TOTAL = "f'{s.z[::3].sum() / m.step:.4f} N, {s.status.name}'"
 
 
@@ -43,6 +40,24 @@ SOFT = (
     "    s.run(1.0)\n"
     "    return s.body('sphere').position[2]\n"
 )
+HANGING = (
+    'x = \'<mujoco><worldbody><body name="bob"><joint axis="0 1 0" damping="1"/><geom type="sphere" size="0.1" pos="0 0 -1" mass="1"/></body></worldbody></mujoco>\'\n'
+    "def sunk(level):\n"
+    "    s = perp.Simulation(x, step=0.005, level=level, coordinates='maximal', compliance={'joints': 1e-4})\n"
+    "    s.run(1.0)\n"
+    "    return -s.body('bob').position[2]\n"
+)
+RAIL = (
+    'x = \'<mujoco><option gravity="0 0 0"/><worldbody><body name="cart"><joint name="rail" type="slide" axis="1 0 0"{part}/>'
+    '<geom type="box" size="0.1 0.1 0.1" mass="1"/></body></worldbody>{motor}</mujoco>\'\n'
+)
+STEPPED = (
+    "s = perp.Simulation(library.box_on_plane(friction=0.5), step=0.01, solver='lemke', formulation='{form}', level='{level}')\n"
+    "s.body('box').set_velocity([1, 0, 0], [0, 0, 0])\n"
+    "r = [s.step() for _ in range(30)]\n"
+    "(all(x.met for x in r), round(float(s.body('box').position[0]), 3), round(float(s.body('box').position[2]), 6))"
+)
+SERVO = '<actuator><velocity joint="rail" kv="1e4" forcerange="-2 2"/></actuator>'
 BOUNCE = (
     "def ratio(e):\n"
     "    s = perp.Simulation(library.sphere_on_plane(), step=0.001, restitution=e)\n"
@@ -54,10 +69,21 @@ BOUNCE = (
 WEIGHT = "f'{s.step().contact_forces().sum(axis=0)[2]:.4f} N'"
 
 
-def gams(solver: str, form: str, angle: int, model: str = "") -> str:
-    """One cell of the published table."""
-    options = f"{{'model': '{model}'}}" if model else "None"
-    return BOX.format(angle=angle) + FORCE.format(solver=solver, form=form, options=options) + TOTAL
+FOUR, TWO = ("dual:qcp", "dual:nlp", "primal:qcp", "primal:nlp"), ("dual:qcp", "primal:qcp")
+MCPS = ("dual:", "equations_of_motion:")
+
+
+def gams(solver: str, *cells: str, angle: int = 25) -> str:
+    """Cells of the published table, each a formulation and a model type: forces and statuses."""
+    pairs = [cell.split(":") for cell in cells]
+    asked = ", ".join(f"('{form}', {dict(model=model) if model else None})" for form, model in pairs)
+    return (
+        BOX.format(angle=angle)
+        + "def force(form, options):\n"
+        + f"    s = perp.solve(m.problem, '{solver}', formulation=form, tol=1e-7, throw=False, options=options)\n"
+        + f"    return {TOTAL}\n"
+        + f"[force(*cell) for cell in [{asked}]]"
+    )
 
 
 DOCUMENTS = {
@@ -107,6 +133,24 @@ DOCUMENTS = {
             FRICTION.format(push=6.0) + "perp.solve(p, 'lemke', formulation='split').z.round(9).tolist()",
         ),
         Row(
+            "Slider friction of 2 N, pushed with 1 N: it holds; with 3 N: 1 kg slides, at 0.1 m/s after 0.1 s.",
+            RAIL.format(part=' frictionloss="2"', motor="") + "def after(force):\n"
+            "    s = perp.Simulation(x, step=0.01, solver='lemke', formulation='rows+split')\n"
+            "    s.body('cart').apply([force, 0, 0])\n"
+            "    s.run(0.1)\n"
+            "    return round(float(s.body('cart').velocity[0]), 9) + 0.0\n"
+            "[after(force) for force in (1.0, 3.0)]",
+        ),
+        Row(
+            "Slider motor of 2 N that drives 1 kg at 1 m/s; pushed back with 3 N it stalls, and slides back.",
+            RAIL.format(part="", motor=SERVO) + "def after(force):\n"
+            "    s = perp.Simulation(x, step=0.01, solver='lemke', formulation='rows+split')\n"
+            "    s.body('cart').apply([-force, 0, 0])\n"
+            "    s.run(1.0, [1.0])\n"
+            "    return round(float(s.body('cart').velocity[0]), 4)\n"
+            "[after(force) for force in (0.0, 3.0)]",
+        ),
+        Row(
             "Hinge motor with a limit of 2 N·m that is overloaded: it stalls.",
             "p = perp.BoxedLCP([[0.5]], [-3.0], -2.0, 2.0)\n"
             "s = perp.solve(p, 'lemke', formulation='shifted')\n(float(s.z[0]), s.cases[0].words)",
@@ -129,6 +173,10 @@ DOCUMENTS = {
             "Direct: tests all 2ⁿ cones; all solutions.",
             "p = perp.LCP([[1, 2], [2, 1]], [-1, -1])\n"
             "len(perp.solve(p, 'direct', options={'all_solutions': True}).info['solutions'])",
+        ),
+        Row(
+            "Direct: three rows by spherical triangles, 8 cones.",
+            "p = perp.LCP([[2, 1, 0], [1, 2, 1], [0, 1, 2]], [-1, -4, 1])\nperp.solve(p, 'direct').z.tolist()",
         ),
         Row(
             'Direct: "no solution" once every cone was tested.',
@@ -186,6 +234,23 @@ DOCUMENTS = {
         Row(
             "Pivoting handles poor conditioning and large mass ratios.",
             "M = np.diag([1.0, 1e12]) + 1e-3\nperp.solve(perp.LCP(M, [-1, -1]), 'principal', tol=1e-12).status.name",
+        ),
+        Row(
+            "Guaranteed finite termination: ties are broken lexicographically (an LCP on which Lemke's path can cycle).",
+            "M = [[1, 2, 0], [0, 1, 2], [2, 0, 1]]\nperp.solve(perp.LCP(M, [-1, -1, -1]), 'lemke').z.round(9).tolist()",
+        ),
+        Row(
+            "Validation of other solvers: the answer of another one, proved in rational arithmetic.",
+            "p = perp.LCP([[2, 1], [1, 2]], [-5, -6])\nc = perp.certify(p, perp.solve(p, 'pgs', tol=1e-12))\n"
+            "(c.status, *map(str, c.z))",
+        ),
+        Row(
+            "Stewart and Trinkle's time steps as LCPs, by Lemke, in space.",
+            STEPPED.format(form="stewart-trinkle", level="position"),
+        ),
+        Row(
+            "Anitescu and Potra's, at velocity level.",
+            STEPPED.format(form="anitescu-potra", level="velocity"),
         ),
         Row(
             "Future: sparse matrices (3000 rows here; 10⁵ in the benchmark).",
@@ -253,6 +318,26 @@ DOCUMENTS = {
             SOFT + "[f'{1e3 * (0.1 - sunk(level)):.3f} mm' for level in ('position', 'velocity')]",
         ),
         Row(
+            "… and joints: 1 kg on a hinge that gives 10⁻⁴ m/N hangs 0.981 mm lower.",
+            HANGING + "[f'{1e3 * sunk(level):.3f} mm' for level in ('position', 'velocity')]",
+        ),
+        Row(
+            "Σ of the file, as solref and solimp state it: the ball sinks in as far as in MuJoCo.",
+            "import mujoco\n"
+            "s = perp.Simulation(library.sphere_on_plane(), step=0.002, softness='file')\n"
+            "s.run(1.0)\n"
+            "m = mujoco.MjModel.from_xml_string(library.sphere_on_plane())\n"
+            "d = mujoco.MjData(m)\n"
+            "mujoco.mj_step(m, d, 2000)\n"
+            "[f'{1e3 * (0.1 - z):.3f} mm' for z in (s.body('sphere').position[2], d.qpos[2])]",
+        ),
+        Row(
+            "Υ has values between 0 and 1, by kind and by joint; others are refused.",
+            PENDULUM.split("s = ", maxsplit=1)[0]
+            + "try:\n    perp.Simulation(x, correction={'joints': 1.5})\n"
+            "except perp.ProblemError as error:\n    words = str(error)\nwords",
+        ),
+        Row(
             "Υ: a step at velocity level takes that share of an overlap of 0.5 mm away.",
             "s = perp.Simulation(library.sphere_on_plane(), step=0.01, level='velocity', correction=0.2)\n"
             "s.body('sphere').set_pose([0, 0, 0.0995])\n"
@@ -318,22 +403,24 @@ DOCUMENTS = {
             "p = perp.ContactProblem.from_forces(np.eye(3), J, f, sets=[perp.Coulomb(0.3)])\n"
             "s = perp.solve(p)\n((s.impulse.round(4) + 0.0).tolist(), (s.velocity.round(4) + 0.0).tolist())",
         ),
-        Row("… as EMP.", gams("gams-reshop", "equations_of_motion", 25)),
-        Row("EOM with PATH.", gams("gams-path", "equations_of_motion", 25)),
-        Row("EOM with MILES.", gams("gams-miles", "equations_of_motion", 25)),
-        Row("Dual as QCP, CONOPT.", gams("gams-conopt", "dual", 25, "qcp")),
-        Row("Dual as NLP, CONOPT.", gams("gams-conopt", "dual", 25, "nlp")),
-        Row("Dual as QCP, CPLEX.", gams("gams-cplex", "dual", 25)),
-        Row("Dual as QCP, Gurobi (its own 1e-8 relative).", gams("gams-gurobi", "dual", 25)),
-        Row("Dual as NLP, Ipopt.", gams("gams-ipopt", "dual", 25, "nlp")),
-        Row("Dual as NLP, MINOS.", gams("gams-minos", "dual", 25, "nlp")),
-        Row("Dual as NLP, KNITRO.", gams("gams-knitro", "dual", 25, "nlp")),
-        Row("Dual as NLP, PATHNLP.", gams("gams-pathnlp", "dual", 25, "nlp")),
-        Row("Dual as NLP, PATH (YES in the list, no number in the table).", gams("gams-path", "dual", 25)),
-        Row("Dual as NLP, MILES (the same).", gams("gams-miles", "dual", 25)),
-        Row("Primal with ten iterations of its relaxation.", gams("gams-conopt", "primal", 25, "qcp")),
-        Row("Primal as QCP at 0°, CPLEX: 9.81 N.", gams("gams-cplex", "primal", 0)),
-        Row("Primal as NLP, Ipopt.", gams("gams-ipopt", "primal", 25, "nlp")),
+        Row("As EMP, RESHOP and PATH.", gams("gams-reshop", "equations_of_motion:")),
+        Row("CONOPT: dual and primal, QCP and NLP.", gams("gams-conopt", *FOUR)),
+        Row("CPLEX: dual and primal as QCP.", gams("gams-cplex", *TWO)),
+        Row("Gurobi: the same (its own tolerance is 1e-8, relative).", gams("gams-gurobi", *TWO)),
+        Row("Ipopt: all four.", gams("gams-ipopt", *FOUR)),
+        Row("MINOS: all four.", gams("gams-minos", *FOUR)),
+        Row("KNITRO: all four.", gams("gams-knitro", *FOUR)),
+        Row("PATHNLP: dual and primal as NLP.", gams("gams-pathnlp", "dual:nlp", "primal:nlp")),
+        Row("MILES: dual as NLP (YES in the list, no number in the table), EOM.", gams("gams-miles", *MCPS)),
+        Row("PATH: the same.", gams("gams-path", *MCPS)),
+        Row("CPLEX's primal at 0°: 9.81 N.", gams("gams-cplex", "primal:qcp", angle=0)),
+        Row(
+            "Models for users who have GAMS: `perp compare box-on-slope --angle 25 --export FOLDER`.",
+            "import tempfile\nfrom pathlib import Path\nfrom perp.cli.app import run\n"
+            "folder = Path(tempfile.mkdtemp())\n"
+            "run(['compare', 'box-on-slope', '--angle', '25', '--solver', 'gams-conopt', '--export', str(folder)])\n"
+            "sorted(path.name for path in folder.iterdir())",
+        ),
         Row(
             "Lindo: the row and why it cannot be run.",
             "[info.reason for info in perp.solvers() if info.name == 'gams-lindo'][0]",

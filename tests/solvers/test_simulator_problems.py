@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import perp
 from perp.scenes.library import arch, box, card_house, plane, scene, stack
 
 STEP = 0.005
+QUADRUPED = Path(__file__).parents[2] / "examples" / "scenes" / "quadruped.xml"
 GRAVITY = 9.81
 
 
@@ -74,3 +77,21 @@ def test_admm_polishes_an_arch_that_it_would_not_reach():
     solution = perp.solve(problem, "admm", max_iterations=3000)
     assert solution.info["polished"]
     check(problem, solution)
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton", "clarabel"])
+def test_joints_of_a_falling_robot_have_no_velocity_but_round_off_and_are_solved(solver):
+    # the servos' velocities are what is left of the trunk's: 1e-16 of it, which twice the digits resolve
+    sim = perp.Simulation(QUADRUPED, step=STEP)
+    for _ in range(3):
+        problem = sim.contact_problem()
+        assert np.abs(problem.q).max() < 1e-14
+        assert perp.solve(problem, solver).residual <= 1e-8
+        sim.step()
+
+
+def test_newton_goes_on_by_sweeps_where_no_step_lowers_its_merit():
+    problem = first_step(stack(5))
+    assert perp.solve(problem, "newton", tol=1e-9).solved
+    stuck = perp.solve(problem, "newton", throw=False, options={"restarts": 0})
+    assert stuck.status is perp.Status.STALLED

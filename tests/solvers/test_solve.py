@@ -176,6 +176,8 @@ def test_a_solver_that_cannot_take_the_problem_says_why_and_what_can():
     ):
         perp.solve(perp.ContactProblem.coulomb(np.eye(3), np.ones(3), 0.5), "lemke")
     curved = perp.MCP(lambda z: z**3, [0.0], [1.0], lambda z: np.diag(3 * z**2))
+    with pytest.raises(perp.SolverMismatch, match=r"lemke can with formulation stewart-trinkle.*box\+split"):
+        perp.solve(perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0, 0], 0.5), "lemke")
     with pytest.raises(perp.SolverMismatch, match="cannot take this MCP"):
         perp.solve(curved, "pgs")
 

@@ -27,7 +27,7 @@ app = App(
     name="perp",
     help=f"Hard frictional contact: solve it, and know what the answer is worth.\n\n{EXIT_CODES}",
     version=_version,
-    help_format="plaintext",
+    help_format="markdown",
     result_action="return_value",
     suppress_keyboard_interrupt=False,
 )

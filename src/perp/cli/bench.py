@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 bench = App(
     name="bench",
     help="Run solvers over test sets, and report what came out.",
-    help_format="plaintext",
+    help_format="markdown",
     result_action="return_value",
 )
 

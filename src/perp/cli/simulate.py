@@ -29,6 +29,7 @@ def simulate(
     solver: str | None = None,
     formulation: str | None = None,
     options: Several = None,
+    restitution: float | None = None,
     keyframe: str | None = None,
     free_base: Flag = False,
     ground: Flag = False,
@@ -59,6 +60,7 @@ def simulate(
         options: NAME=VALUE for a setting of the stepper (tolerance, newton_steps, rounds, correction,
             compliance, softness, recovery_speed, sleep, solver_iterations) or an option of the solver, as
             often as needed. By kind and joint: correction='{"joints": 0.1, "knee": 0.5}'.
+        restitution: Of all contacts, from 0 (none bounces) to 1; scene files have no such attribute.
         keyframe: Start from this keyframe of the scene.
         free_base: Let the root of the robot move; a URDF's is fixed to the world without this.
         ground: Add a level plane, for robots whose file has none.
@@ -84,7 +86,7 @@ def simulate(
         check_writable(out, (".h5", ".hdf5"), "a recording")
     changed = {
         "SCENE": scene, "--step": step, "--level": level, "--coordinates": coordinates, "--solver": solver,
-        "--formulation": formulation, "--options": options,
+        "--formulation": formulation, "--options": options, "--restitution": restitution,
         "--keyframe": keyframe, "--out": out, "--control": control, "--free-base": free_base or None,
         "--ground": ground or None, "--hold": hold, "--motors": motors, "--pose": pose,
     }  # fmt: skip
@@ -98,8 +100,8 @@ def simulate(
     else:
         arguments = {
             "level": read_level(level), "coordinates": coordinates, "solver": solver,
-            "formulation": formulation, **read_settings(options), "keyframe": keyframe, "hold": hold,
-            "free_base": free_base, "ground": ground, "motors": motors,
+            "formulation": formulation, **read_settings(options, solver), "keyframe": keyframe, "hold": hold,
+            "free_base": free_base, "ground": ground, "motors": motors, "restitution": restitution,
             "pose": dict(read_number("--pose", text) for text in pose) if pose else None,
         }  # fmt: skip
         simulation = _load(scene, step, arguments, strict=strict)
@@ -132,10 +134,12 @@ def read_level(text: str | None) -> str | dict[str, str] | None:
     return dict(part.split("=", 1) for part in text.split(",") if "=" in part)
 
 
-def read_settings(texts: list[str] | None) -> dict[str, Any]:
+def read_settings(texts: list[str] | None, solver: str | None) -> dict[str, Any]:
     """NAME=VALUE pairs as fields of `StepSettings`; those that it does not have are options of the solver."""
     from dataclasses import fields
 
+    from perp.problems import ProblemError
+    from perp.solvers.registry import unknown
     from perp.stepping import StepSettings
 
     own = {field.name for field in fields(StepSettings)}
@@ -143,4 +147,6 @@ def read_settings(texts: list[str] | None) -> dict[str, Any]:
     given = read_options(texts)
     settings = {name: value for name, value in given.items() if name in own}
     of_solver = {name: value for name, value in given.items() if name not in own}
+    if of_solver and solver is None:
+        raise ProblemError(f"--options: {unknown('setting', next(iter(of_solver)), sorted(own))}")
     return settings | ({"solver_options": of_solver} if of_solver else {})

@@ -71,7 +71,7 @@ def _one(name: str, json: bool) -> int:
 
 def _through(info: SolverInfo, problem: Problem | None) -> str | None:
     """The formulation through which a solver takes the problem; None where it takes it as it is."""
-    from perp.solvers.solve import find_route
+    from perp.solvers.routes import find_route
 
     route = None if problem is None else find_route(problem, info)
     return None if route is None else route.name

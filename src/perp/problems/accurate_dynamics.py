@@ -26,6 +26,8 @@ REFINEMENTS = 4
 # The last of them changes velocities by less than this part of the largest one, or the mass is too close to
 # singular for anything to be said about an answer.
 CONVERGED = 1e-12
+# Velocities below this part of what is summed to get them have lost the digits that a residual of 1e-8 needs.
+CANCELS = 1e-7
 # From this condition on the plain inverse of a mass leaves fewer digits than a residual of 1e-8 needs,
 # whatever the impulses are.
 ILL_CONDITIONED = 1e6
@@ -82,7 +84,8 @@ def round_off_shows(problem: ContactProblem, impulse: Vector) -> bool:
     dynamics, sets = problem.dynamics, problem.sets
     if dynamics is None or not impulse.size:
         return False
-    if dynamics.condition > ILL_CONDITIONED:
+    size = np.repeat(problem.data_size, sets.dimension) / problem.row_scale
+    if dynamics.condition > ILL_CONDITIONED or (size < CANCELS * dynamics.speed).any():
         return True
     d = np.repeat(problem.column_scale, sets.dimension)
     push = float((d * np.abs(impulse) / problem.row_scale).max())

@@ -142,9 +142,31 @@ class Dynamics:
         return (block(first) for first in range(0, rows, ROWS_AT_A_TIME))
 
     @cached_property
+    def speed(self) -> Vector:
+        """What is summed to get the velocities of the free motion, shape (rows,) [m/s].
+
+        Σ |J_ij v_j| + |b_i|, or what the round-off of v = M⁻¹ p is the last digit of.
+        """
+        from perp.problems.accurate_slack import UNIT
+
+        v = self.mass_solver.solve(self.momentum)
+        change = self.mass_solver.solve(self.momentum - self.mass_rows @ v)
+        return freeze(abs(self.jacobian) @ np.maximum(np.abs(v), np.abs(change) / UNIT) + np.abs(self.bias))
+
+    @cached_property
     def free_velocity(self) -> Vector:
-        """q = J M⁻¹ p + b: the velocities at the constraints without impulses [m/s]."""
-        return freeze(self.jacobian @ self.mass_solver.solve(self.momentum) + self.bias)
+        """q = J M⁻¹ p + b: the velocities at the constraints without impulses [m/s].
+
+        Where motions cancel, as those of the joints of a robot that falls, with twice the digits: what is
+        left would be round-off.
+        """
+        from perp.problems.accurate_dynamics import CANCELS, accurate_velocity
+
+        q = self.jacobian @ self.mass_solver.solve(self.momentum) + self.bias
+        if ((q != 0.0) & (np.abs(q) < CANCELS * self.speed)).any():
+            exact = accurate_velocity(self, np.zeros(q.size))
+            q = exact if np.isfinite(exact).all() else q
+        return freeze(q)
 
     def body_velocity(self, impulse: Vector) -> Vector:
         """The bodies' velocities v = M⁻¹ (p + Jᵀ λ), shape (n,)."""

@@ -12,7 +12,8 @@ from perp.problems.validation import is_sparse
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.auto_contact import record, solve_contact
-from perp.solvers.solve import bring_back_active_set, find_route
+from perp.solvers.routes import find_route
+from perp.solvers.solve import bring_back_active_set
 from perp.solvers.watching import now_runs
 
 # Pivoting keeps dense factors of 8 to 24 n² bytes: beyond this size sweeps come first, unless M is sparse.

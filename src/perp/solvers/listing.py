@@ -8,7 +8,8 @@ from perp.problems import PerpError, Problem
 from perp.solvers import registry
 from perp.solvers.friction_limits import ENDLESS, with_less_friction
 from perp.solvers.registry import SolverInfo
-from perp.solvers.solve import check_problem, find_route
+from perp.solvers.routes import find_route
+from perp.solvers.solve import check_problem
 
 # Ours in the order of the documentation; then what was registered by hand, then other packages.
 FAMILIES = ("auto", "pivoting", "projection", "newton", "interior", "splitting")

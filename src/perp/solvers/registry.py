@@ -12,7 +12,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -222,11 +222,16 @@ def unknown(what: str, name: str, names: list[str]) -> str:
     return f"no {what} is called {name!r}. There are: {', '.join(sorted(names))}"
 
 
-def mismatch(info: SolverInfo, problem: Problem, objection: str) -> SolverMismatch:
-    """The error for a solver that cannot take a problem: why, and what can."""
+def mismatch(
+    info: SolverInfo, problem: Problem, objection: str, formulations: Sequence[str] = ()
+) -> SolverMismatch:
+    """The error for a solver that cannot take a problem: why, what can, and how it could."""
     able = sorted(s.name for s in all_solvers().values() if s.objection(problem) is None and s.available)
     instead = f"These can: {', '.join(able)}." if able else "No installed solver takes it."
-    return SolverMismatch(f"{info.name} cannot take this {type(problem).__name__}: {objection}. {instead}")
+    words = f"{info.name} cannot take this {type(problem).__name__}: {objection}. {instead}"
+    if formulations:
+        words += f" {info.name} can with formulation {', '.join(formulations)}."
+    return SolverMismatch(words)
 
 
 def require_available(info: SolverInfo) -> None:

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from perp.compilation.stopwatch import working_time
-from perp.formulations.registry import Formulation, Reformulated, all_formulations, find_formulation
+from perp.formulations.registry import Formulation, Reformulated
 from perp.problems import (
     LCP,
     MCP,
@@ -34,6 +34,7 @@ from perp.solvers.cohesion import solve_cohesive
 from perp.solvers.friction_limits import FAILURES, carried, friction_limits, with_less_friction
 from perp.solvers.outer_iterations import run_formulation
 from perp.solvers.registry import SolverInfo
+from perp.solvers.routes import find_route
 from perp.solvers.short_way import short_way
 from perp.solvers.watching import Progress, Watch, Watcher, watch_of
 
@@ -182,7 +183,7 @@ def _solve_once(
 ) -> Solution:
     """One run of an algorithm until the problem with limited friction is solved, judged in the problem."""
     began, (info, settings, formulation) = working_time(), way
-    route = find_route(limited, info, formulation)
+    route = find_route(limited, info, formulation, advise=True)
     if info.needs is not None:
         registry.require_available(info)
     turned = None if route is None else route.build(limited)
@@ -286,42 +287,6 @@ def _start(problem: Problem, start: Any) -> Vector | None:
         i = int(np.argmin(np.isfinite(first)))
         raise ProblemError(f"start[{i}] is {first[i]}: every entry must be finite")
     return first
-
-
-def find_route(problem: Problem, info: SolverInfo, name: str | None = None) -> Formulation | None:
-    """The formulation to go through, or None when the solver takes the problem as it is.
-
-    Raises:
-        SolverMismatch: There is no way from this problem to this solver.
-    """
-    if name is None:
-        objection = info.objection(problem)
-        if objection is None:
-            return None
-        # a solver that takes this type but refuses this problem has its reasons: another form would hide them
-        refused = isinstance(problem, info.takes)
-        for candidate in all_formulations().values():
-            if (
-                not refused
-                and candidate.automatic
-                and issubclass(candidate.target, info.takes)
-                and candidate.objection(problem) is None
-                and candidate.is_exact(problem)
-            ):
-                return candidate
-        raise registry.mismatch(info, problem, objection)
-    chosen = find_formulation(name) if isinstance(name, str) else None
-    if chosen is None:
-        raise registry.UnknownSolver(registry.unknown("formulation", name, list(all_formulations())))
-    objection = chosen.objection(problem)
-    if objection is not None:
-        raise registry.SolverMismatch(f"formulation {name} cannot take this problem: {objection}")
-    if not issubclass(chosen.target, info.takes):
-        raise registry.SolverMismatch(
-            f"formulation {name} gives {chosen.target.__name__}, but {info.name} takes "
-            + " and ".join(kind.__name__ for kind in info.takes)
-        )
-    return chosen
 
 
 def _bring_back(problem: Problem, attempt: Attempt, turned: Reformulated) -> Attempt:

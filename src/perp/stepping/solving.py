@@ -123,7 +123,7 @@ def check_pair(stepper: Stepper, state: State, h: float) -> None:
         SolverMismatch: The solver does not take such a problem, or not in this formulation.
     """
     from perp.solvers.registry import find, mismatch
-    from perp.solvers.solve import find_route
+    from perp.solvers.routes import find_route
 
     settings = stepper.settings
     if settings.solver is None:
@@ -144,7 +144,7 @@ def check_pair(stepper: Stepper, state: State, h: float) -> None:
         return
     info = find(settings.solver)
     probe = ContactProblem.from_dynamics(np.eye(rows), np.eye(rows), -np.ones(rows), 0.0, sets)
-    route = find_route(probe, info, settings.formulation)
+    route = find_route(probe, info, settings.formulation, advise=True)
     if route is not None:
         if issubclass(route.target, ContactProblem):
             raise SolverMismatch(f"{settings.formulation} leads back to a contact problem: leave that out")

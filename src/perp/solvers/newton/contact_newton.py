@@ -31,10 +31,12 @@ class NewtonOptions:
     Attributes:
         regularisation: σ as a multiple of the current residual; 0 for the plain method.
         sweeps: Gauss–Seidel sweeps before the first step: the method needs a start that is not too far away.
+        restarts: How often as many sweeps move on from where no step lowers the merit.
     """
 
     regularisation: float = 0.1
     sweeps: int = 20
+    restarts: int = 10
 
 
 @register(
@@ -63,7 +65,7 @@ def newton(problem: ContactProblem, control: Control, options: NewtonOptions) ->
         return control.attempt(packed.impulse(x), 0, sweeps=options.sweeps)
     unit = MARGIN * control.tol
     trees, info = trees_of(packed, x, unit), np.zeros(4, np.int64)
-    workspace, limit, steps = tree_workspace(trees), control.limit(STEPS), 0
+    workspace, limit, steps, restarts = tree_workspace(trees), control.limit(STEPS), 0, 0
     while not stop:
         if steps >= limit:
             control.reason = Status.ITERATION_LIMIT
@@ -72,10 +74,15 @@ def newton(problem: ContactProblem, control: Control, options: NewtonOptions) ->
         damped_newton(trees.struct, workspace, options.regularisation * unit, most, info)
         steps += int(info[2])
         stop = control.check(steps, packed.impulse(trees.impulse))
-        if not stop and info[1]:
-            control.reason = Status.STALLED
+        if stop:
             break
-        if not stop and not info[2]:
+        if info[1]:
+            restarts += 1
+            if restarts > options.restarts or not options.sweeps:
+                control.reason = Status.STALLED
+                break
+            sweeps(packed.struct, trees.impulse, options.sweeps)
+        elif not info[2]:
             # solved by its own measure
             trees.unit *= MARGIN
     return control.attempt(packed.impulse(trees.impulse), steps, sweeps=options.sweeps)
