@@ -76,7 +76,7 @@ MCPS = ("dual:", "equations_of_motion:")
 def gams(solver: str, *cells: str, angle: int = 25) -> str:
     """Cells of the published table, each a formulation and a model type: forces and statuses."""
     pairs = [cell.split(":") for cell in cells]
-    asked = ", ".join(f"('{form}', {dict(model=model) if model else None})" for form, model in pairs)
+    asked = ", ".join(f"('{form}', { {'model': model} if model else None })" for form, model in pairs)
     return (
         BOX.format(angle=angle)
         + "def force(form, options):\n"
@@ -135,7 +135,7 @@ DOCUMENTS = {
         Row(
             "Slider friction of 2 N, pushed with 1 N: it holds; with 3 N: 1 kg slides, at 0.1 m/s after 0.1 s.",
             RAIL.format(part=' frictionloss="2"', motor="") + "def after(force):\n"
-            "    s = perp.Simulation(x, step=0.01, solver='lemke', formulation='rows+split')\n"
+            "    s = perp.Simulation(x, step=0.01, solver='lemke', formulation='box+split')\n"
             "    s.body('cart').apply([force, 0, 0])\n"
             "    s.run(0.1)\n"
             "    return round(float(s.body('cart').velocity[0]), 9) + 0.0\n"
@@ -144,7 +144,7 @@ DOCUMENTS = {
         Row(
             "Slider motor of 2 N that drives 1 kg at 1 m/s; pushed back with 3 N it stalls, and slides back.",
             RAIL.format(part="", motor=SERVO) + "def after(force):\n"
-            "    s = perp.Simulation(x, step=0.01, solver='lemke', formulation='rows+split')\n"
+            "    s = perp.Simulation(x, step=0.01, solver='lemke', formulation='box+split')\n"
             "    s.body('cart').apply([-force, 0, 0])\n"
             "    s.run(1.0, [1.0])\n"
             "    return round(float(s.body('cart').velocity[0]), 4)\n"
@@ -236,8 +236,9 @@ DOCUMENTS = {
             "M = np.diag([1.0, 1e12]) + 1e-3\nperp.solve(perp.LCP(M, [-1, -1]), 'principal', tol=1e-12).status.name",
         ),
         Row(
-            "Guaranteed finite termination: ties are broken lexicographically (an LCP on which Lemke's path can cycle).",
-            "M = [[1, 2, 0], [0, 1, 2], [2, 0, 1]]\nperp.solve(perp.LCP(M, [-1, -1, -1]), 'lemke').z.round(9).tolist()",
+            "Guaranteed finite termination: all rows tie, and exchanging one wrong row at a time would cycle.",
+            "p = perp.LCP([[1, 2, 0], [0, 1, 2], [2, 0, 1]], [-1, -1, -1])\n"
+            "[perp.solve(p, name).z.round(6).tolist() for name in ('lemke', 'principal', 'dantzig')]",
         ),
         Row(
             "Validation of other solvers: the answer of another one, proved in rational arithmetic.",

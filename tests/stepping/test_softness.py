@@ -120,11 +120,19 @@ SOFT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("soft", SOFT)
-@pytest.mark.parametrize("coordinates", ["maximal", "reduced"])
-def test_a_contact_as_soft_as_its_file_says_sags_as_in_mujoco(soft: str, coordinates: str) -> None:
-    bodies = (PLANE + BALL.format(z=0.1)).replace("<geom", f'<geom condim="1" {soft}')
-    text = library.scene(bodies)
+CONES = [("1", "pyramidal"), ("3", "pyramidal"), ("6", "pyramidal"), ("3", "elliptic"), ("4", "elliptic")]
+
+
+@pytest.mark.parametrize(
+    ("condim", "cone", "soft", "coordinates"),
+    [(*CONES[0], soft, coordinates) for soft in SOFT for coordinates in ("maximal", "reduced")]
+    + [(*cone, SOFT[1], "maximal") for cone in CONES[1:]],
+)
+def test_a_contact_as_soft_as_its_file_says_sags_as_in_mujoco(
+    condim: str, cone: str, soft: str, coordinates: str
+) -> None:
+    bodies = (PLANE + BALL.format(z=0.1)).replace("<geom", f'<geom condim="{condim}" {soft}')
+    text = library.scene(bodies).replace("<worldbody>", f'<option cone="{cone}"/><worldbody>', 1)
     m = MUJOCO.MjModel.from_xml_string(text)
     d = MUJOCO.MjData(m)
     m.opt.timestep = 0.002

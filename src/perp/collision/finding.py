@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import kernel
-from perp.dynamics.file_softness import file_compliance
+from perp.dynamics.file_softness import file_compliance, pyramid_share
 from perp.dynamics.libmujoco import mj_collision
 
 # Shapes this share of a body's size apart are contacts even when nothing moves.
@@ -128,6 +128,8 @@ def _read(s, p):
         if s.soft:
             reference, impedance = (at + solref) // 8, (at + solimp) // 8
             loose = s.geom_looseness[g] + s.geom_looseness[h]
+            if s.soft == 2:
+                loose *= pyramid_share(p.dim[k], p.friction[k, 0])
             p.soft[k] = loose * file_compliance(
                 real[reference : reference + 2], real[impedance : impedance + 5], max(-p.gap[k], 0.0)
             )

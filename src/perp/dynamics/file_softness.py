@@ -25,6 +25,16 @@ def file_compliance(solref, solimp, r):
 
 
 @kernel(error_model="numpy")
+def pyramid_share(dim, mu):
+    """How much softer a contact of `dim` rows is as mujoco's pyramid of edges n ± μ t than as a cone.
+
+    All 2 (dim − 1) edges have the regulariser 2 μ² R of one with the inverse mass (1 + μ²) of n + μ t, and
+    share the force.
+    """
+    return mu * mu * (1.0 + mu * mu) / (dim - 1) if dim > 1 and mu > 0.0 else 1.0
+
+
+@kernel(error_model="numpy")
 def impedance(solimp, r):
     """The impedance d(r): from the first to the second number of solimp along a power, over its width."""
     low, high = min(max(solimp[0], _LEAST), _MOST), min(max(solimp[1], _LEAST), _MOST)

@@ -25,6 +25,9 @@ from perp.problems import LCP, BoxedLCP, ProblemError
 from perp.problems.active_sets import cases, split_forces
 from perp.problems.validation import Vector, is_sparse
 
+# A part this close to its limit, relative to that, is there.
+ROUND_OFF = 1e-14
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -137,7 +140,13 @@ def _assemble(problem: BoxedLCP, parts: Parts) -> Reformulated:
 
     def back(x: Vector) -> Vector:
         z = constant + spread @ x[:m]
-        return np.clip(z, *problem.bounds(z))
+        low, high = problem.bounds(z)
+        # λ⁺ with a β⁺ is at its limit: not by round-off below
+        row, up = parts.row[bounded], parts.sign[bounded] > 0.0
+        limit = np.where(up, high[row], low[row])
+        full = (x[m:] > 0.0) & (np.abs(z[row] - limit) <= ROUND_OFF * np.abs(limit))
+        z[row[full]] = limit[full]
+        return np.clip(z, low, high)
 
     def start(z: Vector) -> Vector:
         low, high = problem.bounds(z)

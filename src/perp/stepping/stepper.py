@@ -35,6 +35,8 @@ from perp.stepping.world import CONTACTS, World
 # Contradictions of a start that are left to its first steps, and how far bodies may be moved to undo larger
 # ones, as shares of the size of the largest body and of the scene.
 _NEGLIGIBLE, _FURTHEST = 1e-5, 0.5
+# The friction pyramids among the cones of a file, as mujoco numbers them.
+_PYRAMIDS = 0
 # What is remembered from step to step, of impulses and of bodies at rest.
 _MEMORY, _SLEEP = (
     ("joint", "geom", "points", "force", "rotor", "rotor_v", "pause"),
@@ -61,7 +63,8 @@ class Stepper:
             model, m, self.table, cut=not reduced, loops=reduced or closes_loops(joints, model.body_count)
         )
         self.tables = tables = tables | trees_of(m, reduced, model.body_count)
-        tables["soft"] = int(settings.softness == Softness.FILE)
+        soft = settings.softness == Softness.FILE
+        tables["soft"] = 2 if soft and int(m.opt.cone) == _PYRAMIDS else int(soft)
         self._places = [make_place(m, model.body_count, cut=not reduced) for _ in range(2)]
         tree_size = (
             np.bincount(m.dof_treeid, minlength=int(m.ntree)) if reduced else np.full(model.body_count, 6)
