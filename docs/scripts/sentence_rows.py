@@ -284,6 +284,52 @@ DOCUMENTS = {
             "f'{np.linalg.norm(r):.2e}'",
         ),
     ],
+    "003: frictional contact in GAMS": [
+        Row(
+            "Equations of motion, 25°: 8.8909 N.",
+            BOX.format(angle=25)
+            + "s = perp.solve(m.problem, 'mcp-newton', formulation='equations_of_motion')\n"
+            + TOTAL,
+        ),
+        Row(
+            "Force–acceleration form: forces in newtons, accelerations in m/s².",
+            "f = 9.81 * np.array([np.sin(0.4), 0, -np.cos(0.4)])\nJ = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])\n"
+            "p = perp.ContactProblem.from_forces(np.eye(3), J, f, sets=[perp.Coulomb(0.3)])\n"
+            "s = perp.solve(p)\n((s.impulse.round(4) + 0.0).tolist(), (s.velocity.round(4) + 0.0).tolist())",
+        ),
+        Row("As EMP, RESHOP and PATH.", gams("gams-reshop", "equations_of_motion:")),
+        Row("CONOPT: dual and primal, QCP and NLP.", gams("gams-conopt", *FOUR)),
+        Row("CPLEX: dual and primal as QCP.", gams("gams-cplex", *TWO)),
+        Row("Gurobi: the same (its own tolerance is 1e-8, relative).", gams("gams-gurobi", *TWO)),
+        Row("Ipopt: all four.", gams("gams-ipopt", *FOUR)),
+        Row("MINOS: all four.", gams("gams-minos", *FOUR)),
+        Row("KNITRO: all four.", gams("gams-knitro", *FOUR)),
+        Row("PATHNLP: dual and primal as NLP.", gams("gams-pathnlp", "dual:nlp", "primal:nlp")),
+        Row("MILES: dual as NLP (YES in the list, no number in the table), EOM.", gams("gams-miles", *MCPS)),
+        Row("PATH: the same.", gams("gams-path", *MCPS)),
+        Row("CPLEX's primal at 0°: 9.81 N.", gams("gams-cplex", "primal:qcp", angle=0)),
+        Row(
+            "Models for users who have GAMS: `perp compare box-on-slope --angle 25 --export FOLDER`.",
+            "import tempfile\nfrom pathlib import Path\nfrom perp.cli.app import run\n"
+            "folder = Path(tempfile.mkdtemp())\n"
+            "run(['compare', 'box-on-slope', '--angle', '25', '--solver', 'gams-conopt', '--export', str(folder)])\n"
+            "sorted(path.name for path in folder.iterdir())",
+        ),
+        Row(
+            "Lindo: the row and why it cannot be run.",
+            "[info.reason for info in perp.solvers() if info.name == 'gams-lindo'][0]",
+        ),
+        Row(
+            "The relaxation is not Coulomb once the block slides (μ = 0.3).",
+            "m = box_on_slope(angle=25, mu=0.3)\ns = perp.solve(m.problem, 'clarabel', formulation='dual', throw=False)\n"
+            + TOTAL,
+        ),
+        Row(
+            "… the primal's fixed point is.",
+            "m = box_on_slope(angle=25, mu=0.3)\ns = perp.solve(m.problem, 'clarabel', formulation='primal')\n"
+            + TOTAL,
+        ),
+    ],
     "004: joints, contacts and friction in the nonlinear system": [
         Row(
             "Joints at position level: c(q⁺) = 0, no drift (a pendulum of 1 m, 100 steps).",
@@ -389,52 +435,6 @@ DOCUMENTS = {
             "s.step()\n"
             "v = s.body('box').velocity\n"
             "round(float(v[1] / v[0]), 6)",
-        ),
-    ],
-    "003: frictional contact in GAMS": [
-        Row(
-            "Equations of motion, 25°: 8.8909 N.",
-            BOX.format(angle=25)
-            + "s = perp.solve(m.problem, 'mcp-newton', formulation='equations_of_motion')\n"
-            + TOTAL,
-        ),
-        Row(
-            "Force–acceleration form: forces in newtons, accelerations in m/s².",
-            "f = 9.81 * np.array([np.sin(0.4), 0, -np.cos(0.4)])\nJ = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])\n"
-            "p = perp.ContactProblem.from_forces(np.eye(3), J, f, sets=[perp.Coulomb(0.3)])\n"
-            "s = perp.solve(p)\n((s.impulse.round(4) + 0.0).tolist(), (s.velocity.round(4) + 0.0).tolist())",
-        ),
-        Row("As EMP, RESHOP and PATH.", gams("gams-reshop", "equations_of_motion:")),
-        Row("CONOPT: dual and primal, QCP and NLP.", gams("gams-conopt", *FOUR)),
-        Row("CPLEX: dual and primal as QCP.", gams("gams-cplex", *TWO)),
-        Row("Gurobi: the same (its own tolerance is 1e-8, relative).", gams("gams-gurobi", *TWO)),
-        Row("Ipopt: all four.", gams("gams-ipopt", *FOUR)),
-        Row("MINOS: all four.", gams("gams-minos", *FOUR)),
-        Row("KNITRO: all four.", gams("gams-knitro", *FOUR)),
-        Row("PATHNLP: dual and primal as NLP.", gams("gams-pathnlp", "dual:nlp", "primal:nlp")),
-        Row("MILES: dual as NLP (YES in the list, no number in the table), EOM.", gams("gams-miles", *MCPS)),
-        Row("PATH: the same.", gams("gams-path", *MCPS)),
-        Row("CPLEX's primal at 0°: 9.81 N.", gams("gams-cplex", "primal:qcp", angle=0)),
-        Row(
-            "Models for users who have GAMS: `perp compare box-on-slope --angle 25 --export FOLDER`.",
-            "import tempfile\nfrom pathlib import Path\nfrom perp.cli.app import run\n"
-            "folder = Path(tempfile.mkdtemp())\n"
-            "run(['compare', 'box-on-slope', '--angle', '25', '--solver', 'gams-conopt', '--export', str(folder)])\n"
-            "sorted(path.name for path in folder.iterdir())",
-        ),
-        Row(
-            "Lindo: the row and why it cannot be run.",
-            "[info.reason for info in perp.solvers() if info.name == 'gams-lindo'][0]",
-        ),
-        Row(
-            "The relaxation is not Coulomb once the block slides (μ = 0.3).",
-            "m = box_on_slope(angle=25, mu=0.3)\ns = perp.solve(m.problem, 'clarabel', formulation='dual', throw=False)\n"
-            + TOTAL,
-        ),
-        Row(
-            "… the primal's fixed point is.",
-            "m = box_on_slope(angle=25, mu=0.3)\ns = perp.solve(m.problem, 'clarabel', formulation='primal')\n"
-            + TOTAL,
         ),
     ],
 }

@@ -60,7 +60,9 @@ def main() -> int:
     tables, changed = body(before)
     text = f"""# Sentence by sentence
 
-What the source documents say that can be done, how to do it here, and what came out when this page was
+Five public documents were the starting point: a note on boxed constraints for pivoting solvers (000), DART's
+page on pivoting methods (001), two theory pages of Axion (002, 004) and a post of 2014 on frictional contact
+in GAMS (003). This page has what they say that can be done, how to do it here, and what came out when it was
 written by `docs/scripts/sentences.py`: every row was run, and a test runs them again. `np` is NumPy,
 `box_on_slope` is in `perp.models.box_on_slope`, `library` in `perp.scenes`. Rows with a solver of GAMS need
 `make setup-gams`. Longer ones are benchmarks: sparse pivoting on 10⁵ rows is on

@@ -140,7 +140,7 @@ def test_bad_input_names_file_and_element(run, cart: Path, tmp_path: Path) -> No
     run("simulate", write(tmp_path / "cut.xml", "<mujoco><worldbody>")).assert_refused("cut.xml")
     wrong = write(tmp_path / "wrong.xml", '<mujoco><worldbody><geom type="bx"/></worldbody></mujoco>')
     run("simulate", wrong).assert_refused("wrong.xml", "geom", "line 1")
-    run("simulate", tmp_path / "no.xml").assert_refused("no.xml", "no such file")
+    run("simulate", tmp_path / "no.xml").assert_refused("no.xml", "does not exist")
     run("simulate", cart, "--control", "push=nan").assert_refused("push", "nan")
     run("simulate", cart, "--control", "pull=1").assert_refused("pull", "push")
     run("simulate", cart, "--control", "push").assert_refused("NAME=VALUE")

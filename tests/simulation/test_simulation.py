@@ -65,7 +65,7 @@ def test_reset_brings_back_the_start_and_the_same_bits() -> None:
 
 
 def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
-    with pytest.raises(perp.PerpError, match="no such file"):
+    with pytest.raises(perp.PerpError, match="does not exist"):
         perp.Simulation(tmp_path / "none.xml", step=0.01)
     with pytest.raises(perp.PerpError, match="cannot be compiled"):
         perp.Simulation("<mujoco><worldbody><bdy/></worldbody></mujoco>", step=0.01)

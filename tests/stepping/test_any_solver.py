@@ -206,3 +206,23 @@ def test_recordings_keep_the_distance_from_coulomb(tmp_path):
     assert recording.coulomb_distance.max() > 1e-2
     exact = perp.Simulation(library.box_on_plane(friction=MU), step=H).run(0.02)
     assert np.array_equal(exact.coulomb_distance, exact.residual)
+
+
+def test_fischer_burmeister_holds_a_stack_whose_redundant_contacts_stick() -> None:
+    sim = perp.Simulation(library.stack(5), step=0.005, solver="fischer-burmeister")
+    assert all(sim.step().met for _ in range(60))
+
+
+def test_a_relaxation_that_stopped_early_is_held_to_what_the_step_asks_for() -> None:
+    # its rounds stop contracting at 3e-7, which is within the tolerance
+    sim = perp.Simulation(
+        library.box_on_plane(),
+        step=0.005,
+        tolerance=1e-6,
+        solver="boxed-newton",
+        formulation="box+fixed-bounds",
+    )
+    sim.body("box").set_velocity((1.0, 0.5, 0), [0, 0, 0])
+    records = [sim.step() for _ in range(8)]
+    assert all(record.met and record.residual <= 1e-6 for record in records)
+    assert max(record.coulomb_distance for record in records) > 1e-3

@@ -108,7 +108,7 @@ def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
         )
     path = Path(scene)
     if not path.is_file():
-        raise SceneError(f"{path}: no such file")
+        raise SceneError(f"{path}: does not exist")
     with path.open("rb") as file:
         start = file.read(8)
     if start.startswith(_NO_SCENES):

@@ -29,6 +29,9 @@ from perp.solvers.linear import solve_regularised
 STEPS = 500
 # Derivatives by u below this count as this: an open contact's row then says λ = 0 to twelve digits.
 LEAST = 1e-12
+# Redundant contacts that stick make W + D singular, and round-off in F would become steps of any size. So
+# much of r stands in for a smaller D: the rows F are without it, and so is their root.
+HELD = 1e-8
 # A step is halved when so many in a row have not made the residual smaller: the fixed point over C swings.
 PATIENCE, SHORTEST = 8, 1 / 16
 # Conjugate residual steps per row, and the relative residual at which they end.
@@ -134,7 +137,7 @@ def solve_by_compliance(problem: ContactProblem, control: Control, linear_solver
                 break
             length, since = 0.5 * length, 0
         F, D = system.rows(impulse)
-        step = _solve(system.W, D, -F, linear_solver)
+        step = _solve(system.W, np.maximum(D, HELD * system.r), -F, linear_solver)
         if step is None or not np.isfinite(step).all():
             control.reason = Status.STALLED
             break
