@@ -159,7 +159,7 @@ def slip_weight(mobility, radius, first, last, g, u):
 
 
 @kernel(nogil=True, error_model="numpy")
-def _linearise_relaxed(kind, parameter, size, mobility, x, u, y, F, B, C):
+def linearise_relaxed(kind, parameter, size, mobility, x, u, y, F, B, C):
     """The same of a relaxed friction set; STICKING where y is inside the cone."""
     d, mu_r = max(mobility[0], mobility[1]), parameter[1] if kind == ROLLING + RELAXED else -1.0
     for r in range(size):
@@ -229,7 +229,7 @@ def normal_weight(kind, parameter, size, mobility):
 def linearise(kind, parameter, size, mobility, x, u, g, F, B, C):
     """F with dF = B dx + C du for a friction set; OPEN, STICKING (all discs) or SLIPPING."""
     if kind >= RELAXED:
-        return _linearise_relaxed(kind, parameter, size, mobility, x, u, g, F, B, C)
+        return linearise_relaxed(kind, parameter, size, mobility, x, u, g, F, B, C)
     d = normal_weight(kind, parameter, size, mobility[0])
     for r in range(size):
         for s in range(size):

@@ -163,7 +163,7 @@ def gradient(packed, F, B, C, out):
 def solve_linearised(problem, workspace, rho, sigma, F, B, C, dx):
     """Solves B_c dx_c + C_c ((W + σ ρ) dx)_c = −F_c into dx, for a problem of `packed_trees`."""
     p, w = problem_view(problem), workspace_view(workspace)
-    islands, room = prepare(p, w), np.empty((22, 16))
+    islands = prepare(p, w)
     for c in range(p.count[0]):
         i, size = p.start[c], p.start[c + 1] - p.start[c]
         for r in range(size):
@@ -173,7 +173,7 @@ def solve_linearised(problem, workspace, rho, sigma, F, B, C, dx):
                 w.K[c, r, s] = C[c, r, s]
         weigh_rows(p, w, c)
     for k in range(islands):
-        newton_step(p, w, k, plan_of(p, w, k, room))
+        newton_step(p, w, plan_of(p, w, k))
     for c in range(p.count[0]):
         for i in range(p.start[c], p.start[c + 1]):
             dx[i] = impulse_step(p, w, c, i)

@@ -118,19 +118,24 @@ def solve_block(n, A, at, x, first):
         x[first + k] = total * A[row + k]
 
 
-@kernel(nogil=True, error_model="numpy")
-def solve_block_transposed(n, A, at, x):
-    """A⁻ᵀ x in place: the row xᵀ A⁻¹."""
-    for k in range(n - 1, -1, -1):
-        if x[k] != 0.0:
-            row = A[at + k * n : at + k * n + n]
-            y = x[k] * row[k]
-            x[k] = y
-            for j in range(k):
-                x[j] -= y * row[j]
-    for i in range(n):
-        y = x[i]
-        if y != 0.0:
-            row = A[at + i * n : at + i * n + n]
-            for k in range(i + 1, n):
-                x[k] -= y * row[k]
+@kernel(nogil=True, error_model="numpy", fastmath={"contract"})
+def solve_block_rows(n, A, at, rows, width):
+    """A⁻¹ times n rows of `width` numbers, in place."""
+    for i in range(n - 2, -1, -1):
+        for k in range(i + 1, n):
+            _add_row(rows, i, k, width, -A[at + i * n + k])
+    for k in range(n):
+        for j in range(k):
+            _add_row(rows, k, j, width, -A[at + k * n + j])
+        inverse = A[at + k * n + k]
+        for z in range(k * width, (k + 1) * width):
+            rows[z] *= inverse
+
+
+@kernel(nogil=True, error_model="numpy", fastmath={"contract"})
+def _add_row(rows, i, k, width, weight):
+    """Add `weight` times row k to row i."""
+    if weight != 0.0:
+        target, source = rows[i * width : (i + 1) * width], rows[k * width : (k + 1) * width]
+        for z in range(width):
+            target[z] += weight * source[z]

@@ -1,17 +1,50 @@
 """One Newton step over the trees of an island: (M + Jᵀ K L) Δv = −Jᵀ f by blocks, one a tree.
 
-A tree's rows of the matrix are assembled when it is eliminated, in a panel over all freedoms; trees go in the
-order of least degree, and what they leave to later ones is kept by pairs.
+Trees go in the order of least degree. The rows of one are assembled when it is eliminated, in a panel over
+the freedoms in that order, X times the rows Ũ of each earlier tree that it meets is subtracted, and what is
+left are its diagonal block D and Ũ = D⁻¹ U. Rows of Ũ are kept without gaps, so that the work is on long
+contiguous rows; those of trees that reach no later one, as open contacts do, are skipped.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.kernels.borrowed import borrowed
 from perp.kernels.elimination import eliminate
-from perp.kernels.tree_algebra import factor_block, solve_block, solve_block_transposed
+from perp.kernels.tree_algebra import factor_block, solve_block, solve_block_rows
+from perp.kernels.tree_state import own_mass
+
+
+class Plan(NamedTuple):
+    """How Newton steps of an island are taken, by trees in the order of their elimination.
+
+    Attributes:
+        tree: The trees.
+        lower: Where the earlier trees that reach each begin in `lower_index`; one more for the end.
+        lower_index: Those, in their order.
+        below: Where the block X of each of these pairs begins in `blocks`.
+        row: Where Ũ of each begins in `blocks`: its rows one after the other.
+        run: Where the runs of columns of Ũ begin in `run_begin`; one more for the end.
+        run_begin: First column of a run in the panel.
+        run_end: The one after its last.
+        reaches: Whether Ũ is not zero.
+        blocks: X and Ũ.
+    """
+
+    tree: Any
+    lower: Any
+    lower_index: Any
+    below: Any
+    row: Any
+    run: Any
+    run_begin: Any
+    run_end: Any
+    reaches: Any
+    blocks: Any
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -19,17 +52,21 @@ def _assemble_tree(p, w, t):
     """The rows of tree t of M + Jᵀ K L into the panel, and −Jᵀ f into `change`."""
     first, last = p.tree_start[t], p.tree_start[t + 1]
     n, at = last - first, p.mass_start[t]
-    panel, change = w.panel, w.change
+    panel, change, place = w.panel, w.change, w.place
     for r in range(n):
-        for s in range(n):
-            # constraints are trees where freedoms are impulses
-            mass = w.A[t, r, s] * p.mass[at + s * (n + 1)] if p.count[2] else p.mass[at + r * n + s]
-            panel[r, first + s] = mass
+        if not p.count[2]:
+            for s in range(n):
+                panel[r, place[first] + s] = p.mass[at + r * n + s]
         change[first + r] = 0.0
     for k in range(w.touch_start[t], w.touch_start[t + 1]):
         c = w.touch[k]
         i = p.start[c]
         size = p.start[c + 1] - i
+        if p.count[2]:
+            # rows are freedoms there
+            for r in range(size):
+                for s in range(size):
+                    panel[i - first + r, place[i + s]] = w.A[c, r, s] * p.mass[own_mass(p, t, i + s)]
         begin = p.row_begin[i]
         width = p.row_begin[i + 1] - begin
         own, end = w.own[c], w.own_end[c]
@@ -47,9 +84,9 @@ def _assemble_tree(p, w, t):
                 j = p.column[base + e]
                 change[j] -= weight * push
                 if closed:
-                    row = j - first
-                    for s in range(width):
-                        panel[row, p.column[base + s]] += weight * w.KL[base + s]
+                    row = panel[j - first]
+                    for s in range(base, base + width):
+                        row[place[p.column[s]]] += weight * w.KL[s]
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -71,77 +108,6 @@ def _right_side(p, w, t):
 
 
 @kernel(nogil=True, error_model="numpy")
-def _factor_one_tree(p, w, t):
-    """The matrix of an island of one tree, factored, and its right side."""
-    first, last = p.tree_start[t], p.tree_start[t + 1]
-    n, at = last - first, p.mass_start[t]
-    _assemble_tree(p, w, t)
-    for r in range(n):
-        for s in range(n):
-            w.diagonal[at + r * n + s] = w.panel[r, first + s]
-            w.panel[r, first + s] = 0.0
-    factor_block(n, w.diagonal, at)
-
-
-@kernel(nogil=True, error_model="numpy")
-def plan_of(p, w, k, small):
-    """How Newton steps of island k are taken: pattern and offsets of the factors, columns of U, room."""
-    none = np.empty(0, np.int64)
-    if w.island_tree_start[k + 1] - w.island_tree_start[k] == 1:
-        return (none, none, none, none, none), (none, none), none, small[20], small[21]
-    pattern = elimination_pattern(p, w, k)
-    upper = block_offsets(p, w, k, pattern[1], pattern[2])
-    lower = block_offsets(p, w, k, pattern[3], pattern[4]) + upper[-1]
-    columns = np.empty(pattern[2].size, np.int64)
-    for q in range(columns.size):
-        columns[q] = p.tree_start[w.island_tree[w.island_tree_start[k] + pattern[2][q]]]
-    return pattern, (upper, lower), columns, np.empty(lower[-1]), np.empty(w.panel.shape[0])
-
-
-@kernel(nogil=True, error_model="numpy")
-def newton_step(p, w, k, plan):
-    """Δv of (M + Jᵀ K L) Δv = −Jᵀ f on island k into `change`."""
-    if w.island_tree_start[k + 1] - w.island_tree_start[k] == 1:
-        t = w.island_tree[w.island_tree_start[k]]
-        _factor_one_tree(p, w, t)
-        first = p.tree_start[t]
-        n = p.tree_start[t + 1] - first
-        solve_block(n, w.diagonal, p.mass_start[t], w.change, first)
-    else:
-        _factor_trees(p, w, k, plan)
-        _substitute(p, w, k, plan)
-
-
-@kernel(nogil=True, error_model="numpy")
-def newton_step_again(p, w, k, plan):
-    """The same for another f, with the factors of the last step."""
-    for a in range(w.island_tree_start[k], w.island_tree_start[k + 1]):
-        _right_side(p, w, w.island_tree[a])
-    if w.island_tree_start[k + 1] - w.island_tree_start[k] == 1:
-        t = w.island_tree[w.island_tree_start[k]]
-        first = p.tree_start[t]
-        n = p.tree_start[t + 1] - first
-        solve_block(n, w.diagonal, p.mass_start[t], w.change, first)
-        return
-    (order, _, _, lower, lower_index), (_, below), _, blocks, _ = plan
-    trees = w.island_tree[w.island_tree_start[k] : w.island_tree_start[k + 1]]
-    change = w.change
-    for step in range(order.size):
-        a = order[step]
-        first = p.tree_start[trees[a]]
-        n = p.tree_start[trees[a] + 1] - first
-        for e in range(lower[a], lower[a + 1]):
-            there = p.tree_start[trees[lower_index[e]]]
-            m = p.tree_start[trees[lower_index[e]] + 1] - there
-            for r in range(n):
-                total = 0.0
-                for s in range(m):
-                    total += blocks[below[e] + r * m + s] * change[there + s]
-                change[first + r] -= total
-    _substitute(p, w, k, plan)
-
-
-@kernel(nogil=True, error_model="numpy")
 def _trees_of(p, w, c, some, own):
     """Trees that constraint c is measured along, and those that it acts on; how many they are."""
     begin = p.row_begin[p.start[c]]
@@ -158,7 +124,7 @@ def _trees_of(p, w, c, some, own):
 
 
 @kernel(nogil=True, error_model="numpy")
-def elimination_pattern(p, w, k):
+def _pattern(p, w, k):
     """Order of the trees of island k and the pattern of the factors, in numbers within the island."""
     begin, count = w.island_tree_start[k], w.island_tree_start[k + 1] - w.island_tree_start[k]
     local = np.empty(p.tree_start.size - 1, np.int64)
@@ -188,112 +154,185 @@ def elimination_pattern(p, w, k):
 
 
 @kernel(nogil=True, error_model="numpy")
-def block_offsets(p, w, k, upper, upper_index):
-    """Where the blocks of a factor begin, one a pair of trees; the last entry is their size."""
+def plan_of(p, w, k):
+    """How Newton steps of island k are taken."""
     begin = w.island_tree_start[k]
-    offset = np.zeros(upper_index.size + 1, np.int64)
-    for a in range(upper.size - 1):
-        t = w.island_tree[begin + a]
-        n = p.tree_start[t + 1] - p.tree_start[t]
-        for q in range(upper[a], upper[a + 1]):
-            o = w.island_tree[begin + upper_index[q]]
-            offset[q + 1] = n * (p.tree_start[o + 1] - p.tree_start[o])
-    return np.cumsum(offset)
+    count = w.island_tree_start[k + 1] - begin
+    if count == 1:
+        t = w.island_tree[begin]
+        for j in range(p.tree_start[t], p.tree_start[t + 1]):
+            w.place[j] = j - p.tree_start[t]
+        none = np.zeros(2, np.int64)
+        tree = w.island_tree[begin : begin + 1]
+        return Plan(tree, none, none, none, none, none, none, none, np.empty(1, np.bool_), np.empty(0))
+    order, upper, upper_index, lower, lower_index = _pattern(p, w, k)
+    number, tree = np.empty(count, np.int64), np.empty(count, np.int64)
+    first = np.zeros(count + 1, np.int64)
+    for a in range(count):
+        number[order[a]] = a
+        t = tree[a] = w.island_tree[begin + order[a]]
+        first[a + 1] = first[a] + p.tree_start[t + 1] - p.tree_start[t]
+        for j in range(p.tree_start[t], p.tree_start[t + 1]):
+            w.place[j] = first[a] + j - p.tree_start[t]
+    lower_start, earlier = np.zeros(count + 1, np.int64), np.empty(lower_index.size, np.int64)
+    below, row = np.empty(lower_index.size, np.int64), np.empty(count, np.int64)
+    run = np.zeros(count + 1, np.int64)
+    run_begin, run_end = np.empty(upper_index.size, np.int64), np.empty(upper_index.size, np.int64)
+    runs = filled = room = 0
+    for a in range(count):
+        v, n = order[a], first[a + 1] - first[a]
+        for e in range(lower[v], lower[v + 1]):
+            b = earlier[filled] = number[lower_index[e]]
+            below[filled] = room
+            room += n * (first[b + 1] - first[b])
+            filled += 1
+        lower_start[a + 1] = filled
+        later = np.sort(number[upper_index[upper[v] : upper[v + 1]]])
+        row[a] = room
+        for b in later:
+            if runs > run[a] and run_end[runs - 1] == first[b]:
+                run_end[runs - 1] = first[b + 1]
+            else:
+                run_begin[runs], run_end[runs] = first[b], first[b + 1]
+                runs += 1
+            room += n * (first[b + 1] - first[b])
+        run[a + 1] = runs
+    reaches, blocks = np.empty(count, np.bool_), np.empty(room)
+    return Plan(tree, lower_start, earlier, below, row, run, run_begin, run_end, reaches, blocks)
+
+
+@kernel(nogil=True, error_model="numpy")
+def newton_step(p, w, plan):
+    """Δv of (M + Jᵀ K L) Δv = −Jᵀ f on the island of the plan into `change`."""
+    for a in range(plan.tree.size):
+        t = plan.tree[a]
+        _assemble_tree(p, w, t)
+        _factor_tree(p, w, plan, a)
+        _forward(p, w, plan, a)
+    _back(p, w, plan)
+
+
+@kernel(nogil=True, error_model="numpy")
+def newton_step_again(p, w, plan):
+    """The same for another f, with the factors of the last step."""
+    for a in range(plan.tree.size):
+        _right_side(p, w, plan.tree[a])
+        _forward(p, w, plan, a)
+    _back(p, w, plan)
 
 
 @kernel(nogil=True, error_model="numpy", fastmath={"contract"})
-def _subtract_rows(n, m, blocks, left, offsets, columns, first, last, panel):
-    """L times the blocks first … last − 1 of U from the panel; L, n × m, is in `blocks` from `left`."""
-    offset = offsets[0]
-    if n == 3 and m == 3:
-        L = blocks[left : left + 9]
-        l0, l1, l2, l3, l4, l5, l6, l7, l8 = L[0], L[1], L[2], L[3], L[4], L[5], L[6], L[7], L[8]
-        row0, row1, row2 = panel[0], panel[1], panel[2]
-        for q in range(first, last):
-            at, begin = offset[q], columns[q]
-            size = (offset[q + 1] - at) // 3
-            for z in range(size):
-                a, b, c = blocks[at + z], blocks[at + size + z], blocks[at + 2 * size + z]
-                row0[begin + z] -= l0 * a + l1 * b + l2 * c
-                row1[begin + z] -= l3 * a + l4 * b + l5 * c
-                row2[begin + z] -= l6 * a + l7 * b + l8 * c
-        return
-    for q in range(first, last):
-        at, begin = offset[q], columns[q]
-        size = (offset[q + 1] - at) // m
+def _subtract(X, n, m, rows, width, panel, run_begin, run_end):
+    """X times the rows of an earlier tree from the panel; X has n × m numbers, each of the m rows `width`."""
+    at_run = 0
+    for q in range(run_begin.size):
+        size = run_end[q] - run_begin[q]
+        for r in range(n):
+            # slices, and several rows at a time: so the loop uses vectors and writes little
+            target, at, s = panel[r, run_begin[q] : run_end[q]], at_run, 0
+            while s + 3 <= m:
+                x = X[r * m + s : r * m + m]
+                a, b, c = x[0], x[1], x[2]
+                one, two = rows[at : at + size], rows[at + width : at + width + size]
+                three = rows[at + 2 * width : at + 2 * width + size]
+                at += 3 * width
+                if s + 6 > m:
+                    for z in range(size):
+                        target[z] -= a * one[z] + b * two[z] + c * three[z]
+                    s += 3
+                    continue
+                d, e, f = x[3], x[4], x[5]
+                four, five = rows[at : at + size], rows[at + width : at + width + size]
+                six = rows[at + 2 * width : at + 2 * width + size]
+                at += 3 * width
+                for z in range(size):
+                    target[z] -= (
+                        a * one[z] + b * two[z] + c * three[z] + d * four[z] + e * five[z] + f * six[z]
+                    )
+                s += 6
+            while s < m:
+                a, one = X[r * m + s], rows[at : at + size]
+                at += width
+                s += 1
+                for z in range(size):
+                    target[z] -= a * one[z]
+        at_run += size
+
+
+@kernel(nogil=True, error_model="numpy")
+def _factor_tree(p, w, plan, a):
+    """X, D and Ũ of a tree whose rows are in the panel, which is zero after it."""
+    t, panel, place, blocks = plan.tree[a], w.panel, w.place, borrowed(plan.blocks)
+    first = p.tree_start[t]
+    n, at = p.tree_start[t + 1] - first, p.mass_start[t]
+    for e in range(plan.lower[a], plan.lower[a + 1]):
+        b = plan.lower_index[e]
+        there = p.tree_start[plan.tree[b]]
+        m, column = p.tree_start[plan.tree[b] + 1] - there, place[there]
+        X, some = blocks[plan.below[e] : plan.below[e] + n * m], False
         for r in range(n):
             for s in range(m):
-                weight = blocks[left + r * m + s]
-                if weight != 0.0:
-                    for z in range(size):
-                        panel[r, begin + z] -= weight * blocks[at + s * size + z]
+                X[r * m + s] = panel[r, column + s]
+                some = some or panel[r, column + s] != 0.0
+                panel[r, column + s] = 0.0
+        if some and plan.reaches[b]:
+            begin, end = plan.run[b], plan.run[b + 1]
+            width = 0
+            for q in range(begin, end):
+                width += plan.run_end[q] - plan.run_begin[q]
+            rows = blocks[plan.row[b] : plan.row[b] + m * width]
+            _subtract(X, n, m, rows, width, panel, plan.run_begin[begin:end], plan.run_end[begin:end])
+    for r in range(n):
+        for s in range(n):
+            w.diagonal[at + r * n + s] = panel[r, place[first] + s]
+            panel[r, place[first] + s] = 0.0
+    factor_block(n, w.diagonal, at)
+    out, reaches = plan.row[a], False
+    for r in range(n):
+        for q in range(plan.run[a], plan.run[a + 1]):
+            for z in range(plan.run_begin[q], plan.run_end[q]):
+                blocks[out] = panel[r, z]
+                reaches = reaches or panel[r, z] != 0.0
+                panel[r, z] = 0.0
+                out += 1
+    plan.reaches[a] = reaches
+    if reaches:
+        solve_block_rows(n, w.diagonal, at, blocks[plan.row[a] : out], (out - plan.row[a]) // n)
 
 
 @kernel(nogil=True, error_model="numpy")
-def _factor_trees(p, w, k, plan):
-    """Factors of an island of several trees, and its right side as far as L goes."""
-    (order, upper, upper_index, lower, lower_index), (offset, below), _, blocks, row = plan
-    trees = w.island_tree[w.island_tree_start[k] : w.island_tree_start[k + 1]]
-    panel, change, blocks = w.panel, w.change, borrowed(blocks)
-    for step in range(order.size):
-        a = order[step]
-        t = trees[a]
-        first = p.tree_start[t]
-        n, at = p.tree_start[t + 1] - first, p.mass_start[t]
-        _assemble_tree(p, w, t)
-        for e in range(lower[a], lower[a + 1]):
-            b = lower_index[e]
-            o = trees[b]
-            there = p.tree_start[o]
-            m = p.tree_start[o + 1] - there
-            some = False
-            for r in range(n):
-                touched = False
-                for s in range(m):
-                    row[s] = panel[r, there + s]
-                    touched = touched or row[s] != 0.0
-                    panel[r, there + s] = 0.0
-                if touched:
-                    some = True
-                    solve_block_transposed(m, w.diagonal, p.mass_start[o], row)
-                for s in range(m):
-                    blocks[below[e] + r * m + s] = row[s]
-                    change[first + r] -= row[s] * change[there + s]
-            if some:
-                _subtract_rows(n, m, blocks, below[e], plan[1], plan[2], upper[b], upper[b + 1], panel)
+def _forward(p, w, plan, a):
+    """z = D⁻¹ (right side − Σ X z) of a tree."""
+    t, change = plan.tree[a], w.change
+    first = p.tree_start[t]
+    n = p.tree_start[t + 1] - first
+    for e in range(plan.lower[a], plan.lower[a + 1]):
+        o = plan.tree[plan.lower_index[e]]
+        there = p.tree_start[o]
+        m, at = p.tree_start[o + 1] - there, plan.below[e]
         for r in range(n):
-            for s in range(n):
-                w.diagonal[at + r * n + s] = panel[r, first + s]
-                panel[r, first + s] = 0.0
-        factor_block(n, w.diagonal, at)
-        for q in range(upper[a], upper[a + 1]):
-            other = trees[upper_index[q]]
-            begin = p.tree_start[other]
-            size = p.tree_start[other + 1] - begin
-            for r in range(n):
-                for s in range(size):
-                    blocks[offset[q] + r * size + s] = panel[r, begin + s]
-                    panel[r, begin + s] = 0.0
+            total = 0.0
+            for s in range(m):
+                total += plan.blocks[at + r * m + s] * change[there + s]
+            change[first + r] -= total
+    solve_block(n, w.diagonal, p.mass_start[t], change, first)
 
 
 @kernel(nogil=True, error_model="numpy")
-def _substitute(p, w, k, plan):
-    """Back through U of an island of several trees."""
-    (order, upper, upper_index, _, _), (offset, _), _, blocks, _ = plan
-    trees = w.island_tree[w.island_tree_start[k] : w.island_tree_start[k + 1]]
-    change = w.change
-    for step in range(order.size - 1, -1, -1):
-        a = order[step]
-        t = trees[a]
-        first = p.tree_start[t]
-        n = p.tree_start[t + 1] - first
-        for q in range(upper[a], upper[a + 1]):
-            other = trees[upper_index[q]]
-            begin = p.tree_start[other]
-            size = p.tree_start[other + 1] - begin
-            for r in range(n):
-                total = 0.0
-                for s in range(size):
-                    total += blocks[offset[q] + r * size + s] * change[begin + s]
-                change[first + r] -= total
-        solve_block(n, w.diagonal, p.mass_start[t], change, first)
+def _back(p, w, plan):
+    """z − Ũ Δv from the last tree to the first; Δv in that order is in the first row of the panel."""
+    x, change = w.panel[0], w.change
+    for a in range(plan.tree.size - 1, -1, -1):
+        t = plan.tree[a]
+        first, at = p.tree_start[t], plan.row[a]
+        for j in range(first, p.tree_start[t + 1]):
+            if plan.reaches[a]:
+                for q in range(plan.run[a], plan.run[a + 1]):
+                    for z in range(plan.run_begin[q], plan.run_end[q]):
+                        change[j] -= plan.blocks[at] * x[z]
+                        at += 1
+            x[w.place[j]] = change[j]
+    for a in range(plan.tree.size):
+        t = plan.tree[a]
+        for j in range(p.tree_start[t], p.tree_start[t + 1]):
+            x[w.place[j]] = 0.0

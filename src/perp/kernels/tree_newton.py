@@ -31,6 +31,7 @@ from perp.kernels.friction_laws import (
     row_group,
     violation,
 )
+from perp.kernels.tree_convex import convex_newton, is_convex
 from perp.kernels.tree_elimination import newton_step, plan_of
 from perp.kernels.tree_islands import prepare
 from perp.kernels.tree_path import follow_path
@@ -65,6 +66,9 @@ _GROWTH, _HEAVY = 30.0, 1e-2
 # failure.
 _SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.01, 0.5
 
+# On convex islands: Newton steps without a line search in a row, and what those with one leave of the
+# residual.
+_PLAIN, _NEARER = 6, 1e-2
 # Newton steps before the central path is tried, its iterations, and steps after it.
 FIRST, _ITERATIONS, _AFTER = 20, 40, 30
 # The least proximal weight of steps with a line search, and how often they are halved.
@@ -200,7 +204,7 @@ def _newton(p, w, k, plan, limit, goal, room):
     for step in range(1, limit + 1):
         if not _condense(p, w, k, sigma, room):
             break
-        newton_step(p, w, k, plan)
+        newton_step(p, w, plan)
         copy_rows(p, w, k, p.impulse, w.before)
         _advance(p, w, k)
         evaluate(p, w, k, k + 1)
@@ -252,13 +256,32 @@ def _newton(p, w, k, plan, limit, goal, room):
 
 
 @kernel(nogil=True, error_model="numpy")
+def _solve_convex(p, w, k, plan, limit, goal, room):
+    """Plain Newton steps, which end soonest, and those with a line search, which come near, in turn."""
+    steps, worst = 0, w.outcome[k, 0]
+    while True:
+        solved, more, worst = _newton(p, w, k, plan, min(limit - steps, _PLAIN), goal, room)
+        steps += more
+        if solved or steps >= limit:
+            return solved, steps, worst
+        _, more, worst = convex_newton(p, w, k, plan, limit - steps, max(goal, _NEARER * worst), room)
+        steps += more
+        if worst <= goal or steps >= limit:
+            return worst <= goal, steps, worst
+        _judge_starts(p, w, k, k + 1, room[0])
+
+
+@kernel(nogil=True, error_model="numpy")
 def _solve_island(p, w, k, first, limit, goal, room):
     """`first` Newton steps, and where they wander along the central path; see `_newton` for what it returns.
 
     A path that leads nowhere is taken again with more care, and from that of the convex relaxation.
     """
-    plan = plan_of(p, w, k, room)
-    solved, steps, worst = _newton(p, w, k, plan, min(limit, first), goal, room)
+    plan = plan_of(p, w, k)
+    if p.count[2] and is_convex(p, w, k):
+        solved, steps, worst = _solve_convex(p, w, k, plan, limit, goal, room)
+    else:
+        solved, steps, worst = _newton(p, w, k, plan, min(limit, first), goal, room)
     if solved or limit <= first:
         return solved, steps, worst
     copy_rows(p, w, k, p.impulse, w.kept)
@@ -357,7 +380,7 @@ def _damped_step(p, w, k, plan, weight, room):
     copy_rows(p, w, k, p.impulse, w.before)
     if not _condense(p, w, k, sigma, room):
         return False
-    newton_step(p, w, k, plan)
+    newton_step(p, w, plan)
     _advance(p, w, k)
     share = 1.0
     for _ in range(_DAMPED_HALVINGS):
@@ -392,7 +415,7 @@ def damped_newton(problem, workspace, weight, limit, info):
     for k in range(islands):
         if w.outcome[k, 0] <= 1.0:
             continue
-        plan, steps = plan_of(p, w, k, room), 0
+        plan, steps = plan_of(p, w, k), 0
         while steps < limit:
             steps += 1
             if not _damped_step(p, w, k, plan, weight, room):

@@ -123,9 +123,9 @@ def _direction(p, w, k, plan, aim, small):
     if not _aim(p, w, k, aim, small):
         return -1.0
     if aim[3]:
-        newton_step(p, w, k, plan)
+        newton_step(p, w, plan)
     else:
-        newton_step_again(p, w, k, plan)
+        newton_step_again(p, w, plan)
     return _change(p, w, k, aim, small)
 
 

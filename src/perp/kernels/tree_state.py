@@ -63,11 +63,17 @@ def weigh_rows(p, w, c):
 
 
 @kernel(nogil=True, error_model="numpy")
+def own_mass(p, t, j):
+    """Where the diagonal entry of freedom j of tree t is in `mass`."""
+    first = p.tree_start[t]
+    return p.mass_start[t] + (j - first) * (p.tree_start[t + 1] - first + 1)
+
+
+@kernel(nogil=True, error_model="numpy")
 def impulse_step(p, w, c, i):
     """Δλ of row i of constraint c: −f − K L Δv, or M Δv where freedoms are impulses."""
     if p.count[2]:
-        row, size = i - p.start[c], p.start[c + 1] - p.start[c]
-        return p.mass[p.mass_start[c] + row * (size + 1)] * w.change[i]
+        return p.mass[own_mass(p, w.tree_of[i], i)] * w.change[i]
     total = w.f[i]
     if w.K[c, 0, 0] != 0.0:
         for e in range(p.row_begin[i], p.row_begin[i + 1]):

@@ -47,8 +47,9 @@ WORKSPACE_FIELDS = [
     # Newton matrix: diagonal blocks as mass; right-hand side, change of the velocities
     ("diagonal", _F),
     ("change", _F),
-    # rows of one tree over all freedoms; zero between uses
+    # rows of one tree over the freedoms of its island, zero between uses; the column of each freedom there
     ("panel", _F2),
+    ("place", _I),
     # impulses: where the proximal term pulls to, the best so far, one step ahead
     ("centre", _F),
     ("best", _F),
@@ -71,7 +72,7 @@ def _pack(integers, vectors, mobility, outcome, panel, A, K):
     w = structref.new(WorkspaceType)  # pyright: ignore[reportCallIssue]
     w.tree_of, w.touch_start, w.touch, w.parent, w.island_of, w.island_tree = integers[:6]
     w.island_tree_start, w.island_constraint, w.island_constraint_start = integers[6:9]
-    w.own, w.own_end, w.prepared = integers[9:]
+    w.own, w.own_end, w.place, w.prepared = integers[9:]
     w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled, w.before, w.kept = vectors[:10]
     w.dual, w.upper, w.step, w.dual_step, w.upper_step = vectors[10:]
     w.mobility, w.outcome, w.panel, w.A, w.K = mobility, outcome, panel, A, K
@@ -89,7 +90,7 @@ def workspace_view(w):
         w.touch, w.parent, w.island_of, w.island_tree,
         w.island_tree_start, w.island_constraint, w.island_constraint_start,
         w.outcome, w.A, w.K, w.f, w.KL, w.diagonal,
-        w.change, w.panel, w.centre, w.best,
+        w.change, w.panel, w.place, w.centre, w.best,
         w.pulled, w.before, w.kept, w.dual, w.upper,
         w.step, w.dual_step, w.upper_step,
     )  # fmt: skip
@@ -104,7 +105,7 @@ def tree_workspace(problem: TreeProblem) -> object:
         np.zeros(count, np.int64)
         for count in (
             n, trees + 1, entries, trees, trees, trees, trees + 1, constraints, trees + 1, constraints,
-            constraints, 1,
+            constraints, n, 1,
         )
     )  # fmt: skip
     integers[-1][0] = -1

@@ -66,7 +66,9 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
         return control.attempt(packed.impulse(x), 0)
     trees = trees_of(packed, x, MARGIN * control.tol)
     workspace, info, worst = tree_workspace(trees), np.zeros(4, np.int64), np.zeros(1)
-    steps, rounds, sharper, limit = 0, 0, 0, control.limit(ALL_STEPS)
+    # convex problems need no other sides
+    rounds = len(ROUNDS) if problem.relaxed else 0
+    steps, sharper, limit = 0, 0, control.limit(ALL_STEPS)
     while True:
         most = ROUNDS[rounds] if rounds < len(ROUNDS) else STEPS
         few = min(most, LOOK) if control.watched and most < STEPS else most
