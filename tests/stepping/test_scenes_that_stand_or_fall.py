@@ -101,8 +101,11 @@ def test_a_nine_stone_arch_stands_at_the_right_thickness(h: float, factor: float
 
 @pytest.mark.parametrize("h", [1e-2, 5e-2])
 def test_what_stands_keeps_the_contacts_that_the_detector_overlooks(h: float) -> None:
-    """Corners of coinciding faces come and go by the last digit: steps at rest took 1400 Newton steps."""
-    sim = perp.Simulation(library.arch(9, 1.01 * least_thickness(9, 1.0)), step=h)
+    """Corners of coinciding faces come and go by the last digit: steps at rest took 1400 Newton steps.
+
+    Nearer to the least thickness the last digit decides which of a few arches still need hundreds.
+    """
+    sim = perp.Simulation(library.arch(9, 1.02 * least_thickness(9, 1.0)), step=h)
     last = sim.step()
     counts = [last.contacts.count]
     for _ in range(30):
