@@ -33,8 +33,6 @@ _AWAY = 1e-9
 # How near to an end of a capsule or a corner a contact counts as there; how near to parallel two capsules,
 # and a normal and the axis of a box, count as that: 1 − cos².
 _AT_END, _PARALLEL, _ALIGNED = 1e-9, 1e-8, 1e-12
-# Velocities below this share of the step's speed within which a mode counts as at a switch.
-DEGENERATE = 1e-6
 
 
 @kernel(error_model="numpy")
@@ -100,26 +98,21 @@ def _is_corner(w, t, c, side):
 
 
 @kernel(error_model="numpy")
-def _touches(w, c):
-    """Whether a contact can have a part in the derivative: what stays open has none."""
-    if w.left_out[c]:
-        return False
-    p, k = w.problem, w.count[JOINTS] + c
-    for i in range(p.start[k], p.start[k + 1]):
-        if p.impulse[i] != 0.0:
-            return True
-    return not p.row_velocity[p.start[k]] > DEGENERATE * w.speed
+def _touches(w, e, c):
+    """Whether a contact has a part in the derivative: what stays open without an impulse has none."""
+    k, acts = w.count[JOINTS] + c, False
+    for i in range(e.start[k], e.start[k + 1]):
+        acts = acts or e.impulse[i] != 0.0
+    return e.moves[k] != 0 or (acts and not e.left_out[k])
 
 
 @kernel(error_model="numpy")
-def contacts_without_formula(w, t, all_contacts):
+def contacts_without_formula(w, t, e):
     """Contacts that take part whose shapes have no formula here."""
-    out, n = np.empty(w.count[CONTACTS], np.int64), 0
+    out, n = np.empty(e.held.size, np.int64), 0
     axes, slides = np.empty((2, 3)), np.empty(2, np.bool_)
-    for c in range(w.count[CONTACTS]):
-        if formula_of(w, t, c, axes, slides) != TABLE:
-            continue
-        if _touches(w, c) or (all_contacts and not w.left_out[c]):
+    for c in range(e.held.size):
+        if _touches(w, e, c) and formula_of(w, t, c, axes, slides) == TABLE:
             out[n] = c
             n += 1
     return out[:n]
@@ -171,8 +164,8 @@ def contact_slopes(w, t, e, table_of, tables):
     ended, turns, G = np.empty((2, 3)), np.empty((2, 3, 3)), np.zeros((7, 12))
     moving, ends, axis = np.empty(2, np.bool_), np.empty(2, np.int64), np.empty(3)
     axes, slides = np.empty((2, 3)), np.empty(2, np.bool_)
-    for c in range(w.count[CONTACTS]):
-        if not _touches(w, c) and (not e.all_contacts or w.left_out[c]):
+    for c in range(e.held.size):
+        if not _touches(w, e, c):
             continue
         at, end = e.start[joints + c], e.start[joints + c + 1]
         for side in range(2):

@@ -9,18 +9,22 @@ and what never changes of a scene as `t`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import types
 from numba.experimental import structref
 
 from perp.compilation.kernel import kernel
+from perp.derivatives.laws import LOWER, OPEN, REST, UPPER, law
 from perp.derivatives.spatial import motions_about_origin, turn_matrices
 from perp.derivatives.tree_dynamics import twists
-from perp.dynamics.scene_tables import F2, F3, F, I
+from perp.dynamics.scene_tables import F2, F3, I2, F, I
 from perp.kernels.structs import StructType
-from perp.stepping.world import CONTACTS, JOINTS
+from perp.kernels.tree_islands import prepare
+from perp.kernels.tree_problem import problem_view
+from perp.kernels.tree_workspace import workspace_view
+from perp.stepping.world import JOINTS
 
 FIELDS = [
     ("h", types.float64),
@@ -57,13 +61,14 @@ FIELDS = [
     ("end_q", F2),
     ("end_p", F2),
     ("change", F),
-    # kinematic map, which differs from the identity at rotations: their first freedoms
-    ("P", F2),
-    ("Q", F2),
+    # kinematic map: the identity but for a block a rotation, whose first freedoms are triples
+    ("P", F3),
+    ("Q", F3),
     ("triples", I),
     # Jacobian, compliance, impulses and velocities of the rows; rows, set, parameters and mode of each
     # constraint, how near it is to another mode and within what it counts as there, whether it is at a
-    # switch and whether it has no part in the step; its law
+    # switch, whether it has no part in the step, and whether its impulses can move; mobilities of its rows;
+    # its law
     ("J", F2),
     ("compliance", F),
     ("impulse", F),
@@ -76,6 +81,8 @@ FIELDS = [
     ("near", F),
     ("degenerate", I),
     ("left_out", I),
+    ("moves", I),
+    ("mobility", F2),
     ("B", F3),
     ("C", F3),
     ("D", F3),
@@ -84,8 +91,15 @@ FIELDS = [
     ("U", F2),
     ("Z", F2),
     ("dp", F3),
-    # what is held or approximate at each contact, see `HELD`
+    # impulses of rows that rest at a bound by the parameters
+    ("bound", F2),
+    # what is held or approximate at each contact, see `HELD`, and its shapes
     ("held", I),
+    ("geom", I2),
+    # island of each freedom and of each constraint, −1 for what stays open; how many there are
+    ("island", I),
+    ("place", I),
+    ("islands", types.int64),
     # whether open contacts take part: they do in smoothed derivatives
     ("all_contacts", types.int64),
 ]
@@ -100,45 +114,50 @@ HELD = (
     "scale of the restitution of {pair}",
 )
 NORMAL, CONVEX, TURNED, TANGENTS, ARMS, SCALE = (1 << k for k in range(6))
+# Velocities below this share of the step's speed within which a mode counts as at a switch.
+DEGENERATE = 1e-6
 
 
-class Tree(NamedTuple):
-    """What derivatives know of a scene.
-
-    Attributes:
-        parent: Freedom before each freedom or −1, shape (nv,).
-        before: Freedom before the joint of each freedom or −1.
-        last: Last freedom of the joint of each freedom.
-        carry: Whether a freedom carries the rates behind it: rates of a rotation in the world do not.
-        siblings: Whether rates of a rotation turn their own axes.
-        triples: First freedom of every rotation.
-        body_last: Last freedom of each movable body or −1, with −1 for the world at the end.
-        end, mass, inertia: Of mujoco's bodies, or of cut ones: last freedom, mass, principal moments; masses
-            and coefficients are live.
-        spring: Stiffness of hinges and sliders by freedom.
-        geom_type, geom_size: mujoco's type and size of each shape.
-        geom_friction, geom_priority: Coefficients of the shapes and mujoco's priority, which decide contacts.
-    """
-
-    parent: np.ndarray
-    before: np.ndarray
-    last: np.ndarray
-    carry: np.ndarray
-    siblings: bool
-    triples: np.ndarray
-    body_last: np.ndarray
-    end: np.ndarray
-    mass: np.ndarray
-    inertia: np.ndarray
-    spring: np.ndarray
-    geom_type: np.ndarray
-    geom_size: np.ndarray
-    geom_friction: np.ndarray
-    geom_priority: np.ndarray
+# What derivatives know of a scene; kernels take it as `t`.
+TREE_FIELDS = [
+    # freedom before each freedom, and before its joint, or −1; last freedom of its joint
+    ("parent", I),
+    ("before", I),
+    ("last", I),
+    # whether a freedom carries the rates behind it: rates of a rotation in the world do not; whether rates of
+    # a rotation turn their own axes
+    ("carry", I),
+    ("siblings", types.boolean),
+    # first freedom of every rotation
+    ("triples", I),
+    # last freedom of each movable body or −1, with −1 for the world at the end
+    ("body_last", I),
+    # of mujoco's bodies, or of cut ones: last freedom, mass, principal moments; live, as coefficients are
+    ("end", I),
+    ("mass", F),
+    ("inertia", F2),
+    # stiffness of hinges and sliders by freedom
+    ("spring", F),
+    # mujoco's type and size of each shape; coefficients and priority, which decide contacts
+    ("geom_type", I),
+    ("geom_size", F2),
+    ("geom_friction", F2),
+    ("geom_priority", I),
+]
+TreeType = StructType(TREE_FIELDS)
 
 
-def tree_of(world: Any, m: Any, *, cut: bool) -> Tree:
-    """Of a world and its mujoco model."""
+@kernel(error_model="numpy")
+def pack_tree(x):
+    """The struct of a tuple of the fields in their order; whoever keeps it keeps the arrays."""
+    t = structref.new(TreeType)  # pyright: ignore[reportCallIssue]
+    t.parent, t.before, t.last, t.carry, t.siblings, t.triples, t.body_last, t.end = x[:8]
+    t.mass, t.inertia, t.spring, t.geom_type, t.geom_size, t.geom_friction, t.geom_priority = x[8:]
+    return t
+
+
+def tree_of(world: Any, m: Any, *, cut: bool) -> tuple[Any, ...]:
+    """The fields of a tree, of a world and its mujoco model."""
     parent, triple, body_last, mass, inertia, spring = _scene(world.struct)
     spring = spring.copy()
     before, last, carry = parent.copy(), np.arange(parent.size), np.ones(parent.size, np.int64)
@@ -153,7 +172,7 @@ def tree_of(world: Any, m: Any, *, cut: bool) -> Tree:
         for b in range(1, m.nbody):
             n = int(m.body_dofnum[b])
             end[b] = m.body_dofadr[b] + n - 1 if n else end[m.body_parentid[b]]
-    return Tree(
+    return (
         parent, before, last, carry, not cut, triples, np.append(body_last, -1), end,
         mass, inertia, spring, np.array(m.geom_type, dtype=np.int64), m.geom_size, m.geom_friction,
         np.array(m.geom_priority, dtype=np.int64),
@@ -168,24 +187,29 @@ def _scene(w):
 
 @kernel(nogil=True, error_model="numpy")
 def new_equations(w, t, given, columns, all_contacts):
-    """Room for the equations of a world, with what is copied from it.
+    """Room for the equations of a world, with what is copied from it and the laws of its constraints.
 
     Args:
         w: The world after its step.
         t: Its tree.
-        given: Derivatives of forces that mujoco computes: Gq, Go, Ga, Gu; of activations: act_a, act_u.
+        given: Derivatives of forces that mujoco computes: Gq, Go, Ga, Gu; of activations: act_a, act_u. Empty
+            where it computes none.
         columns: How many columns the asked parameters have.
         all_contacts: See the field.
     """
     e = structref.new(EquationsType)  # pyright: ignore[reportCallIssue]
-    p, nv = w.problem, w.v.size
+    p, nv, nu = w.problem, w.v.size, w.control.size
     constraints, rows = p.count[0], p.count[1]
     e.h, e.all_contacts = w.h, all_contacts
     # copies: a struct does not keep what belongs to Python alive
     by_q, by_old, by_act, by_control, act_a, act_u = given
-    e.Gq, e.Go, e.Ga, e.Gu = by_q.copy(), by_old.copy(), by_act.copy(), by_control.copy()
+    if by_q.size:
+        e.Gq, e.Go, e.Ga, e.Gu = by_q.copy(), by_old.copy(), by_act.copy(), by_control.copy()
+    else:
+        e.Gq, e.Go = np.zeros((nv, nv)), np.zeros((nv, nv))
+        e.Ga, e.Gu = np.zeros((nv, 0)), np.zeros((nv, nu))
     e.act_a, e.act_u = act_a.copy(), act_u.copy()
-    na, nu = e.Ga.shape[1], e.Gu.shape[1]
+    na = e.Ga.shape[1]
     e.Gp, e.Gv = np.zeros((nv, nv)), np.zeros((nv, nv))
     e.Uq, e.Up, e.Uv, e.Uo = (
         np.zeros((rows, nv)), np.zeros((rows, nv)), np.zeros((rows, nv)), np.zeros((rows, nv)),
@@ -202,7 +226,8 @@ def new_equations(w, t, given, columns, all_contacts):
     twists(e.S, t.parent, w.v, e.T_old)
     twists(e.E, t.parent, p.velocity, e.T_end)
     e.change = w.v_end - p.velocity
-    e.P, e.Q, e.triples = np.eye(nv), np.eye(nv), t.triples.copy()
+    e.P, e.Q = np.empty((t.triples.size, 3, 3)), np.empty((t.triples.size, 3, 3))
+    e.triples = t.triples.copy()
     _kinematic_map(t.triples, p.velocity, w.h, w.scene.cut, e.P, e.Q)
     e.J = np.zeros((rows, nv))
     for i in range(rows):
@@ -211,31 +236,49 @@ def new_equations(w, t, given, columns, all_contacts):
     e.compliance, e.impulse = p.compliance[:rows].copy(), p.impulse[:rows].copy()
     e.velocity, e.start = p.row_velocity[:rows].copy(), p.start[: constraints + 1].copy()
     e.kind, e.parameter = p.kind[:constraints].copy(), p.parameter[:constraints].copy()
-    e.mode, e.margin = np.zeros(constraints, np.int64), np.zeros(constraints)
-    e.near, e.degenerate = np.zeros(constraints), np.zeros(constraints, np.int64)
-    e.left_out = np.zeros(constraints, np.int64)
-    for c in range(w.count[CONTACTS]):
-        e.left_out[w.count[JOINTS] + c] = w.left_out[c]
-    e.B, e.C = np.zeros((constraints, 6, 6)), np.zeros((constraints, 6, 6))
-    e.D = np.zeros((constraints, 6, 6))
     e.G, e.U = np.zeros((nv, columns)), np.zeros((rows, columns))
     e.Z, e.dp = np.zeros((nv, columns)), np.zeros((constraints, 6, columns))
-    e.held = np.zeros(w.count[CONTACTS], np.int64)
+    # contacts that were found after the last solve have no part in the step
+    contacts = constraints - w.count[JOINTS]
+    e.held, e.geom = np.zeros(contacts, np.int64), w.start.geom[:contacts].copy()
+    _laws(w, e)
     return e
+
+
+@kernel(nogil=True, error_model="numpy")
+def _laws(w, e):
+    """Mode and law of every constraint at the answer."""
+    count = e.kind.size
+    prepare(problem_view(w.problem), workspace_view(w.workspace))
+    e.mobility = w.workspace.mobility[:count].copy()
+    e.mode, e.margin = np.zeros(count, np.int64), np.zeros(count)
+    e.near, e.degenerate = np.full(count, DEGENERATE * w.speed), np.zeros(count, np.int64)
+    e.left_out, e.moves = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    e.B, e.C, e.D = np.zeros((count, 6, 6)), np.zeros((count, 6, 6)), np.zeros((count, 6, 6))
+    for c in range(count):
+        a, b, contact = e.start[c], e.start[c + 1], c - w.count[JOINTS]
+        e.left_out[c] = contact >= 0 and w.left_out[contact]
+        e.mode[c], e.margin[c] = law(
+            e.kind[c], e.parameter[c], b - a, e.mobility[c], e.impulse[a:b], e.velocity[a:b], False,
+            e.near[c], e.B[c], e.C[c], e.D[c],
+        )  # fmt: skip
+        mode = e.mode[c]
+        still = mode == REST or mode == LOWER or mode == UPPER or mode == OPEN
+        e.moves[c] = not e.left_out[c] and (e.all_contacts or not still)
 
 
 @kernel(error_model="numpy")
 def _kinematic_map(triples, v, h, world, P, Q):
     turn, left, w = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
-    for j in triples:
+    for n in range(triples.size):
         for k in range(3):
-            w[k] = h * v[j + k]
+            w[k] = h * v[triples[n] + k]
         turn_matrices(w, turn, left)
         for a in range(3):
             for b in range(3):
                 # rotations of trees are composed from the right, those of cut bodies from the left
-                P[j + a, j + b] = turn[a, b] if world else turn[b, a]
-                Q[j + a, j + b] = left[a, b] if world else left[b, a]
+                P[n, a, b] = turn[a, b] if world else turn[b, a]
+                Q[n, a, b] = left[a, b] if world else left[b, a]
 
 
 @kernel(error_model="numpy")
@@ -244,9 +287,3 @@ def row_correction(w, k):
     if w.joints_at_end:
         return 1.0
     return w.corrected * w.row_correction[w.scene.identity_base[w.group[k]] + w.index[k]]
-
-
-@kernel(error_model="numpy")
-def outcome(w):
-    """Whether positions were put right apart, in how many parts the drift was taken, levels, softness."""
-    return w.stiff, w.parts, w.joints_at_end, w.contacts_at_end, w.speed

@@ -1,11 +1,13 @@
 """Compiled: the equations of a step solved for all changes at once, or backwards for one gradient.
 
-Freedoms that no equation joins are solved apart, so that many bodies cost as much as each of them. With
-Y = U_v G_v⁻¹ and W = Y Jᵀ + Σ the rows that can move obey
+Islands are solved apart, so that many bodies cost as much as each of them. With K = G_v + h G_p Q,
+V = U_v + h U_p Q and the rows that can move
 
-    (B + C W) dλ = −C (U_θ − Y G_θ) dθ − D dp
+    dv̄ = K⁻¹ (Jᵀ dλ − G_θ dθ),   [B + C (V K⁻¹ Jᵀ + Σ)] dλ = −C (U_θ − V K⁻¹ G_θ) dθ − D dp
 
-Redundant rows leave impulses that are not unique; the change of least norm has the velocities of all.
+and backwards with K⁻ᵀ: one elimination of K with as many right sides as there are columns and rows, or with
+one and the rows. Redundant rows leave impulses that are not unique; the change of least norm has the
+velocities of all.
 """
 
 from __future__ import annotations
@@ -13,16 +15,16 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import kernel
-from perp.derivatives.islands import islands
-from perp.derivatives.laws import LOWER, OPEN, REST, UPPER, law
 from perp.derivatives.smoothing import path_law, path_point
 
 # Pivots below this share of the largest mean redundant rows; singular values below the other are dropped.
 _PIVOT, _RANK = 1e-11, 1e-9
+# A freedom is eliminated in its turn unless its pivot is smaller than this share of its column.
+_TURN = 0.01
 
 
 @kernel(nogil=True, error_model="numpy")
-def _numbers(of, k):
+def numbers(of, k):
     """The numbers i with of[i] == k."""
     out, n = np.empty(of.size, np.int64), 0
     for i in range(of.size):
@@ -33,215 +35,261 @@ def _numbers(of, k):
 
 
 @kernel(nogil=True, error_model="numpy")
-def _block(A, rows, columns):
-    out = np.empty((rows.size, columns.size))
-    for i in range(rows.size):
-        for j in range(columns.size):
-            out[i, j] = A[rows[i], columns[j]]
-    return out
+def _add_mapped(A, row, factor, dofs, triples, blocks, out):
+    """out += factor A[row] X, X the kinematic map on the freedoms of an island."""
+    for j in range(dofs.size):
+        out[j] += factor * A[row, dofs[j]]
+    for n in range(triples.size):
+        at = np.searchsorted(dofs, triples[n])
+        if at == dofs.size or dofs[at] != triples[n]:
+            continue
+        for c in range(3):
+            total = 0.0
+            for k in range(3):
+                total += A[row, triples[n] + k] * blocks[n, k, c]
+            out[at + c] += factor * (total - A[row, triples[n] + c])
+
+
+@kernel(nogil=True, error_model="numpy", fastmath={"contract"})
+def _add_row(X, to, factor, row, width):
+    """X[to] += factor X[row] over the first columns."""
+    for j in range(width):
+        X[to, j] += factor * X[row, j]
+
+
+@kernel(nogil=True, error_model="numpy", fastmath={"contract"})
+def _add_rows(A, i, last, sign, X, out):
+    """out[i] += sign Σ A[i, k] X[k] over k < last, skipping zeros of A, two rows at a time."""
+    width, other = X.shape[1], -1
+    for k in range(last):
+        if A[i, k] == 0.0:
+            continue
+        if other < 0:
+            other = k
+            continue
+        f, g = sign * A[i, other], sign * A[i, k]
+        for j in range(width):
+            out[i, j] += f * X[other, j] + g * X[k, j]
+        other = -1
+    if other >= 0:
+        f = sign * A[i, other]
+        for j in range(width):
+            out[i, j] += f * X[other, j]
 
 
 @kernel(nogil=True, error_model="numpy")
-def _mapped(A, dofs, map_, triples):
-    """A times the block of a kinematic map: three columns a rotation."""
-    out = A.copy()
-    for j in triples:
-        at = np.searchsorted(dofs, j)
-        if at < dofs.size and dofs[at] == j:
-            for i in range(A.shape[0]):
-                for c in range(3):
-                    out[i, at + c] = 0.0
-                    for k in range(3):
-                        out[i, at + c] += A[i, at + k] * map_[j + k, j + c]
-    return out
+def _add_product(A, B, out):
+    """out += A B."""
+    for i in range(A.shape[0]):
+        _add_rows(A, i, A.shape[1], 1.0, B, out)
 
 
 @kernel(nogil=True, error_model="numpy")
-def _local_laws(e, constraints, rows, W, smoothing):
-    """Modes and laws of an island at its answer, or at its point of the central path; its rows that move.
+def eliminate(A, X):
+    """X ← A⁻¹ X, A is used up; False where A is singular.
 
-    Returns:
-        Number of the rows among `rows` that can move, and whether the path was found.
+    Freedoms go from the leaves to the root as in `tree_algebra.factor_block`, so that entries between
+    branches stay zero and are skipped.
     """
-    diagonal, at = np.empty(3), 0
-    units, fine = np.empty(constraints.size), True
-    for n in range(constraints.size):
-        c = constraints[n]
-        size = e.start[c + 1] - e.start[c]
-        diagonal[0] = abs(W[at, at])
-        diagonal[1] = diagonal[2] = diagonal[0]
-        if size > 1:
-            diagonal[1] = diagonal[2] = 0.5 * (
-                abs(W[at + 1, at + 1]) + abs(W[at + min(size, 3) - 1, at + min(size, 3) - 1])
-            )
-        if size > 3:
-            diagonal[2] = 0.5 * (abs(W[at + 3, at + 3]) + abs(W[at + size - 1, at + size - 1]))
-        for k in range(3):
-            diagonal[k] = diagonal[k] if diagonal[k] > 0.0 else 1.0
-        a, b = e.start[c], e.start[c + 1]
-        units[n] = smoothing * (1e6 * e.near[c]) ** 2 / diagonal[0]
-        e.mode[c], e.margin[c] = law(
-            e.kind[c], e.parameter[c], size, diagonal, e.impulse[a:b], e.velocity[a:b], False, e.near[c],
-            e.B[c], e.C[c], e.D[c],
-        )  # fmt: skip
-        at += size
-    if smoothing > 0.0:
-        x, u = np.empty(rows.size), np.empty(rows.size)
-        for i in range(rows.size):
-            x[i], u[i] = e.impulse[rows[i]], e.velocity[rows[i]]
-        start, at = np.zeros(constraints.size + 1, np.int64), 0
-        for n in range(constraints.size):
-            at += e.start[constraints[n] + 1] - e.start[constraints[n]]
-            start[n + 1] = at
-        kind, parameter = e.kind[constraints], e.parameter[constraints]
-        fine = path_point(kind, start, parameter, W, u - W @ x, units, x, u)
-        for n in range(constraints.size):
-            c = constraints[n]
-            path_law(
-                kind[n], parameter[n], x[start[n] : start[n + 1]], u[start[n] : start[n + 1]], units[n],
-                e.B[c], e.C[c], e.D[c], np.empty(6),
-            )  # fmt: skip
-    moves, at = np.zeros(rows.size, np.bool_), 0
-    for n in range(constraints.size):
-        c = constraints[n]
-        mode, size = e.mode[c], e.start[c + 1] - e.start[c]
-        still = smoothing == 0.0 and (mode == REST or mode == LOWER or mode == UPPER or mode == OPEN)
-        for i in range(size):
-            moves[at + i] = not still
-        at += size
-    return moves, fine
+    n, width = A.shape[0], X.shape[1]
+    for k in range(n - 1, -1, -1):
+        best = k
+        for i in range(k):
+            if abs(A[i, k]) > abs(A[best, k]):
+                best = i
+        if best != k and abs(A[k, k]) < _TURN * abs(A[best, k]):
+            for j in range(k + 1):
+                A[k, j], A[best, j] = A[best, j], A[k, j]
+            for j in range(width):
+                X[k, j], X[best, j] = X[best, j], X[k, j]
+        if A[k, k] == 0.0:
+            return False
+        for i in range(k):
+            if A[i, k] != 0.0:
+                f = -A[i, k] / A[k, k]
+                _add_row(A, i, f, k, k)
+                _add_row(X, i, f, k, width)
+    for k in range(n):
+        _add_rows(A, k, k, -1.0, X, X)
+        f = 1.0 / A[k, k]
+        for j in range(width):
+            X[k, j] *= f
+    return True
 
 
 @kernel(nogil=True, error_model="numpy")
-def _law_matrices(e, constraints, rows):
-    """B and C of an island as matrices."""
-    B, C, at = np.zeros((rows.size, rows.size)), np.zeros((rows.size, rows.size)), 0
-    for c in constraints:
-        size = e.start[c + 1] - e.start[c]
-        for i in range(size):
-            for j in range(size):
-                B[at + i, at + j], C[at + i, at + j] = e.B[c, i, j], e.C[c, i, j]
-        at += size
-    return B, C
-
-
-@kernel(nogil=True, error_model="numpy")
-def _law_columns(e, constraints, rows):
-    """D dp of an island by the asked parameters."""
-    out, at = np.zeros((rows.size, e.G.shape[1])), 0
-    for c in constraints:
-        size = e.start[c + 1] - e.start[c]
-        for k in range(6):
-            for m in range(out.shape[1]):
-                if e.dp[c, k, m] != 0.0:
-                    for i in range(size):
-                        out[at + i, m] += e.D[c, i, k] * e.dp[c, k, m]
-        at += size
-    return out
-
-
-@kernel(nogil=True, error_model="numpy")
-def _inverse(A):
-    """A⁻¹, or the pseudo-inverse where A is singular; whether it is."""
-    n = A.shape[0]
-    scaled, scale = np.empty((n, n)), np.empty(n)
+def solve_rows(A, X):
+    """X ← A⁻¹ X for the rows of an island, or A⁺ X where they are redundant, which is returned."""
+    n, width = A.shape[0], X.shape[1]
+    top = 0.0
     for i in range(n):
         largest = 1e-300
         for j in range(n):
             largest = max(largest, abs(A[i, j]))
-        scale[i] = 1.0 / largest
         for j in range(n):
-            scaled[i, j] = A[i, j] * scale[i]
-    left, right = scaled.copy(), np.zeros((n, n))
-    regular, top = True, 0.0
-    for i in range(n):
-        right[i, i] = scale[i]
+            A[i, j] /= largest
+        for j in range(width):
+            X[i, j] /= largest
+    left, right = A.copy(), X.copy()
     for k in range(n):
         best = k
         for i in range(k + 1, n):
             if abs(left[i, k]) > abs(left[best, k]):
                 best = i
-        size = abs(left[best, k])
-        top = max(top, size)
-        if not size > _PIVOT * top:
-            regular = False
-            break
+        top = max(top, abs(left[best, k]))
+        if not abs(left[best, k]) > _PIVOT * top:
+            u, s, vt = np.linalg.svd(A)
+            for i in range(n):
+                s[i] = 1.0 / s[i] if s[i] > _RANK * s[0] else 0.0
+            X[:, :] = (vt.T * s) @ (u.T @ X)
+            return True
         if best != k:
             for j in range(n):
                 left[k, j], left[best, j] = left[best, j], left[k, j]
+            for j in range(width):
                 right[k, j], right[best, j] = right[best, j], right[k, j]
-        pivot = 1.0 / left[k, k]
-        for j in range(k, n):
-            left[k, j] *= pivot
-        for j in range(n):
-            right[k, j] *= pivot
-        for i in range(n):
-            f = left[i, k]
-            if i != k and f != 0.0:
-                for j in range(k, n):
-                    left[i, j] -= f * left[k, j]
-                for j in range(n):
-                    right[i, j] -= f * right[k, j]
-    if regular:
-        return right, False
-    u, s, vt = np.linalg.svd(scaled)
-    for k in range(n):
-        s[k] = 1.0 / s[k] if s[k] > _RANK * s[0] else 0.0
-    out = (vt.T * s) @ u.T
-    for j in range(n):
-        for i in range(n):
-            out[i, j] *= scale[j]
-    return out, True
-
-
-@kernel(nogil=True, error_model="numpy")
-def _factors(e, dofs, constraints, smoothing):
-    """What both ways need of an island: its rows, G_v⁻¹, Y, J, W, C, (B + C W)⁻¹ and which rows move."""
-    n = dofs.size
-    rows = np.empty(e.J.shape[0], np.int64)
-    m = 0
-    for c in constraints:
-        for i in range(e.start[c], e.start[c + 1]):
-            rows[m] = i
-            m += 1
-    rows = rows[:m]
-    forces, ends = _block(e.Gp, dofs, dofs), _block(e.Up, rows, dofs)
-    inverse = np.linalg.inv(_block(e.Gv, dofs, dofs) + e.h * _mapped(forces, dofs, e.Q, e.triples))
-    Y = (_block(e.Uv, rows, dofs) + e.h * _mapped(ends, dofs, e.Q, e.triples)) @ inverse
-    J = _block(e.J, rows, dofs)
-    W = Y @ J.T
-    for i in range(m):
-        W[i, i] += e.compliance[rows[i]]
-    moves, fine = _local_laws(e, constraints, rows, W, smoothing)
-    B, C = _law_matrices(e, constraints, rows)
-    free = np.flatnonzero(moves)
-    A = _block(B + C @ W, free, free)
-    solved, redundant = _inverse(A)
-    return rows, inverse, Y, J, W, B, C, free, moves, solved, redundant, fine, n
-
-
-@kernel(nogil=True, error_model="numpy")
-def _sides(e, dofs, rows):
-    """G_θ and U_θ of an island: by its coordinates, its velocities, activations, controls, parameters."""
-    forces, ends = _block(e.Gp, dofs, dofs), _block(e.Up, rows, dofs)
-    n, na, nu, k = dofs.size, e.Ga.shape[1], e.Gu.shape[1], e.G.shape[1]
-    G, U = np.empty((n, 2 * n + na + nu + k)), np.empty((rows.size, 2 * n + na + nu + k))
-    G[:, :n] = _block(e.Gq, dofs, dofs) + _mapped(forces, dofs, e.P, e.triples)
-    G[:, n : 2 * n] = _block(e.Go, dofs, dofs)
-    U[:, :n] = _block(e.Uq, rows, dofs) + _mapped(ends, dofs, e.P, e.triples)
-    U[:, n : 2 * n] = _block(e.Uo, rows, dofs)
-    a = 2 * n
-    for part in range(3):
-        width = na if part == 0 else (nu if part == 1 else k)
-        left = e.Ga if part == 0 else (e.Gu if part == 1 else e.G)
-        right = e.Ua if part == 0 else (e.Uu if part == 1 else e.U)
+        for i in range(k + 1, n):
+            if left[i, k] != 0.0:
+                f = -left[i, k] / left[k, k]
+                _add_row(left, i, f, k, n)
+                _add_row(right, i, f, k, width)
+    for k in range(n - 1, -1, -1):
+        for i in range(k + 1, n):
+            if left[k, i] != 0.0:
+                _add_row(right, k, -left[k, i], i, width)
         for j in range(width):
-            for i in range(n):
-                G[i, a + j] = left[dofs[i], j]
-            for i in range(rows.size):
-                U[i, a + j] = right[rows[i], j]
-        a += width
-    return G, U
+            right[k, j] /= left[k, k]
+    X[:, :] = right
+    return False
+
+
+@kernel(nogil=True, error_model="numpy")
+def rows_of(e, constraints):
+    """Rows of an island, and where those of each constraint begin among them."""
+    first = np.zeros(constraints.size + 1, np.int64)
+    for n in range(constraints.size):
+        first[n + 1] = first[n] + e.start[constraints[n] + 1] - e.start[constraints[n]]
+    rows = np.empty(first[-1], np.int64)
+    for n in range(constraints.size):
+        for i in range(first[n + 1] - first[n]):
+            rows[first[n] + i] = e.start[constraints[n]] + i
+    return rows, first
+
+
+@kernel(nogil=True, error_model="numpy")
+def moving(e, dofs, rows):
+    """K and V of an island."""
+    n, m = dofs.size, rows.size
+    K, V = np.empty((n, n)), np.empty((m, n))
+    for i in range(n):
+        for j in range(n):
+            K[i, j] = e.Gv[dofs[i], dofs[j]]
+        _add_mapped(e.Gp, dofs[i], e.h, dofs, e.triples, e.Q, K[i])
+    for i in range(m):
+        for j in range(n):
+            V[i, j] = e.Uv[rows[i], dofs[j]]
+        _add_mapped(e.Up, rows[i], e.h, dofs, e.triples, e.Q, V[i])
+    return K, V
+
+
+@kernel(nogil=True, error_model="numpy")
+def path_laws(e, constraints, rows, first, W, smoothing):
+    """Laws of an island at its point of the central path; whether that was found."""
+    x, u, units = np.empty(rows.size), np.empty(rows.size), np.empty(constraints.size)
+    for i in range(rows.size):
+        x[i], u[i] = e.impulse[rows[i]], e.velocity[rows[i]]
+    kind, parameter = e.kind[constraints], e.parameter[constraints]
+    for n in range(constraints.size):
+        c = constraints[n]
+        units[n] = smoothing * (1e6 * e.near[c]) ** 2 / e.mobility[c, 0]
+    fine = path_point(kind, first, parameter, W, u - W @ x, units, x, u)
+    for n in range(constraints.size):
+        a, b, c = first[n], first[n + 1], constraints[n]
+        path_law(kind[n], parameter[n], x[a:b], u[a:b], units[n], e.B[c], e.C[c], e.D[c], np.empty(6))
+    return fine
+
+
+@kernel(nogil=True, error_model="numpy")
+def by_laws(e, constraints, first, W):
+    """B + C W of an island."""
+    out = np.zeros(W.shape)
+    for n in range(constraints.size):
+        a, size, c = first[n], first[n + 1] - first[n], constraints[n]
+        for i in range(size):
+            for k in range(size):
+                out[a + i, a + k] += e.B[c, i, k]
+                f = e.C[c, i, k]
+                if f != 0.0:
+                    for j in range(W.shape[1]):
+                        out[a + i, j] += f * W[a + k, j]
+    return out
+
+
+@kernel(nogil=True, error_model="numpy")
+def fold_bounds(e):
+    """Rows that rest at a bound follow it: their impulses by the asked parameters into the balance.
+
+    Returns:
+        These impulses, shape (rows, columns).
+    """
+    columns = e.G.shape[1]
+    out = np.zeros((e.J.shape[0], columns))
+    for c in range(e.kind.size):
+        if e.moves[c] or e.left_out[c] or columns == 0:
+            continue
+        for r in range(e.start[c + 1] - e.start[c]):
+            i = e.start[c] + r
+            for m in range(columns):
+                total = 0.0
+                for k in range(6):
+                    total += e.D[c, r, k] * e.dp[c, k, m]
+                if total != 0.0:
+                    out[i, m] = -total / e.B[c, r, r]
+                    for j in range(e.J.shape[1]):
+                        e.G[j, m] -= e.J[i, j] * out[i, m]
+    return out
+
+
+@kernel(nogil=True, error_model="numpy")
+def _sides(e, dofs, rows, constraints, first):
+    """−G_θ with columns Jᵀ behind it, and U_θ of an island; D dp.
+
+    Columns are its coordinates, its velocities, activations, controls, parameters.
+    """
+    n, m, na, nu, k = dofs.size, rows.size, e.Ga.shape[1], e.Gu.shape[1], e.G.shape[1]
+    width = 2 * n + na + nu + k
+    G, U, D = np.zeros((n, width + m)), np.zeros((m, width)), np.zeros((m, k))
+    for i in range(n):
+        d = dofs[i]
+        for j in range(n):
+            G[i, j], G[i, n + j] = -e.Gq[d, dofs[j]], -e.Go[d, dofs[j]]
+        _add_mapped(e.Gp, d, -1.0, dofs, e.triples, e.P, G[i])
+        for j in range(na):
+            G[i, 2 * n + j] = -e.Ga[d, j]
+        for j in range(nu):
+            G[i, 2 * n + na + j] = -e.Gu[d, j]
+        for j in range(k):
+            G[i, 2 * n + na + nu + j] = -e.G[d, j]
+        for j in range(m):
+            G[i, width + j] = e.J[rows[j], d]
+    for i in range(m):
+        r = rows[i]
+        for j in range(n):
+            U[i, j], U[i, n + j] = e.Uq[r, dofs[j]], e.Uo[r, dofs[j]]
+        _add_mapped(e.Up, r, 1.0, dofs, e.triples, e.P, U[i])
+        for j in range(na):
+            U[i, 2 * n + j] = e.Ua[r, j]
+        for j in range(nu):
+            U[i, 2 * n + na + j] = e.Uu[r, j]
+        for j in range(k):
+            U[i, 2 * n + na + nu + j] = e.U[r, j]
+    for c in range(constraints.size):
+        for q in range(6):
+            for j in range(k):
+                if e.dp[constraints[c], q, j] != 0.0:
+                    for i in range(first[c + 1] - first[c]):
+                        D[first[c] + i, j] += e.D[constraints[c], i, q] * e.dp[constraints[c], q, j]
+    return G, U, D
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -249,86 +297,106 @@ def forward(e, smoothing, whole, impulse):
     """State of the end and impulses by everything.
 
     Args:
-        e: The equations; modes and margins are filled in.
+        e: The equations.
         smoothing: κ, or zero for the derivative itself.
         whole: Out, shape (2 nv + na, 2 nv + na + nu + parameters).
         impulse: Out, shape (rows, same).
 
     Returns:
-        Whether rows are redundant, and whether all points of the central path were found.
+        Whether rows are redundant, and whether all points of the central path were found and all matrices are
+        regular.
     """
     nv, na, nu = e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1]
-    shared = na + nu + e.G.shape[1]
-    of, place, count = islands(e)
-    any_redundant, all_fine = False, True
-    for k in range(count):
-        dofs, constraints = _numbers(of, k), _numbers(place, k)
-        rows, inverse, Y, J, W, B, C, free, moves, solved, redundant, fine, n = _factors(
-            e, dofs, constraints, smoothing
-        )
-        any_redundant, all_fine = any_redundant or redundant, all_fine and fine
-        G, U = _sides(e, dofs, rows)
-        drive = -G
-        if rows.size:
-            right = U - Y @ G
-            D = _law_columns(e, constraints, rows)
-            dx = np.zeros(right.shape)
-            for i in range(rows.size):
-                if not moves[i] and B[i, i] != 0.0:
-                    for j in range(D.shape[1]):
-                        dx[i, 2 * n + na + nu + j] = -D[i, j] / B[i, i]
-            right += W @ dx
-            right = -(C @ right)
-            right[:, 2 * n + na + nu :] -= D
-            moved = solved @ _rows(right, free)
-            for i in range(free.size):
-                dx[free[i]] = moved[i]
-            drive += J.T @ dx
-            _scatter(impulse, rows, dx, dofs, nv, shared)
-        dv = inverse @ drive
-        dq = e.h * dv
-        for j in e.triples:
-            at = np.searchsorted(dofs, j)
-            if at < n and dofs[at] == j:
-                dq[at : at + 3] = e.h * (e.Q[j : j + 3, j : j + 3].copy() @ dv[at : at + 3].copy())
+    shared, redundant, fine = na + nu + e.G.shape[1], False, True
+    impulse[:, 2 * nv + na + nu :] = e.bound
+    for k in range(e.islands):
+        dofs, constraints = numbers(e.island, k), numbers(e.place, k)
+        rows, first = rows_of(e, constraints)
+        n, m, width = dofs.size, rows.size, 2 * dofs.size + shared
+        K, V = moving(e, dofs, rows)
+        G, U, D = _sides(e, dofs, rows, constraints, first)
+        fine = fine and eliminate(K, G)
+        dv = np.empty((n, width))
         for i in range(n):
-            for j in range(n):
-                dq[i, j] += e.P[dofs[i], dofs[j]]
-        # M⁺ dv⁺ = (E_v + h E_p Q) dv̄ + (E_q + E_p P) dq + …
-        spread, bent = np.linalg.inv(_block(e.end_mass, dofs, dofs)), _block(e.end_p, dofs, dofs)
-        final = (spread @ (_block(e.end_v, dofs, dofs) + e.h * _mapped(bent, dofs, e.Q, e.triples))) @ dv
-        final[:, :n] += spread @ (_block(e.end_q, dofs, dofs) + _mapped(bent, dofs, e.P, e.triples))
-        if shared:
-            final[:, 2 * n :] += spread @ _ends(e, dofs)
-        _scatter(whole, dofs, dq, dofs, nv, shared)
+            for j in range(width):
+                dv[i, j] = G[i, j]
+        if m:
+            Z, W = G[:, width:].copy(), np.zeros((m, m))
+            _add_product(V, Z, W)
+            for i in range(m):
+                W[i, i] += e.compliance[rows[i]]
+            if smoothing > 0.0:
+                fine = fine and path_laws(e, constraints, rows, first, W, smoothing)
+            _add_product(V, dv, U)
+            dx = np.zeros((m, width))
+            for c in range(constraints.size):
+                a, size = first[c], first[c + 1] - first[c]
+                for i in range(size):
+                    for q in range(size):
+                        f = -e.C[constraints[c], i, q]
+                        if f != 0.0:
+                            for j in range(width):
+                                dx[a + i, j] += f * U[a + q, j]
+                    for j in range(D.shape[1]):
+                        dx[a + i, 2 * n + na + nu + j] -= D[a + i, j]
+            redundant = solve_rows(by_laws(e, constraints, first, W), dx) or redundant
+            _add_product(Z, dx, dv)
+            _scatter(impulse, rows, dx, dofs, nv, shared)
+        end, final = _end_of(e, dofs, dv)
+        fine = fine and eliminate(end, final)
         _scatter(whole, nv + dofs, final, dofs, nv, shared)
+        _scatter(whole, dofs, _carried(e, dofs, dv), dofs, nv, shared)
     whole[2 * nv :, 2 * nv : 2 * nv + na] = e.act_a
     whole[2 * nv :, 2 * nv + na : 2 * nv + na + nu] = e.act_u
-    return any_redundant, all_fine
+    return redundant, fine
 
 
 @kernel(nogil=True, error_model="numpy")
-def _ends(e, dofs):
-    """What M⁺ dv⁺ has of activations, controls and parameters."""
-    na, nu = e.Ga.shape[1], e.Gu.shape[1]
-    out = np.empty((dofs.size, na + nu + e.Z.shape[1]))
-    for i in range(dofs.size):
-        j = dofs[i]
+def _end_of(e, dofs, dv):
+    """M⁺ and its product with dv⁺: (E_v + h E_p Q) dv̄ + (E_q + E_p P) dq + … of the parameters."""
+    n, na, nu = dofs.size, e.Ga.shape[1], e.Gu.shape[1]
+    mass, by_v, out = np.empty((n, n)), np.empty((n, n)), np.zeros(dv.shape)
+    for i in range(n):
+        d = dofs[i]
+        for j in range(n):
+            mass[i, j], by_v[i, j] = e.end_mass[d, dofs[j]], e.end_v[d, dofs[j]]
+            out[i, j] = e.end_q[d, dofs[j]]
+        _add_mapped(e.end_p, d, e.h, dofs, e.triples, e.Q, by_v[i])
+        _add_mapped(e.end_p, d, 1.0, dofs, e.triples, e.P, out[i])
         for m in range(na):
-            out[i, m] = -e.change[j] * e.extra_a[j, m]
+            out[i, 2 * n + m] = -e.change[d] * e.extra_a[d, m]
         for m in range(nu):
-            out[i, na + m] = -e.change[j] * e.extra_u[j, m]
+            out[i, 2 * n + na + m] = -e.change[d] * e.extra_u[d, m]
         for m in range(e.Z.shape[1]):
-            out[i, na + nu + m] = e.Z[j, m]
-    return out
+            out[i, 2 * n + na + nu + m] = e.Z[d, m]
+    _add_product(by_v, dv, out)
+    return mass, out
 
 
 @kernel(nogil=True, error_model="numpy")
-def _rows(A, rows):
-    out = np.empty((rows.size, A.shape[1]))
-    for i in range(rows.size):
-        out[i] = A[rows[i]]
-    return out
+def _carried(e, dofs, dv):
+    """P dq + h Q dv̄, in place of dv̄."""
+    n, width = dv.shape
+    x = np.empty(3)
+    for b in range(e.triples.size):
+        at = np.searchsorted(dofs, e.triples[b])
+        if at < n and dofs[at] == e.triples[b]:
+            for j in range(width):
+                for r in range(3):
+                    x[r] = dv[at + r, j]
+                for r in range(3):
+                    dv[at + r, j] = e.Q[b, r, 0] * x[0] + e.Q[b, r, 1] * x[1] + e.Q[b, r, 2] * x[2]
+    for i in range(n):
+        for j in range(width):
+            dv[i, j] *= e.h
+        dv[i, i] += 1.0
+    for b in range(e.triples.size):
+        at = np.searchsorted(dofs, e.triples[b])
+        if at < n and dofs[at] == e.triples[b]:
+            for r in range(3):
+                for c in range(3):
+                    dv[at + r, at + c] += e.P[b, r, c] - (1.0 if r == c else 0.0)
+    return dv
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -341,59 +409,3 @@ def _scatter(out, rows, block, dofs, nv, shared):
             out[rows[i], nv + dofs[j]] = block[i, n + j]
         for j in range(shared):
             out[rows[i], 2 * nv + j] = block[i, 2 * n + j]
-
-
-@kernel(nogil=True, error_model="numpy")
-def backward(e, smoothing, gradient, out):
-    """A gradient by the state of the end into one by state, controls and parameters of the start.
-
-    Args:
-        e: The equations; modes and margins are filled in.
-        smoothing: κ, or zero for the derivative itself.
-        gradient: Shape (2 nv + na,).
-        out: Out, shape (2 nv + na + nu + parameters,).
-
-    Returns:
-        As `forward`.
-    """
-    nv, na, nu = e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1]
-    of, place, count = islands(e)
-    any_redundant, all_fine = False, True
-    out[:] = 0.0
-    for k in range(count):
-        dofs, constraints = _numbers(of, k), _numbers(place, k)
-        rows, inverse, Y, J, W, B, C, free, moves, solved, redundant, fine, n = _factors(
-            e, dofs, constraints, smoothing
-        )
-        any_redundant, all_fine = any_redundant or redundant, all_fine and fine
-        y = np.linalg.solve(_block(e.end_mass, dofs, dofs).T.copy(), gradient[nv + dofs])
-        by_end = gradient[dofs] + _block(e.end_p, dofs, dofs).T @ y
-        by_v = _block(e.end_v, dofs, dofs).T @ y + e.h * (_block(e.Q, dofs, dofs).T @ by_end)
-        z = inverse.T @ by_v
-        by_q = _block(e.end_q, dofs, dofs).T @ y + _block(e.P, dofs, dofs).T @ by_end
-        G, U = _sides(e, dofs, rows)
-        total = -(G.T @ z)
-        if rows.size:
-            by_x = J @ z
-            s = np.zeros(rows.size)
-            moved = solved.T @ by_x[free]
-            for i in range(free.size):
-                s[free[i]] = moved[i]
-            rho = -(C.T @ s)
-            total += U.T @ rho - G.T @ (Y.T @ rho)
-            # what rests at a bound follows it
-            by_x += W.T @ rho
-            D = _law_columns(e, constraints, rows)
-            for i in range(rows.size):
-                weight = s[i] if moves[i] else (by_x[i] / B[i, i] if B[i, i] != 0.0 else 0.0)
-                for j in range(D.shape[1]):
-                    total[2 * n + na + nu + j] -= weight * D[i, j]
-        for i in range(n):
-            j = dofs[i]
-            out[j] += total[i] + by_q[i]
-            out[nv + j] += total[n + i]
-        if out.size > 2 * nv:
-            out[2 * nv :] += total[2 * n :] + _ends(e, dofs).T @ y
-    out[2 * nv : 2 * nv + na] += e.act_a.T @ gradient[2 * nv :]
-    out[2 * nv + na : 2 * nv + na + nu] += e.act_u.T @ gradient[2 * nv :]
-    return any_redundant, all_fine

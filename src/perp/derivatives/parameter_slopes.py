@@ -19,7 +19,7 @@ from perp.dynamics.scalar_tables import TABLE as TABLE_ROWS
 from perp.problems.set_kernels import COULOMB, ELLIPTIC
 from perp.stepping.contact_rows import bounces
 from perp.stepping.joint_rows import motor_signal
-from perp.stepping.world import CONTACTS, JOINTS
+from perp.stepping.world import JOINTS
 
 (FRICTION, TORSION, ROLLING, RESTITUTION, GRAVITY, MASS, INERTIA, COM, DAMPING, STIFFNESS, ARMATURE,
  FRICTIONLOSS, KP, KV, SIZE) = range(15)  # fmt: skip
@@ -90,7 +90,7 @@ def _decides(w, t, c, kind, g):
 @kernel(error_model="numpy")
 def _coefficient(w, t, e, kind, which, column):
     """Friction and restitution of all contacts, or of those that one shape decides."""
-    for c in range(w.count[CONTACTS]):
+    for c in range(e.held.size):
         constraint = w.count[JOINTS] + c
         if w.left_out[c] or not _decides(w, t, c, kind, which):
             continue
@@ -293,7 +293,7 @@ def _size(w, t, e, geom, k, column):
     """Radius or half length of a shape: points of its contacts move by dp, their gaps by dgap and dend."""
     place, dp, shift, x = w.start, np.empty(3), np.empty(3), np.empty(3)
     y, moment = np.empty(3), np.empty(3)
-    for c in range(w.count[CONTACTS]):
+    for c in range(e.held.size):
         side = 0 if place.geom[c, 0] == geom else 1
         if w.left_out[c] or place.geom[c, side] != geom:
             continue

@@ -40,12 +40,14 @@ class Asked:
     Attributes:
         names: As they were given.
         edges: Where the columns of each begin, and where the last ones end.
+        columns: How many there are.
         codes, rest: See `parameter_slopes`.
         sizes: Shapes whose size is asked for, with their name.
     """
 
     names: tuple[str, ...]
-    edges: np.ndarray
+    edges: list[int]
+    columns: int
     codes: np.ndarray
     rest: np.ndarray
     sizes: dict[int, str]
@@ -101,7 +103,7 @@ def asked_parameters(stepper: Stepper, parameters: Sequence[str]) -> Asked:
         else:
             which = _cut_joint(stepper, kind, name)
         codes[n] = KINDS.index(kind), which, edges[n], widths[n], coordinate
-    return Asked(tuple(parameters), edges, codes, rest, sizes)
+    return Asked(tuple(parameters), edges.tolist(), int(edges[-1]), codes, rest, sizes)
 
 
 def _body(stepper: Stepper, kind: str, name: str) -> int:

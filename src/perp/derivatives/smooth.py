@@ -34,23 +34,21 @@ def smooth_slopes(w, t, e):
 def _trees(w, t, e):
     s, v, nv = w.scene, w.problem.velocity, w.v.size
     scale = math.sqrt(0.5 * w.h)
-    by_q, by_v = np.empty((nv, nv)), np.empty((nv, nv))
-    bodies = t.end, t.mass, t.inertia, w.start.ximat, w.start.xipos
-    inverse_dynamics(e.S, t.parent, t.before, t.last, bodies, scale * v, v - w.v, w.h * s.gravity, by_q, by_v)
-    e.Gq[:, :] += by_q
+    scaled, change, weight = np.empty(nv), np.empty(nv), np.empty(3)
     for j in range(nv):
+        scaled[j], change[j] = scale * v[j], v[j] - w.v[j]
         e.Gq[j, j] += w.h * t.spring[j]
-    _add_mass(s, w.start.M, -1.0, e.Go)
-    e.Gv[:, :] = scale * by_v
-    _add_mass(s, w.start.M, 1.0, e.Gv)
-    _add_mass(s, w.end.M, 1.0, e.end_mass)
-    for j in range(nv):
         e.Gv[j, j] += w.extra[j]
         e.end_mass[j, j] += w.extra[j]
-    bodies = t.end, t.mass, t.inertia, w.end.ximat, w.end.xipos
-    inverse_dynamics(e.E, t.parent, t.before, t.last, bodies, scale * v, e.change, np.zeros(3), by_q, by_v)
-    e.end_p[:, :] = -by_q
-    e.end_v[:, :] = e.end_mass - scale * by_v
+        e.end_v[j, j] += w.extra[j]
+    for k in range(3):
+        weight[k] = w.h * s.gravity[k]
+    _add_mass(s, w.start.M, -1.0, e.Go)
+    _add_mass(s, w.start.M, 1.0, e.Gv)
+    _add_mass(s, w.end.M, 1.0, e.end_mass)
+    _add_mass(s, w.end.M, 1.0, e.end_v)
+    inverse_dynamics(t, e.S, w.start, (scaled, change, weight), e.Gq, e.Gv, (1.0, scale))
+    inverse_dynamics(t, e.E, w.end, (scaled, e.change, np.zeros(3)), e.end_p, e.end_v, (-1.0, -scale))
 
 
 @kernel(error_model="numpy")

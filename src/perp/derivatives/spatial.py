@@ -35,7 +35,7 @@ def cross_force(a, f, out):
 @kernel(error_model="numpy")
 def dot(a, b):
     """Power of a force on a motion."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
+    return (a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3]) + (a[4] * b[4] + a[5] * b[5])
 
 
 @kernel(error_model="numpy")

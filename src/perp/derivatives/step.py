@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perp.compilation.kernel import kernel
-from perp.derivatives.contact_slopes import DEGENERATE, contact_slopes, contacts_without_formula
+from perp.derivatives.adjoint import backward
+from perp.derivatives.contact_slopes import contact_slopes, contacts_without_formula
 from perp.derivatives.detector import contact_tables
-from perp.derivatives.equations import HELD, new_equations, outcome, tree_of
+from perp.derivatives.equations import HELD, new_equations, pack_tree, tree_of
 from perp.derivatives.errors import DerivativeError
-from perp.derivatives.implicit import backward, forward
+from perp.derivatives.implicit import fold_bounds, forward
+from perp.derivatives.islands import find_islands
 from perp.derivatives.joint_slopes import joint_slopes
 from perp.derivatives.laws import MODE_NAMES
 from perp.derivatives.mujoco_forces import curved_transmissions, differences, others_act
@@ -32,32 +34,45 @@ from perp.scenes.motors import MotorKind
 from perp.stepping.contact_rows import bounces
 from perp.stepping.settings import Softness
 from perp.stepping.verdict import UNSOLVED
-from perp.stepping.world import CONTACTS, JOINTS
+from perp.stepping.world import JOINTS
 
 if TYPE_CHECKING:
     from perp.stepping import Stepper
 
 # Overlap below this share of the scene's size counts as none.
 _CLOSED = 1e-9
+# What `_equations` says.
+_READY, _TABLES, _STIFF, _UNSOLVED = range(4)
 
 
 @kernel(nogil=True, error_model="numpy")
-def _equations(w, t, given, asked, motors, tables, all_contacts):
-    """All equations of the step that a world has just taken."""
-    codes, rest, columns = asked
-    e = new_equations(w, t, given, columns, all_contacts)
+def _equations(w, t, given, asked, motors, every):
+    """All equations of the step that a world has just taken, but contacts that need tables of the detector.
+
+    Returns:
+        Why there are none or what is needed, rows, in how many parts the drift was taken, the equations.
+    """
+    e = new_equations(w, t, given, asked[2], every)
+    if w.stiff:
+        return _STIFF, 0, 0, e
+    if w.info[UNSOLVED]:
+        return _UNSOLVED, 0, 0, e
     smooth_slopes(w, t, e)
     joint_slopes(w, t, e, *motors)
+    if contacts_without_formula(w, t, e).size:
+        return _TABLES, e.J.shape[0], w.parts, e
+    _contacts(w, t, e, asked, (np.full(e.held.size, -1), np.empty((0, 7, 12))))
+    return _READY, e.J.shape[0], w.parts, e
+
+
+@kernel(nogil=True, error_model="numpy")
+def _contacts(w, t, e, asked, tables):
+    """Contacts and parameters into the equations; islands, rows at a switch of what corrects them."""
     contact_slopes(w, t, e, *tables)
-    parameter_slopes(w, t, e, codes, rest)
-    e.near[:] = DEGENERATE * w.speed
-    return e
-
-
-@kernel(error_model="numpy")
-def _found(w, e):
-    """Modes, margins, rows at a switch of what corrects them; held parts and shapes of the contacts."""
-    joints, n, small = w.count[JOINTS], w.count[CONTACTS], _CLOSED * w.scene.size
+    parameter_slopes(w, t, e, asked[0], asked[1])
+    e.bound = fold_bounds(e)
+    find_islands(w, e)
+    joints, small = w.count[JOINTS], _CLOSED * w.scene.size
     for c in range(e.mode.size):
         # at velocity level overlap is corrected otherwise than a gap is
         exact = False
@@ -68,7 +83,6 @@ def _found(w, e):
             bounce = w.start.restitution[c - joints] > 0.0 and bounces(w, c - joints)
             exact = abs(w.start.gap[c - joints]) <= small and not bounce
         e.degenerate[c] = exact and e.impulse[e.start[c]] > 0.0
-    return w.start.geom[:n].copy()
 
 
 @kernel(error_model="numpy")
@@ -88,12 +102,7 @@ def _state(w):
 
 @kernel(error_model="numpy")
 def _held(e):
-    return e.held
-
-
-@kernel(error_model="numpy")
-def _sizes(e):
-    return e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1], e.J.shape[0]
+    return e.held, e.geom
 
 
 class StepDerivative:
@@ -108,15 +117,17 @@ class StepDerivative:
 
     one_sided = "the contact stays open, friction sticks, the row rests at its bound"
 
-    def __init__(self, equations: Any, asked: Asked, words: Any, smoothing: float) -> None:
+    def __init__(
+        self, equations: Any, sizes: tuple[int, ...], asked: Asked, words: Any, smoothing: float
+    ) -> None:
         self.smoothing = smoothing
         self._equations, self._asked, self._words = equations, asked, words
-        self._nv, self._na, self._nu, self._rows = _sizes(equations)
+        self._nv, self._na, self._nu, self._rows = sizes
         self._known: tuple[bool, bool] | None = None
 
     @cached_property
     def _whole(self) -> tuple[np.ndarray, np.ndarray]:
-        lines, columns = 2 * self._nv + self._na, 2 * self._nv + self._na + self._nu + self._asked.edges[-1]
+        lines, columns = 2 * self._nv + self._na, 2 * self._nv + self._na + self._nu + self._asked.columns
         whole, impulse = np.zeros((lines, columns)), np.zeros((self._rows, columns))
         self._learn(forward(self._equations, self.smoothing, whole, impulse))
         return whole, impulse
@@ -124,7 +135,11 @@ class StepDerivative:
     def _learn(self, known: tuple[bool, bool]) -> None:
         self._known = known
         if not known[1]:
-            raise DerivativeError(f"smoothing = {self.smoothing}: the central path was not found")
+            raise DerivativeError(
+                f"smoothing = {self.smoothing}: the central path was not found"
+                if self.smoothing
+                else "the equations of the step are singular: it has no derivative"
+            )
 
     @property
     def A(self) -> np.ndarray:
@@ -157,13 +172,12 @@ class StepDerivative:
         g = np.array(gradient, dtype=np.float64)
         if g.shape != (n,):
             raise ProblemError(f"gradient has shape {g.shape}: ({n},) is needed")
-        out = np.empty(n + self._nu + self._asked.edges[-1])
+        out = np.empty(n + self._nu + self._asked.columns)
         self._learn(backward(self._equations, self.smoothing, g, out))
         return out[:n], out[n : n + self._nu], self._named(out[n + self._nu :])
 
     @cached_property
     def _modes(self) -> tuple[np.ndarray, np.ndarray]:
-        _ = self.redundant
         return _verdict(self._equations)
 
     @property
@@ -186,8 +200,8 @@ class StepDerivative:
     @cached_property
     def frozen(self) -> tuple[str, ...]:
         """What was held or is only approximate, in words: normals that cannot be differentiated."""
-        names, pairs, others = self._words
-        held, out = _held(self._equations), list(others)
+        names, others = self._words
+        (held, pairs), out = _held(self._equations), list(others)
         for c in np.flatnonzero(held):
             pair = " on ".join(names(int(g)) for g in pairs[c])
             out += [word.format(pair=pair) for k, word in enumerate(HELD) if held[c] >> k & 1]
@@ -204,7 +218,8 @@ class StepDifferentiator:
     def __init__(self, stepper: Stepper) -> None:
         self.stepper, self.m = stepper, stepper.mujoco_model
         cut = not stepper.reduced
-        self._tree = tree_of(stepper.world, self.m, cut=cut)
+        self._fields = tree_of(stepper.world, self.m, cut=cut)
+        self._tree = pack_tree(self._fields)
         self._asked: dict[tuple[str, ...], Asked] = {}
         self._data = engine().MjData(self.m) if not cut and others_act(self.m) else None
         self._held = () if cut else curved_transmissions(self.m)
@@ -213,10 +228,13 @@ class StepDifferentiator:
         inertia = stepper.model.inertia
         self._round = bool((inertia == inertia[:, :1]).all())
         motors = stepper.model.motors if cut else ()
-        self._motor_row = np.array(stepper.table.motor_row if cut else [], dtype=np.int64)
-        self._motor_rate = np.array([motor.kind is MotorKind.VELOCITY for motor in motors], dtype=np.bool_)
-        self._motors = motors
-        self._nothing = np.zeros((0, 7, 12))
+        rows = np.array(stepper.table.motor_row if cut else [], dtype=np.int64)
+        rates = np.array([motor.kind is MotorKind.VELOCITY for motor in motors], dtype=np.bool_)
+        self._motors, self._motor_rows = motors, (rows, np.zeros(len(motors)), rates)
+        nv, na, nu = stepper.sizes[1], stepper.sizes[2], stepper.world.control.size
+        self._sizes = nv, na, nu
+        # derivatives of what mujoco computes: none as a rule
+        self._nothing = tuple(np.zeros(shape) for shape in ((0, 0),) * 5 + ((0, nu),))
 
     def next(
         self, state: Any, h: float, wrench: np.ndarray, parameters: Sequence[str] = (), smoothing: float = 0.0
@@ -237,54 +255,47 @@ class StepDifferentiator:
         """
         if not smoothing >= 0.0 or smoothing == np.inf:
             raise ProblemError(f"smoothing = {smoothing!r}: a number from 0 on is needed")
-        w, names = self.stepper.world, tuple(parameters)
-        stiff, parts = outcome(w.struct)[:2]
-        if stiff:
-            raise DerivativeError("the step put positions right after velocities: it has no derivative")
-        if w.info[UNSOLVED]:
-            raise DerivativeError("the step was not solved: it has no derivative")
         if self.stepper.settings.solver is not None:
             raise DerivativeError("only steps of the stepper's own solver have derivatives")
+        w, names = self.stepper.world, tuple(parameters)
         asked = self._asked.get(names)
         if asked is None:
             asked = self._asked[names] = asked_parameters(self.stepper, names)
-        every = int(smoothing > 0.0)
-        wanted, count = contacts_without_formula(w.struct, self._tree, every), int(w.count[CONTACTS])
-        line, tables, held = np.full(count, -1, np.int64), self._nothing, None
-        if wanted.size:
-            line, tables, held = contact_tables(self.stepper, wanted, count)
-        e = _equations(
-            w.struct, self._tree, self._given(), (asked.codes, asked.rest, int(asked.edges[-1])),
-            (self._motor_row, self._slopes(), self._motor_rate), (line, tables), every,
-        )  # fmt: skip
-        if held is not None:
-            _held(e)[:] |= held
-        pairs, words = _found(w.struct, e), self._held
+        numbers = asked.codes, asked.rest, asked.columns
+        self._see_motors()
+        code, rows, parts, e = _equations(
+            w.struct, self._tree, self._given(), numbers, self._motor_rows, int(smoothing > 0.0)
+        )
+        if code == _STIFF:
+            raise DerivativeError("the step put positions right after velocities: it has no derivative")
+        if code == _UNSOLVED:
+            raise DerivativeError("the step was not solved: it has no derivative")
+        if code == _TABLES:
+            wanted, kept = contacts_without_formula(w.struct, self._tree, e), _held(e)[0]
+            line, tables, held = contact_tables(self.stepper, wanted, kept.size)
+            kept |= held
+            _contacts(w.struct, self._tree, e, numbers, (line, tables))
+        words = self._held
         if parts > 1 and not self._round:
             words += ("long turns, as if taken at once",)
         if asked.sizes:
-            check_sizes(asked, self._tree.geom_type, pairs)
-        return StepDerivative(e, asked, (self._name, pairs, words), float(smoothing))
+            check_sizes(asked, self.m.geom_type, _held(e)[1])
+        return StepDerivative(e, (*self._sizes, rows), asked, (self._name, words), float(smoothing))
 
     def _name(self, geom: int) -> str:
         return self.m.geom(geom).name or f"geom{geom}"
 
-    def _slopes(self) -> np.ndarray:
+    def _see_motors(self) -> None:
         """What the laws of motors of cut joints ask for, by their controls."""
-        out = np.zeros(len(self._motors))
         for i, motor in enumerate(self._motors):
             control = float(self.stepper.world.control[i])
             step = 1e-6 * max(1.0, abs(control))
-            out[i] = (motor.asked(control + step) - motor.asked(control - step)) / (2 * step)
-        return out
+            slope = (motor.asked(control + step) - motor.asked(control - step)) / (2 * step)
+            self._motor_rows[1][i] = slope
 
     def _given(self) -> tuple[np.ndarray, ...]:
         """Derivatives of what mujoco computes: zero as a rule."""
-        nv, nu = self._tree.parent.size, self.stepper.world.control.size
-        if self._data is not None:
-            state, h = _state(self.stepper.world.struct)
-            return differences(self.m, self._data, state, h)
-        return (
-            np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros((nv, 0)), np.zeros((nv, nu)), np.zeros((0, 0)),
-            np.zeros((0, nu)),
-        )  # fmt: skip
+        if self._data is None:
+            return self._nothing
+        state, h = _state(self.stepper.world.struct)
+        return differences(self.m, self._data, state, h)

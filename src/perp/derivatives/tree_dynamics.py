@@ -34,39 +34,84 @@ def twists(S, parent, v, out):
 
 
 @kernel(error_model="numpy")
-def inverse_dynamics(S, parent, before, last, bodies, v, a, gravity, by_q, by_v):
-    """Derivatives of M a + c(q, v) − weights by q and v, shape (nv, nv) each.
+def inverse_dynamics(t, S, place, motion, by_q, by_v, factors):
+    """Add derivatives of M a + c(q, v) − weights by q and v, times two factors, to matrices (nv, nv).
 
     Args:
+        t: The tree, see `equations.Tree`.
         S: Motions of the freedoms about the origin, shape (nv, 6).
-        parent: Freedom before each freedom, or −1.
-        before: Freedom before the joint of each freedom, or −1.
-        last: Last freedom of the joint of each freedom.
-        bodies: Last freedom of each body (−1 for none), mass, moments (n, 3), frame (n, 9), centre (n, 3).
-        v: Velocities.
-        a: Accelerations.
-        gravity: Acceleration of gravity, shape (3,).
+        place: Where the bodies are.
+        motion: Velocities, accelerations, and the acceleration of gravity, shape (3,).
         by_q: Out.
         by_v: Out.
+        factors: Of both.
     """
-    nv = S.shape[0]
-    end, mass, moments, frame, centre = bodies
+    nv, parent, before = S.shape[0], t.parent, t.before
+    v, a, gravity = motion
     V, A = np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6))
     # the last line is that of the world
-    A[nv, 3:6] = -gravity
-    mass_at, H, F = np.zeros((nv, 6, 6)), np.zeros((nv, 6, 6)), np.zeros((nv, 6))
-    x, y, z, p = np.empty(6), np.empty(6), np.empty(6), np.empty(6)
-    one, K = np.empty((6, 6)), np.empty((6, 6))
+    for k in range(3):
+        A[nv, 3 + k] = -gravity[k]
+    x, y, z = np.empty(6), np.empty(6), np.empty(6)
     for j in range(nv):
         cross_motion(V[before[j]], S[j], x)
         for k in range(6):
             V[j, k] = V[parent[j], k] + S[j, k] * v[j]
             A[j, k] = A[parent[j], k] + S[j, k] * a[j] + x[k] * v[j]
-    for b in range(end.size):
-        j = end[b]
-        if j < 0 or mass[b] == 0.0:
+    mass_at, H, F = _behind(t, place, V, A)
+    s, w, rate = np.empty(6), np.empty(6), np.empty(6)
+    near, bent = np.empty(6), np.empty(6)
+    shift, turn, speed = np.empty((nv, 6)), np.empty((nv, 6)), np.empty((nv, 6))
+    for j in range(nv):
+        cross_motion(S[j], V[before[j]], w)
+        for k in range(6):
+            w[k] = -w[k]
+            y[k] = V[before[j], k] + V[t.last[j], k]
+        cross_motion(w, V[before[j]], z)
+        cross_motion(S[j], A[before[j]], s)
+        cross_motion(S[j], y, rate)
+        for k in range(6):
+            shift[j, k], turn[j, k], speed[j, k] = -s[k] - z[k], w[k], -rate[k]
+    for j in range(nv):
+        # what is behind freedom j feels a motion of freedom k by I_j S_j and H_jᵀ S_j alone
+        for i in range(6):
+            one_way = other = 0.0
+            for m in range(6):
+                one_way += mass_at[j, m, i] * S[j, m]
+                other += H[j, m, i] * S[j, m]
+            near[i], bent[i] = one_way, other
+        k = t.last[j]
+        while k >= 0:
+            by_q[j, k] += factors[0] * (dot(near, shift[k]) + dot(bent, turn[k]))
+            by_v[j, k] += factors[1] * (dot(near, speed[k]) + dot(bent, S[k]))
+            k = parent[k]
+        # what is before the joint feels all that is behind it
+        cross_force(S[j], F[j], y)
+        for i in range(6):
+            one_way, other = y[i], 0.0
+            for m in range(6):
+                one_way += mass_at[j, i, m] * shift[j, m] + H[j, i, m] * turn[j, m]
+                other += mass_at[j, i, m] * speed[j, m] + H[j, i, m] * S[j, m]
+            x[i], z[i] = one_way, other
+        k = before[j]
+        while k >= 0:
+            by_q[k, j] += factors[0] * dot(S[k], x)
+            by_v[k, j] += factors[1] * dot(S[k], z)
+            k = parent[k]
+
+
+@kernel(error_model="numpy")
+def _behind(t, place, V, A):
+    """I, H and F summed over what is behind each freedom."""
+    nv = t.parent.size
+    mass_at, H, F = np.zeros((nv, 6, 6)), np.zeros((nv, 6, 6)), np.zeros((nv, 6))
+    x, y, p = np.empty(6), np.empty(6), np.empty(6)
+    one, K = np.empty((6, 6)), np.empty((6, 6))
+    for b in range(t.end.size):
+        j = t.end[b]
+        if j < 0 or t.mass[b] == 0.0:
             continue
-        inertia_about_origin(mass[b], moments[b], frame[b], centre[b], one)
+        inertia_about_origin(t.mass[b], t.inertia[b], place.ximat[b], place.xipos[b], one)
         apply(one, V[j], p)
         cross_force(V[j], p, x)
         apply(one, A[j], y)
@@ -76,49 +121,14 @@ def inverse_dynamics(S, parent, before, last, bodies, v, a, gravity, by_q, by_v)
                 mass_at[j, i, k] += one[i, k]
         _add_bias(one, V[j], p, K, H[j])
     for j in range(nv - 1, -1, -1):
-        i = parent[j]
+        i = t.parent[j]
         if i >= 0:
-            mass_at[i] += mass_at[j]
-            H[i] += H[j]
-            F[i] += F[j]
-    # what is behind freedom k feels a motion of freedom j by I_k S_k and H_kᵀ S_k alone
-    near, bent = np.empty((nv, 6)), np.empty((nv, 6))
-    for k in range(nv):
-        for i in range(6):
-            one_way = other = 0.0
-            for m in range(6):
-                one_way += mass_at[k, m, i] * S[k, m]
-                other += H[k, m, i] * S[k, m]
-            near[k, i], bent[k, i] = one_way, other
-    s, t, rate = np.empty((nv, 6)), np.empty((nv, 6)), np.empty((nv, 6))
-    for j in range(nv):
-        cross_motion(S[j], V[before[j]], x)
-        for k in range(6):
-            t[j, k] = -x[k]
-            y[k] = V[before[j], k] + V[last[j], k]
-        cross_motion(t[j], V[before[j]], z)
-        cross_motion(S[j], A[before[j]], p)
-        cross_motion(S[j], y, x)
-        for k in range(6):
-            s[j, k], rate[j, k] = -p[k] - z[k], -x[k]
-    by_q[:, :] = 0.0
-    by_v[:, :] = 0.0
-    for k in range(nv):
-        j = last[k]
-        while j >= 0:
-            by_q[k, j] = dot(near[k], s[j]) + dot(bent[k], t[j])
-            by_v[k, j] = dot(near[k], rate[j]) + dot(bent[k], S[j])
-            j = parent[j]
-    for j in range(nv):
-        # what is before the joint feels all that is behind it
-        _force(mass_at[j], H[j], s[j], t[j], x)
-        _force(mass_at[j], H[j], rate[j], S[j], z)
-        cross_force(S[j], F[j], y)
-        k = before[j]
-        while k >= 0:
-            by_q[k, j] = dot(S[k], x) + dot(S[k], y)
-            by_v[k, j] = dot(S[k], z)
-            k = parent[k]
+            for r in range(6):
+                F[i, r] += F[j, r]
+                for k in range(6):
+                    mass_at[i, r, k] += mass_at[j, r, k]
+                    H[i, r, k] += H[j, r, k]
+    return mass_at, H, F
 
 
 @kernel(error_model="numpy")
@@ -137,15 +147,6 @@ def _add_bias(inertia, V, p, K, out):
     for k in range(6):
         for c in range(6):
             out[k, c] -= K[k, c] + K[c, k]
-
-
-@kernel(error_model="numpy")
-def _force(inertia, H, s, t, out):
-    for i in range(6):
-        total = 0.0
-        for k in range(6):
-            total += inertia[i, k] * s[k] + H[i, k] * t[k]
-        out[i] = total
 
 
 @kernel(error_model="numpy")

@@ -12,7 +12,8 @@ _LEAST_MOBILITY = 0.03
 
 
 @kernel(nogil=True, error_model="numpy")
-def _root(parent, t):
+def root_of(parent, t):
+    """The tree that stands for all that tree t is joined with."""
     while parent[t] != t:
         parent[t] = parent[parent[t]]
         t = parent[t]
@@ -66,7 +67,7 @@ def prepare(p, w):
                 if first < 0:
                     first = t
                 else:
-                    a, b = _root(w.parent, first), _root(w.parent, t)
+                    a, b = root_of(w.parent, first), root_of(w.parent, t)
                     if a != b:
                         w.parent[max(a, b)] = min(a, b)
             if t != touched and w.own[c] <= k - begin < w.own_end[c]:
@@ -96,7 +97,7 @@ def _islands(p, w):
     trees, islands = p.tree_start.size - 1, 0
     at, tree_start, constraint_start = w.island_of, w.island_tree_start, w.island_constraint_start
     for t in range(trees):
-        root = _root(w.parent, t)
+        root = root_of(w.parent, t)
         if root < t:
             at[t] = at[root]
         elif at[t] >= 0:

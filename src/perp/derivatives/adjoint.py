@@ -1,0 +1,167 @@
+"""Compiled: the equations of a step backwards, for one gradient; see `implicit`.
+
+With y = M⁺⁻ᵀ g_v, z = K⁻ᵀ (E_vᵀ y + h Qᵀ (g_q + E_pᵀ y)) and s, ρ of the rows that can move
+
+    [B + C W]ᵀ s = J z,   ρ = −Cᵀ s,   ζ = z + K⁻ᵀ Vᵀ ρ
+
+the gradient by θ is U_θᵀ ρ − G_θᵀ ζ: one elimination of Kᵀ, and no matrix of the step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perp.compilation.kernel import kernel
+from perp.derivatives.implicit import by_laws, eliminate, moving, numbers, path_laws, rows_of, solve_rows
+
+
+@kernel(nogil=True, error_model="numpy")
+def _by_end(e, dofs, gradient, out):
+    """A gradient by state of the end into those by moving velocities and, in `out`, by θ without v̄.
+
+    Returns:
+        The gradient by v̄ as a column, and whether M⁺ is regular.
+    """
+    n, nv, na, nu = dofs.size, e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1]
+    mass, y, by_q, by_v = np.empty((n, n)), np.empty((n, 1)), np.empty(n), np.zeros((n, 1))
+    for i in range(n):
+        by_q[i], y[i, 0] = gradient[dofs[i]], gradient[nv + dofs[i]]
+        for j in range(n):
+            mass[j, i] = e.end_mass[dofs[i], dofs[j]]
+    fine = eliminate(mass, y)
+    for i in range(n):
+        f, d = y[i, 0], dofs[i]
+        if f == 0.0:
+            continue
+        for j in range(n):
+            by_q[j] += f * e.end_p[d, dofs[j]]
+            by_v[j, 0] += f * e.end_v[d, dofs[j]]
+            out[dofs[j]] += f * e.end_q[d, dofs[j]]
+        for m in range(na):
+            out[2 * nv + m] -= f * e.change[d] * e.extra_a[d, m]
+        for m in range(nu):
+            out[2 * nv + na + m] -= f * e.change[d] * e.extra_u[d, m]
+        for m in range(e.Z.shape[1]):
+            out[2 * nv + na + nu + m] += f * e.Z[d, m]
+    for j in range(n):
+        by_v[j, 0] += e.h * by_q[j]
+        out[dofs[j]] += by_q[j]
+    for b in range(e.triples.size):
+        at = np.searchsorted(dofs, e.triples[b])
+        if at < n and dofs[at] == e.triples[b]:
+            for c in range(3):
+                by_v[at + c, 0] -= e.h * by_q[at + c]
+                out[e.triples[b] + c] -= by_q[at + c]
+                for r in range(3):
+                    by_v[at + c, 0] += e.h * e.Q[b, r, c] * by_q[at + r]
+                    out[e.triples[b] + c] += e.P[b, r, c] * by_q[at + r]
+    return by_v, fine
+
+
+@kernel(nogil=True, error_model="numpy")
+def _add_transposed(e, matrices, line, factor, dofs, through, out):
+    """out += factor × line of (by q, by q⁺, by v, by activations, by controls, by parameters).
+
+    What goes by q⁺ is kept in `through`, for P.
+    """
+    by_q, by_p, by_o, by_a, by_u, by_parameter = matrices
+    nv, na, nu = e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1]
+    for j in dofs:
+        through[j] += factor * by_p[line, j]
+        out[j] += factor * by_q[line, j]
+        out[nv + j] += factor * by_o[line, j]
+    for j in range(na):
+        out[2 * nv + j] += factor * by_a[line, j]
+    for j in range(nu):
+        out[2 * nv + na + j] += factor * by_u[line, j]
+    for j in range(by_parameter.shape[1]):
+        out[2 * nv + na + nu + j] += factor * by_parameter[line, j]
+
+
+@kernel(nogil=True, error_model="numpy")
+def _island(e, k, smoothing, gradient, through, out):
+    """The part of one island; whether its rows are redundant, and whether all was found."""
+    dofs, constraints = numbers(e.island, k), numbers(e.place, k)
+    rows, first = rows_of(e, constraints)
+    n, m, nv = dofs.size, rows.size, e.Gq.shape[0]
+    by_v, fine = _by_end(e, dofs, gradient, out)
+    K, V = moving(e, dofs, rows)
+    X, zeta, redundant = np.empty((n, 1 + m)), np.empty(n), False
+    for i in range(n):
+        X[i, 0] = by_v[i, 0]
+        for j in range(m):
+            X[i, 1 + j] = V[j, i]
+        for j in range(i):
+            K[i, j], K[j, i] = K[j, i], K[i, j]
+    fine = eliminate(K, X) and fine
+    for i in range(n):
+        zeta[i] = X[i, 0]
+    rho = np.zeros(m)
+    if m:
+        W, s = np.zeros((m, m)), np.zeros((m, 1))
+        for b in range(m):
+            for j in range(n):
+                f = e.J[rows[b], dofs[j]]
+                if f != 0.0:
+                    s[b, 0] += f * X[j, 0]
+                    for a in range(m):
+                        W[a, b] += X[j, 1 + a] * f
+            W[b, b] += e.compliance[rows[b]]
+        if smoothing > 0.0:
+            fine = path_laws(e, constraints, rows, first, W, smoothing) and fine
+        redundant = solve_rows(by_laws(e, constraints, first, W).T.copy(), s)
+        at = 2 * nv + e.Ga.shape[1] + e.Gu.shape[1]
+        for c in range(constraints.size):
+            size = first[c + 1] - first[c]
+            for i in range(size):
+                f = s[first[c] + i, 0]
+                for j in range(size):
+                    rho[first[c] + j] -= e.C[constraints[c], i, j] * f
+                for q in range(6):
+                    weight = f * e.D[constraints[c], i, q]
+                    if weight != 0.0:
+                        for j in range(e.dp.shape[2]):
+                            out[at + j] -= weight * e.dp[constraints[c], q, j]
+        for i in range(n):
+            for j in range(m):
+                zeta[i] += X[i, 1 + j] * rho[j]
+    for i in range(n):
+        _add_transposed(e, (e.Gq, e.Gp, e.Go, e.Ga, e.Gu, e.G), dofs[i], -zeta[i], dofs, through, out)
+    for i in range(m):
+        _add_transposed(e, (e.Uq, e.Up, e.Uo, e.Ua, e.Uu, e.U), rows[i], rho[i], dofs, through, out)
+    return redundant, fine
+
+
+@kernel(nogil=True, error_model="numpy")
+def backward(e, smoothing, gradient, out):
+    """A gradient by the state of the end into one by state, controls and parameters of the start.
+
+    Args:
+        e: The equations.
+        smoothing: κ, or zero for the derivative itself.
+        gradient: Shape (2 nv + na,).
+        out: Out, shape (2 nv + na + nu + parameters,).
+
+    Returns:
+        As `forward`.
+    """
+    nv, na, nu = e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1]
+    redundant, fine, through = False, True, np.zeros(nv)
+    out[:] = 0.0
+    for k in range(e.islands):
+        some, found = _island(e, k, smoothing, gradient, through, out)
+        redundant, fine = redundant or some, fine and found
+    for j in range(nv):
+        out[j] += through[j]
+    for b in range(e.triples.size):
+        j = e.triples[b]
+        for c in range(3):
+            out[j + c] -= through[j + c]
+            for r in range(3):
+                out[j + c] += e.P[b, r, c] * through[j + r]
+    for i in range(na):
+        for j in range(na):
+            out[2 * nv + j] += e.act_a[i, j] * gradient[2 * nv + i]
+        for j in range(nu):
+            out[2 * nv + na + j] += e.act_u[i, j] * gradient[2 * nv + i]
+    return redundant, fine
