@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
 import perp
 from perp.scenes.engine import engine
 
@@ -28,4 +32,42 @@ class SecondDetector:
             d.qpos[first : first + 3], d.qpos[first + 3 : first + 7] = body.position, body.quaternion
         self._mujoco.mj_kinematics(m, d)
         self._mujoco.mj_collision(m, d)
-        return max((-float(distance) for distance in d.contact.dist), default=0.0)
+        found = zip(d.contact.geom, d.contact.frame[:, :3], d.contact.dist, strict=True)
+        return max((self._at_most(*one) for one in found), default=0.0)
+
+    def _at_most(self, geoms: np.ndarray, normal: np.ndarray, distance: float) -> float:
+        """Overlap of a contact, and no more than separates its shapes.
+
+        What the library finds by expansion is wrong at times: 42 mm for two cylinders that are 1e-9 m apart,
+        in one of 200 steps. Shapes that are moved apart by what their supports overlap along any direction do
+        not touch any more, whatever the direction.
+        """
+        if distance > -1e-4:
+            return max(-float(distance), 0.0)
+        one, two = (int(g) for g in geoms)
+        apart = [self._support(one, n) + self._support(two, -n) for n in self._directions(one, two, normal)]
+        return max(min(-float(distance), *apart), 0.0)
+
+    def _directions(self, one: int, two: int, normal: np.ndarray) -> Iterator[np.ndarray]:
+        """The normal found, axes, and those across both: where convex shapes with axes are apart as a rule."""
+        axes = [self._data.geom_xmat[g].reshape(3, 3)[:, 2] for g in (one, two)]
+        between = self._data.geom_xpos[two] - self._data.geom_xpos[one]
+        across = [np.cross(np.cross(axis, between), axis) for axis in axes]
+        for x in (normal, *axes, np.cross(*axes), between, *across):
+            if np.linalg.norm(x) > 0:
+                yield x / np.linalg.norm(x)
+                yield -x / np.linalg.norm(x)
+
+    def _support(self, g: int, n: np.ndarray) -> float:
+        """How far a shape reaches along n from the origin of the world; without end where it is not known."""
+        kinds, kind = self._mujoco.mjtGeom, self._model.geom_type[g]
+        size, along = self._model.geom_size[g], n @ self._data.geom_xmat[g].reshape(3, 3)
+        if kind == kinds.mjGEOM_CYLINDER:
+            reach = size[0] * np.hypot(along[0], along[1]) + size[1] * abs(along[2])
+        elif kind == kinds.mjGEOM_CAPSULE:
+            reach = size[0] + size[1] * abs(along[2])
+        elif kind == kinds.mjGEOM_BOX:
+            reach = np.abs(along) @ size
+        else:
+            return np.inf
+        return float(n @ self._data.geom_xpos[g] + reach)

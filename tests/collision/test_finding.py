@@ -87,3 +87,35 @@ def test_contacts_found_earlier_stay_as_they_were() -> None:
     sim.run(0.1)
     after = (first.point, first.frame, first.gap, first.friction)
     assert all(np.array_equal(x, y) for x, y in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+def test_the_deepest_contact_of_two_shapes_is_among_several(coordinates: str) -> None:
+    """Clipped by a face, a capsule beside the edge of a brick was 5 mm further away than it is.
+
+    The distance of a capsule's axis from a brick is found here by projections onto each in turn.
+    """
+    half, rng, gap = np.array([0.05, 0.03, 0.04]), np.random.default_rng(5), 1e-4
+    corners = " ".join(str(x) for corner in np.ndindex(2, 2, 2) for x in half * (2 * np.array(corner) - 1))
+    several = 0
+    for _ in range(40):
+        axis, away = (x / np.linalg.norm(x) for x in rng.normal(size=(2, 3)))
+        centre = point = on_brick = 0.3 * away
+        for _ in range(2000):
+            on_brick = np.clip(point, -half, half)
+            point = centre + np.clip((on_brick - centre) @ axis, -0.06, 0.06) * axis
+        normal = (point - on_brick) / np.linalg.norm(point - on_brick)
+        centre = centre - (np.linalg.norm(point - on_brick) - 0.03 - gap) * normal
+        ends = " ".join(str(x) for x in (*(centre - 0.06 * axis), *(centre + 0.06 * axis)))
+        text = library.scene(
+            '<geom type="mesh" mesh="brick"/>'
+            f'<body name="pin"><freejoint/><geom type="capsule" fromto="{ends}" size="0.03"/></body>',
+            extra=f'<asset><mesh name="brick" vertex="{corners}"/></asset>',
+            gravity=(0.0, 0.0, 0.0),
+        )
+        sim = perp.Simulation(text, step=0.01, coordinates=coordinates)
+        sim.body("pin").set_velocity(normal)
+        found = sim.step().contacts
+        assert found.gap.min() == pytest.approx(gap, abs=1e-7)
+        several += found.count > 1
+    assert several > 2

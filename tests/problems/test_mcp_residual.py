@@ -129,3 +129,13 @@ def test_a_huge_function_outside_of_a_box_excuses_no_distance_from_it():
     assert perp.residual(problem, [-11.9 * unit]) == 0
     for outside in (9.0e-10, 1.6e-9, 3.2e-9):
         assert perp.residual(problem, [outside]) > 1
+
+
+@pytest.mark.parametrize("z", [-1.628e-4 + 1.5e-9, -1.628e-4 - 1.5e-9])
+def test_a_small_bound_counts_in_its_own_size(z):
+    """Found by a search: 1.5e-9 outside of a box at 1.6e-4 passed for near, in units of 1."""
+    problem = mcp(lambda z: (z + 9.6) ** 7, [-1.628e-4], [-1.628e-4])
+    assert perp.residual(problem, [z]) > 1e-6
+    assert perp.residual(problem, [-1.628e-4]) == 0.0
+    empty = mcp(lambda z: 0 * z + 1.0, [0.0], [1e-6])
+    assert perp.residual(empty, [5e-9]) > 1e-3

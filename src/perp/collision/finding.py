@@ -8,7 +8,7 @@ import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.dynamics.file_softness import file_compliance, pyramid_share
-from perp.dynamics.libmujoco import mj_collision
+from perp.dynamics.libmujoco import mj_collision, mj_geomDistance
 
 # Shapes this share of a body's size apart are contacts even when nothing moves.
 _NEARBY = 1e-3
@@ -16,6 +16,9 @@ _NEARBY = 1e-3
 _SAFETY = 2.0
 # A cylinder counts as rolling on its side when its axis is this close to the contact plane.
 _ROLLING_COSINE = 1e-3
+# Several contacts of two shapes are looked behind where they are nearer than this share of the smaller one;
+# a deeper one is added where it is so by the second share, and its normal can be told.
+_BEHIND, _DEEPER, _TELLING = 0.1, 1e-6, 1e-9
 
 
 @kernel(error_model="numpy")
@@ -101,15 +104,17 @@ def make_room(p, count):
 def _read(s, p):
     """Contacts with a movable body, in mujoco's order."""
     n = np.int64(p.found_count[0])
-    make_room(p, n)
+    make_room(p, 2 * n)
     real, word = p.found_real, p.found_word
     stride, dist, pos, frame, friction, adhesion, surface, dim, geom, solref, solimp = s.layout
-    k = 0
+    k = first = 0
     for c in range(n):
         at, to = c * stride, (c * stride + geom) // 4
         g, h = word[to], word[to + 1]
         if g < 0 or h < 0 or (s.geom_body[g] < 0 and s.geom_body[h] < 0):
             continue
+        if k == 0 or p.geom[k - 1, 0] != g or p.geom[k - 1, 1] != h:
+            first = k
         p.geom[k, 0], p.geom[k, 1] = g, h
         p.body[k, 0], p.body[k, 1] = s.geom_body[g], s.geom_body[h]
         p.dim[k] = word[(at + dim) // 4]
@@ -133,19 +138,103 @@ def _read(s, p):
             p.soft[k] = loose * file_compliance(
                 real[reference : reference + 2], real[impedance : impedance + 5], max(-p.gap[k], 0.0)
             )
-        for side in range(2):
-            shape = p.geom[k, side]
-            p.round[k, side] = s.geom_radius[shape]
-            if s.geom_cylinder[shape] > 0.0:
-                cosine = 0.0
-                for i in range(3):
-                    cosine += p.geom_xmat[shape, 3 * i + 2] * p.frame[k, 0, i]
-                if abs(cosine) < _ROLLING_COSINE:
-                    p.round[k, side] = s.geom_cylinder[shape]
+        _round(s, p, k)
         if s.has_axes:
             _align(s, p, k)
         k += 1
+        if k - first > 1 and (c + 1 == n or word[to + stride // 4] != g or word[to + stride // 4 + 1] != h):
+            k += _look_behind(s, p, first, k)
     p.count[0] = k
+
+
+@kernel(error_model="numpy")
+def _round(s, p, c):
+    """Radii of curvature of the two surfaces at contact c."""
+    for side in range(2):
+        shape = p.geom[c, side]
+        p.round[c, side] = s.geom_radius[shape]
+        if s.geom_cylinder[shape] > 0.0:
+            cosine = 0.0
+            for i in range(3):
+                cosine += p.geom_xmat[shape, 3 * i + 2] * p.frame[c, 0, i]
+            if abs(cosine) < _ROLLING_COSINE:
+                p.round[c, side] = s.geom_cylinder[shape]
+
+
+@kernel(error_model="numpy")
+def _look_behind(s, p, first, k):
+    """The deepest contact of two shapes as contact k where their several ones hide it; how many were added.
+
+    Where a face is about along the contact mujoco clips shapes by it and returns points over the face, along
+    its normal: an edge or a rim that is deeper beside it is lost, by up to a tenth of the shapes' size.
+    """
+    g, h = p.geom[first, 0], p.geom[first, 1]
+    if s.geom_faces[g] == 0 or s.geom_faces[h] == 0 or s.geom_faces[g] + s.geom_faces[h] < 3:
+        return 0
+    size = min(
+        s.bound[s.geom_body[g]] if s.geom_body[g] >= 0 else np.inf,
+        s.bound[s.geom_body[h]] if s.geom_body[h] >= 0 else np.inf,
+    )
+    least = np.inf
+    for c in range(first, k):
+        least = min(least, p.gap[c])
+    if least > _BEHIND * size:
+        return 0
+    ends, n = np.empty(6), np.empty(3)
+    gap = mj_geomDistance(s.model, p.data, g, h, 2.0 * abs(least) + size, ends.ctypes.data)
+    if gap > least - _DEEPER * size or abs(gap) < _TELLING * size:
+        return 0
+    copy_line(p, k, p, first)
+    p.gap[k], p.cohesion[k] = gap, 0.0
+    for i in range(3):
+        n[i] = (ends[3 + i] - ends[i]) / gap
+        p.point[k, i] = 0.5 * (ends[i] + ends[3 + i])
+    lean_frame(p.frame[k], n)
+    _round(s, p, k)
+    if s.has_axes:
+        _align(s, p, k)
+    return 1
+
+
+@kernel(error_model="numpy")
+def copy_line(to, c, source, e):
+    """Contact c of a place as contact e of another, but for its gap."""
+    to.dim[c], to.restitution[c], to.accuracy[c] = source.dim[e], source.restitution[e], source.accuracy[e]
+    to.cohesion[c], to.soft[c] = source.cohesion[e], source.soft[e]
+    for k in range(2):
+        to.geom[c, k], to.body[c, k], to.round[c, k] = (
+            source.geom[e, k],
+            source.body[e, k],
+            source.round[e, k],
+        )
+    for k in range(3):
+        to.point[c, k], to.surface[c, k] = source.point[e, k], source.surface[e, k]
+        for r in range(3):
+            to.frame[c, k, r] = source.frame[e, k, r]
+    for k in range(5):
+        to.friction[c, k] = source.friction[e, k]
+
+
+@kernel(error_model="numpy")
+def lean_frame(frame, n):
+    """Give a frame the normal n; tangents stay as near to where they were as they can."""
+    best, size, t = 1, 0.0, np.empty(3)
+    for r in (1, 2):
+        lean = frame[r, 0] * n[0] + frame[r, 1] * n[1] + frame[r, 2] * n[2]
+        if 1.0 - lean * lean > size + 0.5:
+            best, size = r, 1.0 - lean * lean
+    lean = frame[best, 0] * n[0] + frame[best, 1] * n[1] + frame[best, 2] * n[2]
+    size = 0.0
+    for k in range(3):
+        t[k] = frame[best, k] - lean * n[k]
+        size += t[k] * t[k]
+    size = math.sqrt(size)
+    for k in range(3):
+        frame[0, k] = n[k]
+        frame[1, k] = t[k] / size
+    frame[2, 0] = n[1] * frame[1, 2] - n[2] * frame[1, 1]
+    frame[2, 1] = n[2] * frame[1, 0] - n[0] * frame[1, 2]
+    frame[2, 2] = n[0] * frame[1, 1] - n[1] * frame[1, 0]
 
 
 @kernel(error_model="numpy")

@@ -32,9 +32,9 @@ _NAMES = (
 )
 
 
-def _registered(name: str, *arguments: Any) -> Any:
+def _registered(name: str, *arguments: Any, result: Any = types.void) -> Any:
     """An external function of the library, by its symbol."""
-    return types.ExternalFunction(name, Signature(types.void, arguments, None))
+    return types.ExternalFunction(name, Signature(result, arguments, None))
 
 
 @cache
@@ -43,7 +43,7 @@ def load() -> None:
     folder = Path(engine().__file__).parent
     (path,) = sorted(folder.glob("libmujoco*"))[:1]
     library = ctypes.CDLL(str(path))
-    for name in (*_NAMES, "mj_rne", "mj_integratePos", "mj_differentiatePos"):
+    for name in (*_NAMES, "mj_rne", "mj_integratePos", "mj_differentiatePos", "mj_geomDistance"):
         address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
         binding.add_symbol(name, address)
 
@@ -56,6 +56,9 @@ mj_comVel, mj_passive, mj_fwdVelocity, mj_fwdActuation, mj_collision = (
 mj_rne = _registered("mj_rne", _i, _i, types.int32, _i)
 mj_integratePos = _registered("mj_integratePos", _i, _i, _i, types.float64)
 mj_differentiatePos = _registered("mj_differentiatePos", _i, _i, types.float64, _i, _i)
+mj_geomDistance = _registered(
+    "mj_geomDistance", _i, _i, types.int32, types.int32, types.float64, _i, result=types.float64
+)
 
 
 class ContactLayout(NamedTuple):

@@ -70,13 +70,15 @@ FIELDS = [
     ("passive", _i),
     ("tendons", _i),
     ("actuation", _i),
-    # shapes: body or −1, restitution, radius where round, radius of a cylinder, accuracy of gaps, friction
-    # axis
+    # shapes: body or −1, restitution, radius where round, radius of a cylinder, accuracy of gaps, whether
+    # they have faces that mujoco clips against each other (2), or are clipped by those of others (1),
+    # friction axis
     ("geom_body", I),
     ("geom_restitution", F),
     ("geom_radius", F),
     ("geom_cylinder", F),
     ("geom_accuracy", F),
+    ("geom_faces", I),
     ("geom_axis", F2),
     ("has_axes", _i),
     # where shapes of cut bodies sit: file frame in the principal frame, shapes and their poses in the file
@@ -119,18 +121,19 @@ def pack_scene(x):
      s.size, s.M_begin) = x[:20]  # fmt: skip
     (s.M_count, s.M_column, s.dof_body, s.subtree_mass, s.damping, s.stiffness, s.armature, s.passive,
      s.tendons, s.actuation, s.geom_body, s.geom_restitution, s.geom_radius, s.geom_cylinder,
-     s.geom_accuracy, s.geom_axis, s.has_axes, s.origin, s.frame, s.movable_geom) = x[20:40]  # fmt: skip
+     s.geom_accuracy, s.geom_faces, s.geom_axis, s.has_axes, s.origin, s.frame,
+     s.movable_geom) = x[20:41]  # fmt: skip
     (s.geom_position, s.geom_rotation, s.body_margin, s.geom_margin, s.pair_margin, s.pair_geom, s.layout,
      s.links, s.geometry, s.law, s.parameters, s.row_spring, s.loops, s.soft,
-     s.geom_looseness) = x[40:55]  # fmt: skip
+     s.geom_looseness) = x[41:56]  # fmt: skip
     (s.limit_at, s.limit_dof, s.limit_low, s.limit_high, s.rub_dof, s.rub_force, s.ball_at, s.ball_dof,
      s.ball_limit, s.couple, s.couple_poly, s.couple_reference, s.tendon_begin, s.tendon_count,
      s.tendon_column, s.tendon_limited, s.tendon_range, s.tendon_stiffness, s.tendon_damping,
-     s.tendon_spring) = x[55:75]  # fmt: skip
+     s.tendon_spring) = x[56:76]  # fmt: skip
     (s.tendon_loss, s.spring_at, s.spring_turns, s.spring_stiffness, s.spring_reference, s.identity_base,
     s.motor_output, s.motor_control, s.motor_low, s.motor_high, s.motor_held,
      s.motor_early, s.motor_gain, s.motor_bias, s.motor_least, s.motor_most, s.motor_damping, s.other_output,
-     s.adhesion, s.act_at, s.act_count, s.act_tau, s.act_range) = x[75:]  # fmt: skip
+     s.adhesion, s.act_at, s.act_count, s.act_tau, s.act_range) = x[76:]  # fmt: skip
     return s
 
 
@@ -219,8 +222,13 @@ def _shapes(model: Model, m: Any) -> dict[str, Any]:
     round_ = (type_ == int(kinds.mjGEOM_SPHERE)) | (type_ == int(kinds.mjGEOM_CAPSULE))
     formulas = ("PLANE", "SPHERE", "CAPSULE", "BOX")
     exact = np.isin(type_, [int(getattr(kinds, f"mjGEOM_{name}")) for name in formulas])
+    clipping, clipped = (
+        np.isin(type_, [int(getattr(kinds, f"mjGEOM_{name}")) for name in names])
+        for names in (("CYLINDER", "MESH"), ("CAPSULE", "BOX"))
+    )
     geoms = np.flatnonzero(model.geom_body >= 0)
     return {
+        "geom_faces": whole(2 * clipping + clipped),
         "geom_radius": real(np.where(round_, size, 0.0)),
         "geom_cylinder": real(np.where(type_ == int(kinds.mjGEOM_CYLINDER), size, 0.0)),
         "geom_accuracy": real(np.where(exact, 0.0, _CONVEX_ACCURACY * m.geom_rbound)),

@@ -50,16 +50,19 @@ def in_own_sizes(z, f, s, lo, hi, influence):
     """Distance above lo, below hi, and f, each in its own size, shape (n,) each."""
     below, above, relative = np.empty(f.size), np.empty(f.size), np.empty(f.size)
     for i in range(f.size):
-        below[i] = _in_own_size(z[i] - lo[i], lo[i], influence[i])
-        above[i] = _in_own_size(hi[i] - z[i], hi[i], influence[i])
+        width = hi[i] - lo[i]
+        below[i] = _in_own_size(z[i] - lo[i], lo[i], width, influence[i])
+        above[i] = _in_own_size(hi[i] - z[i], hi[i], width, influence[i])
         relative[i] = 0.0 if f[i] == 0.0 else f[i] / s[i]
     return below, above, relative
 
 
 @kernel
-def _in_own_size(distance, bound, influence):
+def _in_own_size(distance, bound, width, influence):
     """A signed distance from a bound (infinite where there is none) over the size of its variable."""
     if distance == 0.0:
         return 0.0
-    unit = max(1.0, abs(bound)) if np.isfinite(bound) else 1.0
+    unit = abs(bound) if bound != 0.0 else min(1.0, width)
+    if not (0.0 < unit < np.inf):
+        unit = 1.0
     return distance * max(influence, 1.0 / unit)

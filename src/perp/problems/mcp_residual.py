@@ -11,7 +11,7 @@ about Newton's step relative to the variables.
 The differences beside the derivative keep a pole, or a step that is steep within less than η, from passing
 as a zero. A distance from a bound counts by what it changes in any function, and in the variable's unit:
 
-    t_i = min(min_k s_k / |J_ki|, max(1, |bound_i|))
+    t_i = min(min_k s_k / |J_ki|, |bound_i|)       (min(1, hi_i − lo_i) for |bound_i| where the bound is 0)
     F_i = clip(f_i / s_i, (z_i − hi_i) / t_i, (z_i − lo_i) / t_i)       residual = max_i |F_i|
 
 The residual stays as it is when a function is multiplied by a number. Changing the unit of a variable changes

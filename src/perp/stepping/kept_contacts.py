@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.collision.finding import make_room
+from perp.collision.finding import copy_line, make_room
 from perp.compilation.kernel import kernel
 from perp.stepping.contact_rows import into_world, pair_of
-from perp.stepping.second_look import copy_line
 
 # As shares of a body's size: points that touch have stayed together to this, and those nearer than this to
 # another contact are not missing.

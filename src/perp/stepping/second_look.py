@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from perp.collision.finding import make_room
+from perp.collision.finding import copy_line, lean_frame, make_room
 from perp.compilation.kernel import kernel
 from perp.kernels.arrays import fill
 from perp.stepping.contact_rows import (
@@ -173,25 +173,6 @@ def _is_known(w, e):
 
 
 @kernel(error_model="numpy")
-def copy_line(to, c, source, e):
-    """Contact c of a place as contact e of another, but for its gap."""
-    to.dim[c], to.restitution[c], to.accuracy[c] = source.dim[e], source.restitution[e], source.accuracy[e]
-    to.cohesion[c], to.soft[c] = source.cohesion[e], source.soft[e]
-    for k in range(2):
-        to.geom[c, k], to.body[c, k], to.round[c, k] = (
-            source.geom[e, k],
-            source.body[e, k],
-            source.round[e, k],
-        )
-    for k in range(3):
-        to.point[c, k], to.surface[c, k] = source.point[e, k], source.surface[e, k]
-        for r in range(3):
-            to.frame[c, k, r] = source.frame[e, k, r]
-    for k in range(5):
-        to.friction[c, k] = source.friction[e, k]
-
-
-@kernel(error_model="numpy")
 def _way(w, c, out):
     """How far the second carried point moves in the step, less the first."""
     point = np.empty(3)
@@ -264,7 +245,7 @@ def _straighten(w, c):
         return
     start = w.start
     start.gap[c], w.off[c], w.turned[c] = w.gap0[c], 0.0, 0
-    _lean_frame(start.frame[c], w.normal0[c])
+    lean_frame(start.frame[c], w.normal0[c])
     for side in range(2):
         sign = -1.0 if side == 0 else 1.0
         for k in range(3):
@@ -314,32 +295,10 @@ def _turn_one(w, c, e, way, n, pushed):
     size = math.sqrt(size)
     for k in range(3):
         n[k] /= size
-    _lean_frame(frame, n)
+    lean_frame(frame, n)
     for side in range(2):
         sign = -1.0 if side == 0 else 1.0
         for k in range(3):
             w.acts[c, side, k] = w.carried[c, side, k] - sign * start.round[c, side] * n[k]
     refill(w, c)
     return abs(off)
-
-
-@kernel(error_model="numpy")
-def _lean_frame(frame, n):
-    """Give a frame the normal n; tangents stay as near to where they were as they can."""
-    best, size, t = 1, 0.0, np.empty(3)
-    for r in (1, 2):
-        lean = frame[r, 0] * n[0] + frame[r, 1] * n[1] + frame[r, 2] * n[2]
-        if 1.0 - lean * lean > size + 0.5:
-            best, size = r, 1.0 - lean * lean
-    lean = frame[best, 0] * n[0] + frame[best, 1] * n[1] + frame[best, 2] * n[2]
-    size = 0.0
-    for k in range(3):
-        t[k] = frame[best, k] - lean * n[k]
-        size += t[k] * t[k]
-    size = math.sqrt(size)
-    for k in range(3):
-        frame[0, k] = n[k]
-        frame[1, k] = t[k] / size
-    frame[2, 0] = n[1] * frame[1, 2] - n[2] * frame[1, 1]
-    frame[2, 1] = n[2] * frame[1, 0] - n[0] * frame[1, 2]
-    frame[2, 2] = n[0] * frame[1, 1] - n[1] * frame[1, 0]
