@@ -37,7 +37,8 @@ class CommandRun:
         end: Simulated time to reach [s].
         path: The file that is written, if any.
         problem: Why the run ended early, in words.
-        page: Shows the run while it goes on, if wanted.
+        notes: What of the scene is not simulated, and what was wrong with its start.
+        page: Shows the run while it goes on, or None.
     """
 
     simulation: Simulation
@@ -115,6 +116,8 @@ class CommandRun:
         from perp.stepping import StepFailed, StepInaccurate
 
         code = int(ExitCode.SOLVED)
+        for note in self.notes:  # before a run that may take long: some of them are reasons to stop it
+            sys.stderr.write(f"note: {note}\n")
         try:
             self._start_up()
             with stopping() as stop, _bar(self) as show, warnings.catch_warnings():
@@ -146,7 +149,7 @@ class CommandRun:
 
     def again(self) -> None:
         """The page has put the simulation back to its start after the end of the run: make another one."""
-        self.problem = ""
+        self.problem, self.notes = "", []
         self._begin_again()
         self.go()
 
@@ -220,7 +223,7 @@ def finish(run: CommandRun, *, html: Path | None, json: bool) -> None:
         print_json({**facts, "notes": run.notes, "out": None if run.path is None else str(run.path)})
     else:
         headline = run.problem or f"{summary.steps} steps to t = {summary.end:g} s"
-        print_facts(headline, "bold red" if run.problem else "bold green", summary_rows(recording, run.notes))
+        print_facts(headline, "bold red" if run.problem else "bold green", summary_rows(recording, []))
         if run.path is not None:
             how = f"; go on with --resume {run.path}" if run.problem else ""
             print_line(f"Recorded in {run.path}{how}")
@@ -242,7 +245,7 @@ def _relaxation(recording: Recording, s: Summary) -> list[tuple[str, str]]:
         return []
     settings = recording.about.get("settings", {})
     name = f"{settings.get('solver')} with {settings.get('formulation')}"
-    return [("from Coulomb", f"{s.coulomb_distance:.2g} at worst: {name} is a relaxation of it")]
+    return [("from Coulomb", f"{s.coulomb_distance:.2g} at worst: {name} approximates it")]
 
 
 def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from perp.formulations.registry import Formulation, all_formulations, find_formulation
 from perp.problems import BoxedLCP, Problem, SolverMismatch, UnknownSolver
-from perp.solvers.registry import SolverInfo, mismatch, unknown
+from perp.solvers.registry import SolverInfo, all_solvers, mismatch, unknown
 
 # Rows up to which every formulation is built to see whether a solver takes what comes out.
 _SMALL = 500
@@ -51,9 +51,11 @@ def find_route(
     if objection is not None:
         raise SolverMismatch(f"formulation {name} cannot take this problem: {objection}")
     if not issubclass(chosen.target, info.takes):
+        able = [s.name for s in all_solvers().values() if issubclass(chosen.target, s.takes) and s.available]
+        takes = " and ".join(kind.__name__ for kind in info.takes)
         raise SolverMismatch(
-            f"formulation {name} gives {chosen.target.__name__}, but {info.name} takes "
-            + " and ".join(kind.__name__ for kind in info.takes)
+            f"formulation {name} gives {chosen.target.__name__}, but {info.name} takes {takes}. "
+            f"These take it: {', '.join(sorted(able))}."
         )
     return chosen
 

@@ -138,7 +138,7 @@ def solve(
     limits = (tol, max_iterations, time_limit, history, watch)
     best = _solve_along(problem, (info, settings, formulation), first, limits, swept)
     if watch is not None:
-        watch(Progress(best.solver, best.iterations, best.solve_time, best.residual))
+        watch(Progress(best.solver, best.iterations, best.solve_time, best.residual, done=True))
     if throw and best.status is not Status.SOLVED:
         raise NotSolved(problem, best)
     return best

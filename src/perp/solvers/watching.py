@@ -24,12 +24,14 @@ class Progress:
         iteration: Of the whole solve.
         seconds: Since its start, without compiling.
         residual: Of the iterate, in the problem that was given [as `perp.residual`].
+        done: Whether this is the answer.
     """
 
     solver: str
     iteration: int
     seconds: float
     residual: float
+    done: bool = False
 
     def __str__(self) -> str:
         work = f"iteration {self.iteration:<8d} residual {self.residual:<9.2e}"
@@ -84,12 +86,12 @@ def watch_of(verbose: bool, callback: Any) -> Watch | None:
 
 
 class _Lines:
-    """Writes progress to stderr, now and then and when another algorithm takes over."""
+    """Writes progress to stderr: now and then, when another algorithm takes over, and of the answer."""
 
     def __init__(self) -> None:
         self._last, self._solver = 0.0, ""
 
     def __call__(self, progress: Progress) -> None:
-        if progress.solver != self._solver or monotonic() > self._last + _PAUSE:
+        if progress.done or progress.solver != self._solver or monotonic() > self._last + _PAUSE:
             self._last, self._solver = monotonic(), progress.solver
             sys.stderr.write(f"{progress}\n")

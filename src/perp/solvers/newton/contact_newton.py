@@ -3,7 +3,8 @@
 The conditions are written as equations (Alart and Curnier's form; the natural map for the relaxation),
 linearised, and solved by block elimination; open constraints drop out of the system. σ D with σ tied to the
 residual is added to W, so that a singular W is no obstacle. A halving line search on the size of the
-equations guards each step, island by island (`kernels.tree_newton`).
+equations guards each step, island by island (`kernels.tree_newton`); where it fails, sweeps move the iterate
+on.
 
 Reference: Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like methods
 (1991).
