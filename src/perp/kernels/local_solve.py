@@ -16,6 +16,7 @@ import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.kernels.cone import project_cone
+from perp.kernels.small_systems import solve_small
 
 _STEPS = 60
 _ACCURACY = 1e-14
@@ -26,12 +27,11 @@ _RELAXED_STEPS = 30
 
 
 @kernel(nogil=True)
-def disc_root(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, beta):
-    """Friction λ_T = −(S + β I)⁻¹ c of a disc whose radius is μ (normal − k·λ_T), from a guess of β.
-
-    Returns:
-        The two components of λ_T, and β.
-    """
+def _disc_root(S, c, normal, k, mu, beta):
+    """Friction λ_T = −(S + β I)⁻¹ c of a disc whose radius is μ (normal − k·λ_T), from a guess of β."""
+    s11, s12, s21, s22 = S
+    c1, c2 = c
+    k1, k2 = k
     low, high = 0.0, math.inf
     size = abs(s11) + abs(s22)
     l1 = l2 = 0.0
@@ -45,7 +45,7 @@ def disc_root(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, beta):
             radius = mu * (normal - k1 * l1 - k2 * l2)
             value = length - radius
             if abs(value) <= _ACCURACY * length or (value <= 0.0 and beta == 0.0):
-                return l1, l2, beta
+                return l1, l2
             if value > 0.0:
                 low = beta
             else:
@@ -72,9 +72,9 @@ def disc_root(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, beta):
                 if step > 20 and low > 0.0:
                     new = math.sqrt(low * high)
         if abs(new - beta) <= 1e-15 * beta:
-            return l1, l2, beta
+            return l1, l2
         beta = new
-    return l1, l2, beta
+    return l1, l2
 
 
 @kernel(nogil=True)
@@ -89,13 +89,16 @@ def _interval(s, c, normal, k, mu):
 
 
 @kernel(nogil=True)
-def _disc(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, old1, old2):
+def _disc(S, c, normal, k, mu, old):
     """Friction of one disc: stick when that is inside, else the root from the old friction's β."""
+    s11, s12, s21, s22 = S
+    c1, c2 = c
+    old1, old2 = old
     determinant = s11 * s22 - s12 * s21
     if determinant > 1e-14 * abs(s11 * s22):
         l1 = -(s22 * c1 - s12 * c2) / determinant
         l2 = -(s11 * c2 - s21 * c1) / determinant
-        radius = mu * (normal - k1 * l1 - k2 * l2)
+        radius = mu * (normal - k[0] * l1 - k[1] * l2)
         if radius >= 0.0 and l1 * l1 + l2 * l2 <= radius * radius:
             return l1, l2
     squared = old1 * old1 + old2 * old2
@@ -106,8 +109,7 @@ def _disc(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, old1, old2):
     if beta == 0.0:
         radius = mu * normal
         beta = math.sqrt(c1 * c1 + c2 * c2) / radius if radius > 0.0 else 1e-3 * (abs(s11) + abs(s22))
-    l1, l2, beta = disc_root(s11, s12, s21, s22, c1, c2, normal, k1, k2, mu, beta)
-    return l1, l2
+    return _disc_root(S, c, normal, k, mu, beta)
 
 
 @kernel(nogil=True)
@@ -124,52 +126,40 @@ def solve_planar(p, data, b0, b1, mu):
 
 
 @kernel(nogil=True)
-def solve_coulomb(p, width, data, b0, b1, b2, mu, old1, old2):
+def solve_coulomb(p, width, data, b, mu, old):
     """A contact in space: block at data[p …] with rows of `width`; returns normal and two frictions.
 
-    (b0, b1, b2) is the free velocity and (old1, old2) the friction before.
+    b is the free velocity and `old` the friction before.
     """
     nn = data[p]
+    b0, b1, b2 = b
     if b0 >= 0.0 or nn <= 0.0:
         return 0.0, 0.0, 0.0
     n1, n2 = data[p + 1] / nn, data[p + 2] / nn
     t1, t2 = data[p + width], data[p + 2 * width]
     normal = -b0 / nn
-    s11 = data[p + width + 1] - t1 * n1
-    s12 = data[p + width + 2] - t1 * n2
-    s21 = data[p + 2 * width + 1] - t2 * n1
-    s22 = data[p + 2 * width + 2] - t2 * n2
-    c1, c2 = b1 + t1 * normal, b2 + t2 * normal
-    l1, l2 = _disc(s11, s12, s21, s22, c1, c2, normal, n1, n2, mu, old1, old2)
+    S = (
+        data[p + width + 1] - t1 * n1, data[p + width + 2] - t1 * n2,
+        data[p + 2 * width + 1] - t2 * n1, data[p + 2 * width + 2] - t2 * n2,
+    )  # fmt: skip
+    l1, l2 = _disc(S, (b1 + t1 * normal, b2 + t2 * normal), normal, (n1, n2), mu, old)
     return max(0.0, normal - n1 * l1 - n2 * l2), l1, l2
 
 
 @kernel(nogil=True)
 def _shifted_solve(S, m, beta, right, A, out):
-    """(S + β I)⁻¹ right into out by elimination with row pivoting in A; false where it is singular."""
+    """(S + β I)⁻¹ right into out, with room A; false where it is singular."""
+    largest = 0.0
     for r in range(m):
         for s in range(m):
             A[r, s] = S[r, s]
         A[r, r] += beta
         A[r, m] = right[r]
-    for k in range(m):
-        best = k
-        for r in range(k + 1, m):
-            if abs(A[r, k]) > abs(A[best, k]):
-                best = r
-        if not abs(A[best, k]) > 1e-14 * (abs(S[k, k]) + beta):
-            return False
-        for s in range(k, m + 1):
-            A[k, s], A[best, s] = A[best, s], A[k, s]
-        for r in range(k + 1, m):
-            t = A[r, k] / A[k, k]
-            for s in range(k, m + 1):
-                A[r, s] -= t * A[k, s]
-    for k in range(m - 1, -1, -1):
-        total = A[k, m]
-        for s in range(k + 1, m):
-            total -= A[k, s] * out[s]
-        out[k] = total / A[k, k]
+        largest = max(largest, abs(A[r, r]))
+    if not (largest > 0.0 and solve_small(A, m, 1, 1e-14 * largest)):
+        return False
+    for r in range(m):
+        out[r] = A[r, m]
     return True
 
 
@@ -229,13 +219,12 @@ def solve_many_tangents(p, size, data, b, mu, x, i):
 
 
 @kernel(nogil=True)
-def solve_disc(p, width, data, b1, b2, radius, old1, old2):
+def solve_disc(p, width, data, b, radius, old):
     """A disc of given radius with its 2 × 2 block at data[p …]; returns the two components."""
     if radius <= 0.0:
         return 0.0, 0.0
-    return _disc(
-        data[p], data[p + 1], data[p + width], data[p + width + 1], b1, b2, radius, 0.0, 0.0, 1.0, old1, old2
-    )  # fmt: skip
+    S = data[p], data[p + 1], data[p + width], data[p + width + 1]
+    return _disc(S, b, radius, (0.0, 0.0), 1.0, old)
 
 
 @kernel(nogil=True)

@@ -18,7 +18,7 @@ from perp.kernels.packed import PackedType, view
 from perp.kernels.residual import norm, workspace
 from perp.kernels.structs import INTEGERS, REALS, StructType, address_of, struct_at
 from perp.kernels.sweep import sweep
-from perp.kernels.sweeping import LOOK, LOOK_RELAXED, sweep_while_it_pays
+from perp.kernels.sweeping import LOOK, sweep_while_it_pays
 from perp.problems.data_size import set_mobilities
 from perp.problems.law_kernels import judge_dense, judge_sparse
 
@@ -121,8 +121,7 @@ def short_solve(packed, given, tol, impulse, velocity):
     value = _judge(given, blocks.relaxed, impulse, velocity)
     if value <= 10.0 * SETTLED * tol:
         return value, first
-    least = 2 * (LOOK_RELAXED if blocks.relaxed else LOOK)
-    _, sweeps, _ = sweep_while_it_pays(blocks, x, MARGIN * tol, least - first, SWEEPS)
+    _, sweeps, _ = sweep_while_it_pays(blocks, x, MARGIN * tol, 2 * LOOK - first, SWEEPS)
     _unpack(blocks, x, impulse)
     return _judge(given, blocks.relaxed, impulse, velocity), first + sweeps
 

@@ -25,12 +25,13 @@ _ROLLING_ROUNDS = 5
 
 
 @kernel(nogil=True)
-def _rest3(c, start, q, first, column, at, diagonal, data, x):
+def _rest3(blocks, c, x):
     """Velocity of a constraint with three rows, its own impulse left out."""
+    start, column, at, data = blocks.start, blocks.column, blocks.at, blocks.data
     i = start[c]
-    s0, s1, s2 = q[i], q[i + 1], q[i + 2]
-    for k in range(first[c], first[c + 1]):
-        if k == diagonal[c]:
+    s0, s1, s2 = blocks.q[i], blocks.q[i + 1], blocks.q[i + 2]
+    for k in range(blocks.first[c], blocks.first[c + 1]):
+        if k == blocks.diagonal[c]:
             continue
         p, j = at[k], start[column[k]]
         width = start[column[k] + 1] - j
@@ -49,15 +50,16 @@ def _rest3(c, start, q, first, column, at, diagonal, data, x):
 
 
 @kernel(nogil=True)
-def _without_own(i, c, start, q, first, column, at, diagonal, data, x):
-    """Velocity of row i of constraint c, the constraint's own impulse left out."""
-    total = q[i]
-    for k in range(first[c], first[c + 1]):
-        if k == diagonal[c]:
+def _without_own(blocks, c, r, x):
+    """Velocity of row r of constraint c, the constraint's own impulse left out."""
+    start, column, at, data = blocks.start, blocks.column, blocks.at, blocks.data
+    total = blocks.q[start[c] + r]
+    for k in range(blocks.first[c], blocks.first[c + 1]):
+        if k == blocks.diagonal[c]:
             continue
         j = start[column[k]]
         width = start[column[k] + 1] - j
-        p = at[k] + (i - start[c]) * width
+        p = at[k] + r * width
         for m in range(width):
             total += data[p + m] * x[j + m]
     return total
@@ -76,10 +78,10 @@ def rolling(c, start, mu, mu_r, data, p, b, x):
         b0 = b[0] + data[p + 3] * r1 + data[p + 4] * r2
         b1 = b[1] + data[p + 8] * r1 + data[p + 9] * r2
         b2 = b[2] + data[p + 13] * r1 + data[p + 14] * r2
-        n, t1, t2 = solve_coulomb(p, 5, data, b0, b1, b2, mu[c], x[i + 1], x[i + 2])
+        n, t1, t2 = solve_coulomb(p, 5, data, (b0, b1, b2), mu[c], (x[i + 1], x[i + 2]))
         b3 = b[3] + data[p + 15] * n + data[p + 16] * t1 + data[p + 17] * t2
         b4 = b[4] + data[p + 20] * n + data[p + 21] * t1 + data[p + 22] * t2
-        s1, s2 = solve_disc(p + 18, 5, data, b3, b4, mu_r[c] * n, r1, r2)
+        s1, s2 = solve_disc(p + 18, 5, data, (b3, b4), mu_r[c] * n, (r1, r2))
         change = math.hypot(s1 - r1, s2 - r2)
         if change > 0.7 * last:
             weight *= 0.5
@@ -99,31 +101,30 @@ def directed_sweep(blocks, x, b, backwards):
     Returns:
         ‖d Δx‖: how far the sweep moved, as a velocity.
     """
-    start, low, high, mu, mu_r, q, d = (
-        blocks.start, blocks.low, blocks.high, blocks.mu, blocks.mu_r, blocks.q, blocks.d
-    )  # fmt: skip
-    first, column, at, diagonal, data = blocks.first, blocks.column, blocks.at, blocks.diagonal, blocks.data
+    start, mu, mu_r, d, data = blocks.start, blocks.mu, blocks.mu_r, blocks.d, blocks.data
     moved = 0.0
     count = start.size - 1
     for k in range(count):
         c = count - 1 - k if backwards else k
-        i, size, p = start[c], start[c + 1] - start[c], at[diagonal[c]]
+        i, size, p = start[c], start[c + 1] - start[c], blocks.at[blocks.diagonal[c]]
         change = 0.0
         if mu[c] < 0.0:
-            others = _without_own(i, c, start, q, first, column, at, diagonal, data, x)
+            others = _without_own(blocks, c, 0, x)
             own = data[p] if data[p] > 0.0 else d[c]
             new = (-others if data[p] > 0.0 else own * x[i] - others - data[p] * x[i]) / own
-            new = min(max(new, low[c]), high[c])
+            new = min(max(new, blocks.low[c]), blocks.high[c])
             change = (new - x[i]) ** 2
             x[i] = new
         elif size == 3 and not blocks.relaxed:
-            b0, b1, b2 = _rest3(c, start, q, first, column, at, diagonal, data, x)
-            n, f1, f2 = solve_coulomb(p, 3, data, b0, b1, b2, mu[c], x[i + 1], x[i + 2])
+            n, f1, f2 = solve_coulomb(p, 3, data, _rest3(blocks, c, x), mu[c], (x[i + 1], x[i + 2]))
             change = (n - x[i]) ** 2 + (f1 - x[i + 1]) ** 2 + (f2 - x[i + 2]) ** 2
             x[i], x[i + 1], x[i + 2] = n, f1, f2
         else:
+            if size == 3:
+                b[0], b[1], b[2] = _rest3(blocks, c, x)
             for m in range(size):
-                b[m] = _without_own(i + m, c, start, q, first, column, at, diagonal, data, x)
+                if size != 3:
+                    b[m] = _without_own(blocks, c, m, x)
                 b[MOST_ROWS + m] = x[i + m]
             if blocks.relaxed:
                 solve_relaxed(p, size, data, b, mu[c], mu_r[c], x, i)

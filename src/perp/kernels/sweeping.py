@@ -11,12 +11,10 @@ from perp.kernels.packed import view
 from perp.kernels.residual import norm, residual_at, workspace
 from perp.kernels.sweep import sweep
 
-# Sweeps between two looks at the residual, which cost about one sweep, or half of one of the relaxation.
-LOOK, LOOK_RELAXED = 10, 5
+# Sweeps between two looks at the residual, which cost about one sweep.
+LOOK = 10
 # A Newton stage costs about as much as this many sweeps on the problems of the literature.
 WORTH = 100
-# The central path of a relaxation costs as much as this many of its sweeps.
-WORTH_RELAXED = 40
 
 
 @kernel(nogil=True)
@@ -38,16 +36,14 @@ def sweep_while_it_pays(blocks, x, tol, least, most):
     """
     size = norm(blocks.q)
     u, work, best = np.empty(x.size), workspace(), x.copy()
-    alone, every, worth = blocks.start.size == 2, LOOK, WORTH
-    if blocks.relaxed:
-        every, worth = LOOK_RELAXED, WORTH_RELAXED
+    alone = blocks.start.size == 2
     value = least_value = math.inf
     done, pays = 0, True
     while pays and done < most:
-        for k in range(min(every, most - done)):
+        for k in range(min(LOOK, most - done)):
             moved = sweep(blocks, x, work)
             done += 1
-            if (moved <= tol * size or (alone and done == 1)) and k < every - 1:
+            if (moved <= tol * size or (alone and done == 1)) and k < LOOK - 1:
                 break
         new = residual_at(blocks, x, u, size, work)
         if value == math.inf and not new <= tol:
@@ -58,7 +54,7 @@ def sweep_while_it_pays(blocks, x, tol, least, most):
         if new <= tol or not new < 1e3 * least_value:
             pays = False
         elif done >= least:
-            pays = new < 0.9 * value and every * math.log(tol / new) / math.log(new / value) <= worth
+            pays = new < 0.9 * value and LOOK * math.log(tol / new) / math.log(new / value) <= WORTH
         value = new
     x[:] = best
     return least_value, done, pays

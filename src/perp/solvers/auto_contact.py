@@ -21,9 +21,8 @@ from perp.solvers.watching import now_runs
 
 # Up to this many constraints a block elimination fits into memory: its order needs count² / 8 bytes.
 LARGEST_ELIMINATION = 30_000
-# From this many constraints on Newton's method costs more than some hundred sweeps with momentum; the second
-# for relaxations, whose sweeps are dear.
-MANY, MANY_RELAXED = 300, 1000
+# From this many constraints on Newton's method costs more than some hundred sweeps with momentum.
+MANY = 300
 # A start this good is near enough for Newton's method without sweeps before it.
 NEAR = 0.1
 
@@ -63,7 +62,7 @@ STAGES = (
     Stage("block-gauss-seidel", options={"while_it_pays": True}),
     Stage(
         "block-gauss-seidel",
-        lambda problem: problem.contact_count >= (MANY_RELAXED if problem.relaxed else MANY),
+        lambda problem: problem.contact_count >= MANY,
         {"momentum": True, "while_it_pays": True},
     ),
     Stage("tree-newton", lambda problem: problem.dynamics is not None and not problem.relaxed),

@@ -117,10 +117,10 @@ def block_gauss_seidel(
 def _while_it_pays(problem: ContactProblem, control: Control) -> Attempt:
     from perp.kernels.packed import pack
     from perp.kernels.sweeping import LOOK as FIRST
-    from perp.kernels.sweeping import LOOK_RELAXED, paying_sweeps
+    from perp.kernels.sweeping import paying_sweeps
 
     packed, limit = pack(problem), control.limit(PAYING_SWEEPS)
-    least = 2 * (LOOK_RELAXED if problem.relaxed else FIRST)
+    least = 2 * FIRST
     x, done, pays = packed.unknowns(control.begin(problem.size)), 0, True
     look = PAYING_SWEEPS if control.plain else LOOK
     while not control.check(done, packed.impulse(x)):
