@@ -75,7 +75,13 @@ def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
     call.defvjp(call_forward, call_backward)
 
     def function(x: Any, u: Any = None, theta: Any = None) -> Any:
-        controls = jnp.zeros(sizes[1]) if u is None else u
-        return call(x, controls, jnp.zeros(sizes[2]) if theta is None else theta)
+        if theta is None and op.parameters:
+            raise ProblemError(f"theta is missing: values of {', '.join(op.parameters)}")
+        given = (x, jnp.zeros(sizes[1]) if u is None else u, jnp.zeros(0) if theta is None else theta)
+        x, controls, values = (jnp.asarray(part, jnp.float64) for part in given)
+        if x.ndim != 1:
+            raise ProblemError(f"x has shape {x.shape}: map a batch with jax.vmap")
+        op.check(x, controls, values)
+        return call(x, controls, values)
 
     return function

@@ -25,7 +25,7 @@ def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
         returns the state after a step. A leading axis of x and u is a batch, stepped on all cores.
 
     Raises:
-        ProblemError: A tensor is in single precision, or coordinates are not reduced.
+        ProblemError: A tensor is in single precision or of another shape, or coordinates are not reduced.
     """
     torch: Any = import_module("torch")
     op = StepOp(sim, parameters)
@@ -47,10 +47,16 @@ def step(sim: Simulation, parameters: Sequence[str] = ()) -> Callable[..., Any]:
             return tuple(torch.from_numpy(part) for part in (by_x, by_u, by_theta.sum(axis=0)))
 
     def function(x: Any, u: Any = None, theta: Any = None) -> Any:
-        if x.dtype is not torch.float64:
-            raise ProblemError(f"x is {x.dtype}: torch.float64 is needed")
+        if not isinstance(x, torch.Tensor):
+            raise ProblemError(f"x is of type {type(x).__name__}: a tensor is needed")
         controls = torch.zeros((*x.shape[:-1], op.motors), dtype=torch.float64) if u is None else u
-        values = torch.zeros(len(op.parameters), dtype=torch.float64) if theta is None else theta
+        if theta is None and op.parameters:
+            raise ProblemError(f"theta is missing: values of {', '.join(op.parameters)}")
+        values = torch.zeros(0, dtype=torch.float64) if theta is None else theta
+        for name, tensor in (("x", x), ("u", controls), ("theta", values)):
+            if tensor.dtype is not torch.float64:
+                raise ProblemError(f"{name} is {tensor.dtype}: torch.float64 is needed")
+        op.check(x, controls, values)
         return Step.apply(x, controls, values)
 
     return function

@@ -176,6 +176,8 @@ def test_last_step_has_the_derivative_of_the_next_one():
     behind = sim.derivatives(("friction",), last=True)
     np.testing.assert_allclose(ahead.A, behind.A, atol=1e-9)
     np.testing.assert_allclose(ahead.parameters["friction"], behind.parameters["friction"], atol=1e-9)
+    with pytest.raises(perp.ProblemError, match="verify"):
+        sim.derivatives(last=True, verify=True)
 
 
 def test_verify_and_names():

@@ -232,6 +232,13 @@ def test_gains_of_motors_are_factors() -> None:
         (lambda b: b.modify(mass=2.0), "mass"),
         (lambda b: b.modify(restitution=1.5), "restitution"),
         (lambda b: b.restore({}), "snapshot"),
+        (lambda b: b.step("many"), "steps"),
+        (lambda b: b.rollout(steps=2.5), "steps"),
+        (lambda b: b.reset([True, False, True]), "mask"),
+        (lambda b: b.reset(7), "mask"),
+        (lambda b: b.simulation(2), "world"),
+        (lambda b: setattr(b, "qpos", np.zeros(3)), "shape"),
+        (lambda b: setattr(b, "time", "noon"), "value"),
     ],
 )
 def test_bad_arguments_say_what_is_wrong(act: Any, word: str) -> None:
@@ -241,7 +248,16 @@ def test_bad_arguments_say_what_is_wrong(act: Any, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"worlds": 0}, {"worlds": 2, "threads": 0}, {"worlds": 2, "solver": "admm"}]
+    "options",
+    [
+        {"worlds": 0},
+        {"worlds": "3"},
+        {"worlds": float("nan")},
+        {"worlds": True},
+        {"worlds": 2, "threads": 0},
+        {"worlds": 2, "threads": "2"},
+        {"worlds": 2, "solver": "admm"},
+    ],
 )
 def test_a_batch_that_makes_no_sense(options: dict[str, Any]) -> None:
     with pytest.raises(perp.PerpError):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import perp
+from perp.simulation.gradients.step_op import StepOp
 
 SCENE = """<mujoco><worldbody><geom type="plane" size="9 9 1" friction="0.5"/>
 <body name="b" pos="0 0 .1"><freejoint/><geom type="sphere" size=".1" friction="0.5"/>
@@ -98,3 +99,38 @@ def test_maximal_coordinates_are_refused():
 
     with pytest.raises(perp.ProblemError, match="reduced"):
         StepOp(perp.Simulation(SCENE, step=0.01, coordinates="maximal"))
+
+
+def test_a_coefficient_of_all_contacts_is_set_whatever_other_shapes_have():
+    """A third shape with more friction: 0.5 means 0.5 still, and its gradient is that of the step."""
+    other = '<body pos="5 0 1"><freejoint/><geom type="sphere" size=".1" friction="2"/></body></worldbody>'
+    sim = perp.Simulation(SCENE.replace("</worldbody>", other), step=0.01, coordinates="reduced")
+    sim.body("b").set_velocity([1, 0, 0], [0, 0, 0])
+    op = StepOp(sim, ("friction",))
+    x, u, g = np.concatenate([sim.qpos, sim.qvel]), np.zeros(1), np.eye(op.size)[op.nq]
+    ends = [op(x, u, np.array([mu]))[op.nq] for mu in (0.5 - 1e-6, 0.5, 0.5 + 1e-6)]
+    sim.step()
+    assert ends[1] == pytest.approx(sim.qvel[0], abs=1e-12)
+    _, _, by_theta = op.gradient(x, u, np.array([0.5]), g)
+    # a plain step knows its Coriolis forces to a millionth of its speed only
+    assert by_theta[0] == pytest.approx((ends[2] - ends[0]) / 2e-6, rel=1e-5)
+    assert by_theta[0] < -1e-3
+
+
+@pytest.mark.parametrize("shapes", [((3,), (1,)), ((15,), (2,)), ((1, 2, 15), (1, 2, 1)), ((2, 15), (1,))])
+def test_operations_refuse_other_shapes(shapes):
+    op = StepOp(start()[0], ("friction",))
+    with pytest.raises(perp.ProblemError, match="shapes"):
+        op.check(*map(np.zeros, shapes), np.array([0.5]))
+
+
+def test_operations_refuse_values_that_make_no_sense():
+    sim, x = start()
+    op = StepOp(sim, ("friction",))
+    with pytest.raises(perp.ProblemError, match="friction"):
+        op(x, np.zeros(1), np.array([-1.0]))
+    for bad in (np.zeros(x.size), np.full(x.size, np.nan)):
+        with pytest.raises(perp.ProblemError, match="finite"):
+            op(bad, np.zeros(1), np.array([0.5]))
+    with pytest.raises(perp.ProblemError, match="several"):
+        StepOp(sim, ("gravity",))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,23 @@ def test_a_killed_process_loses_only_its_run_which_is_run_again(tmp_path: Path) 
     assert table["error"].tolist() == [""] * 4
     here = perp.sweep(scene, rows, seconds=0.1, edit=die_once, measure=travel, workers=0)
     assert table["travel"].tolist() == here["travel"].tolist()
+
+
+def test_a_pool_that_breaks_loses_only_the_run_that_broke_it(tmp_path: Path) -> None:
+    safe, marker = tmp_path / "safe", tmp_path / "died"
+    safe.touch()
+    rows = [{"slope": 0.05 * k, "marker": str(marker if k == 0 else safe)} for k in range(3)]
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        table = perp.sweep(
+            library.box_on_plane(friction=0.05),
+            rows,
+            seconds=0.1,
+            edit=die_once,
+            measure=travel,
+            executor=pool,
+        )
+    assert marker.exists()
+    assert table["error"].tolist() == [""] * 3
 
 
 def test_any_executor_will_do_and_progress_is_told() -> None:

@@ -26,6 +26,17 @@ class Coordinates(StrEnum):
     REDUCED = "reduced"
 
 
+def whole(name: str, x: Any) -> int:
+    """A whole number of at least 1, from Python or NumPy.
+
+    Raises:
+        ProblemError: It is none.
+    """
+    if isinstance(x, int | float | np.integer) and x is not True and 1 <= x < math.inf and int(x) == x:
+        return int(x)
+    raise ProblemError(f"{name} = {x!r}: a whole number of at least 1 is needed")
+
+
 def number(name: str, x: Any, least: float = -math.inf) -> float:
     """A finite real number from `least` on."""
     value = _real(x)

@@ -316,6 +316,8 @@ class Simulation(Access):
             self._differentiator = StepDifferentiator(self.stepper)
         if last and self._last is None:
             raise ProblemError("no step has been taken yet")
+        if last and verify:
+            raise ProblemError("verify: steps are compared before they are taken, without last=True")
         if self.impacts:
             from perp.simulation.impacts import derivative_of
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from perp.problems import ProblemError
 from perp.problems.validation import check_finite, to_float
+from perp.simulation.arguments import whole
 from perp.simulation.batches.status import BatchContacts, Rollout, WorldStatus
 from perp.simulation.batches.values import OwnValues, set_values
 from perp.simulation.batches.worker import Arrays, Call, Worker, line_of_memory, memory_of_line
@@ -43,7 +44,12 @@ class _Live:
         return self if batch is None else self.of(batch)
 
     def __set__(self, batch: Batch, value: Any) -> None:
-        self.of(batch)[:] = value
+        array = self.of(batch)
+        given = to_float("value", value)
+        try:
+            array[:] = given
+        except ValueError:
+            raise ProblemError(f"a value of shape {given.shape}: {array.shape} is needed") from None
 
 
 class Batch:
@@ -70,11 +76,8 @@ class Batch:
     """
 
     def __init__(self, scene: Any, worlds: int, *, threads: int | None = None, **options: Any) -> None:
-        if worlds < 1 or int(worlds) != worlds:
-            raise ProblemError(f"worlds = {worlds!r}: a whole number of at least 1 is needed")
-        count = len(os.sched_getaffinity(0)) if threads is None else threads
-        if count < 1 or int(count) != count:
-            raise ProblemError(f"threads = {threads!r}: a whole number of at least 1 is needed")
+        n = whole("worlds", worlds)
+        count = len(os.sched_getaffinity(0)) if threads is None else whole("threads", threads)
         if isinstance(scene, Simulation):
             if options:
                 raise ProblemError(f"{next(iter(options))}: a simulation has its options already")
@@ -86,10 +89,10 @@ class Batch:
             raise ProblemError("impacts: batches take impacts within their steps")
         if start.stepper.settings.solver is not None:
             raise ProblemError("solver: batches are stepped by the stepper's own kernel")
-        self._start, self.worlds, self.threads = start, int(worlds), int(count)
+        self._start, self.worlds, self.threads = start, n, count
         self._workers: list[Worker] = []
         self._pool: ThreadPoolExecutor | None = None
-        n, stepper = self.worlds, start.stepper
+        stepper = start.stepper
         self._arrays = Arrays(
             np.tile(start.state.packed, (n, 1)), np.tile(line_of_memory(stepper, _CONTACTS), (n, 1)),
             np.full(n, start.time), np.tile(start.ctrl, (n, 1)), np.tile(start.wrench, (n, 1, 1)),
@@ -128,10 +131,7 @@ class Batch:
         lambda b: b._arrays.wrench,
     )
 
-    @property
-    def time(self) -> np.ndarray:
-        """Simulated time, live, shape (worlds,) [s]."""
-        return self._arrays.time
+    time = _Live("Simulated time, live, shape (worlds,) [s].", lambda b: b._arrays.time)
 
     @property
     def failed(self) -> np.ndarray:
@@ -140,11 +140,9 @@ class Batch:
 
     def step(self, steps: int = 1) -> np.ndarray:
         """Take steps in every world; returns `status`."""
-        if steps < 1 or int(steps) != steps:
-            raise ProblemError(f"steps = {steps!r}: a whole number of at least 1 is needed")
         n = self.worlds
         call = Call(
-            int(steps), np.zeros((n, 0, 0)), np.zeros((n, 1), np.int64), np.zeros((n, 1)),
+            whole("steps", steps), np.zeros((n, 0, 0)), np.zeros((n, 1), np.int64), np.zeros((n, 1)),
             np.zeros((n, 0, 0)), False,
         )  # fmt: skip
         self._run(call)
@@ -173,8 +171,9 @@ class Batch:
                 raise ProblemError(f"steps = {steps}: controls has {found.shape[-2]}")
             steps = int(found.shape[-2])
             given = np.ascontiguousarray(np.broadcast_to(found, (n, steps, motors)))
-        if steps is None or steps < 1:
-            raise ProblemError("a rollout needs controls, or a number of steps of at least 1")
+        if steps is None:
+            raise ProblemError("a rollout needs controls, or a number of steps")
+        steps = whole("steps", steps)
         nq, nv, na, _, _ = self._start.stepper.sizes
         began = self.time.copy()
         call = Call(
@@ -252,7 +251,12 @@ class Batch:
             mask: Which, as an index of the first axis (booleans, numbers, a slice); all by default.
             keyframe: Name or number; it gives controls as well.
         """
-        which, start, a = slice(None) if mask is None else np.asarray(mask), self._start, self._arrays
+        which = slice(None) if mask is None else mask if isinstance(mask, slice) else np.asarray(mask)
+        start, a = self._start, self._arrays
+        try:
+            a.failed[which]
+        except IndexError:
+            raise ProblemError(f"mask = {mask!r}: booleans or numbers of {self.worlds} worlds") from None
         start.reset(keyframe=keyframe)
         a.state[which], a.time[which], a.wrench[which] = start.state.packed, start.time, 0.0
         if keyframe is not None or start.home is not None:
@@ -304,6 +308,8 @@ class Batch:
 
         Values that the world has for itself are those of the scene file there.
         """
+        if not isinstance(world, int | np.integer) or not -self.worlds <= world < self.worlds:
+            raise ProblemError(f"world = {world!r}: there are {self.worlds}")
         sim, a = self._start.copy(), self._arrays
         sim.state = sim.stepper.unpacked(float(a.time[world]), a.state[world].copy())
         sim.set_control(a.control[world])

@@ -25,7 +25,7 @@ _COEFFICIENTS = {"friction": 0, "torsion": 1, "rolling": 2}
 def parameter_values(sim: Simulation, names: Any) -> dict[str, np.ndarray]:
     """The values of parameters, by name, shape (size,) each.
 
-    A coefficient of all contacts is the largest one; changing it shifts those of all shapes by the same.
+    A coefficient of all contacts is the largest one of the shapes.
     """
     m, model = sim.model.shapes, sim.model
     out = {}
@@ -55,25 +55,37 @@ def _largest(m: Any, kind: str) -> float:
     return float(np.max(m.geom_friction[touching, _COEFFICIENTS[kind]], initial=0.0))
 
 
-def with_parameters(sim: Simulation, values: Mapping[str, Any]) -> Simulation:
-    """A new simulation of the same scene, in the same state, with other values of some parameters."""
+def with_parameters(sim: Simulation, values: Mapping[str, Any], *, shift: bool = False) -> Simulation:
+    """A new simulation of the same scene, in the same state, with other values of some parameters.
+
+    A coefficient of all contacts becomes that of every shape; with `shift` the coefficients of all shapes
+    change by the same instead, so that those of contacts keep their differences.
+
+    Raises:
+        ProblemError: A value is no number, or a coefficient is negative.
+    """
     from perp.simulation.simulation import Simulation
 
     m, restitution = copy.copy(sim.model.shapes), sim.model.geom_restitution.copy()
     for parameter, value in values.items():
         kind, name = split(parameter)
         numbers = np.atleast_1d(np.asarray(value, dtype=float))
+        coefficient = kind in _COEFFICIENTS or kind == "restitution"
+        if not np.isfinite(numbers).all() or (coefficient and not shift and (numbers < 0.0).any()):
+            raise ProblemError(f"{parameter} = {value!r}: it needs finite numbers, coefficients from 0 on")
         if kind == "restitution":
             if name:
                 restitution[sim.model.geom_index(name)] = numbers[0]
-            else:
+            elif shift:
                 restitution += numbers[0] - restitution.max(initial=0.0)
+            else:
+                restitution[:] = numbers[0]
             continue
-        if kind in _COEFFICIENTS and not name:
-            # all contacts by the same: the larger of two coefficients is then that of the contact still
-            shift = numbers[0] - _largest(m, kind)
+        if kind in _COEFFICIENTS and not name and shift:
+            # the larger of two coefficients is that of the contact still
+            change = numbers[0] - _largest(m, kind)
             for array, at in _place(m, sim.model, parameter):
-                array[at] = np.maximum(array[at] + shift, 0.0)
+                array[at] = np.maximum(array[at] + change, 0.0)
             continue
         if kind != "kv":
             for array, at in _place(m, sim.model, parameter):

@@ -75,7 +75,7 @@ def differences(sim: Simulation, name: str, step: float) -> np.ndarray:
                     h = RELATIVE * float(np.linalg.norm(value))
                 ends = []
                 for sign in (1, -1):
-                    other = with_parameters(sim, {name: value + sign * h * np.eye(value.size)[k]})
+                    other = with_parameters(sim, {name: value + sign * h * np.eye(value.size)[k]}, shift=True)
                     ends.append(_end(other, kept, packed, control))
                 columns.append(between(stepper, *ends) / (2 * h))
     finally:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perp.derivatives.parameters import width_of
 from perp.problems import ProblemError
 from perp.simulation.gradients.parameter_values import with_parameters
 
@@ -32,12 +33,30 @@ class StepOp:
             raise ProblemError('steps as operations need reduced coordinates: coordinates="reduced"')
         self.base, self.sim = sim.copy(), sim.copy()
         self.parameters = tuple(parameters)
+        for name in self.parameters:
+            if width_of(sim.model.shapes, sim.model, name) > 1:
+                raise ProblemError(f"{name} has several numbers: steps as operations take one a parameter")
         self._theta: np.ndarray | None = None
         self._batch: Any = None
         self._fresh: Any = None
         self.nq, self.nv, self.na, _, _ = sim.stepper.sizes
         self.size = self.nq + self.nv + self.na
         self.motors = len(sim.stepper.motor_names)
+
+    def check(self, x: Any, u: Any, theta: Any) -> None:
+        """Shapes: x (size,), u (motors,), or a leading axis of both; theta (parameters,).
+
+        Raises:
+            ProblemError: One is another.
+        """
+        found = tuple(x.shape), tuple(u.shape), tuple(theta.shape)
+        lead = found[0][:-1]
+        wanted = (*lead, self.size), (*lead, self.motors), (len(self.parameters),)
+        if len(lead) > 1 or found != wanted:
+            raise ProblemError(
+                f"x, u and theta have shapes {found}: ({self.size},), ({self.motors},), {wanted[2]} are "
+                "needed, or one leading axis of x and u"
+            )
 
     def __call__(self, x: np.ndarray, u: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """The state after a step, shape (nq + nv + na,)."""
@@ -61,8 +80,9 @@ class StepOp:
         batch = self._batch
         batch.restore(self._fresh)
         parts = np.split(np.array(x, dtype=np.float64), [self.nq, self.nq + self.nv], axis=1)
-        for at in self._quaternions():
-            parts[0][:, at : at + 4] /= np.linalg.norm(parts[0][:, at : at + 4], axis=1)[:, None]
+        with np.errstate(invalid="ignore"):
+            for at in self._quaternions():
+                parts[0][:, at : at + 4] /= np.linalg.norm(parts[0][:, at : at + 4], axis=1)[:, None]
         batch.qpos[:], batch.qvel[:], batch.act[:] = parts
         if self.motors:
             batch.ctrl[:] = u
@@ -103,8 +123,11 @@ class StepOp:
     def _take(self, x: np.ndarray, u: np.ndarray, theta: np.ndarray) -> None:
         self._change(theta)
         sim, q = self.sim, np.array(x[: self.nq], dtype=np.float64)
-        for at in self._quaternions():
-            q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
+        with np.errstate(invalid="ignore"):
+            for at in self._quaternions():
+                q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
+        if not np.isfinite(q).all() or not np.isfinite(x).all():
+            raise ProblemError("x has numbers that are not finite, or a quaternion of length 0")
         sim.stepper.forget()
         v, act = x[self.nq : self.nq + self.nv], x[self.nq + self.nv : self.size]
         sim.state = sim.stepper.state_of(q, np.array(v, float), np.array(act, float), 0.0)

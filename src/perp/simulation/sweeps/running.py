@@ -11,7 +11,7 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from hashlib import sha256
@@ -158,10 +158,19 @@ def _in_pool(run: Run, jobs: dict[int, Job], keep: Keep, workers: int | None) ->
 
 
 def run_on_executor(run: Run, jobs: dict[int, Job], keep: Keep, executor: Executor) -> None:
-    """On any executor of `concurrent.futures`; it stays open."""
-    futures = {executor.submit(run, job): i for i, job in jobs.items()}
+    """On any executor of `concurrent.futures`; it stays open.
+
+    A pool of processes takes no more work after one of them has died: what is left goes to processes here.
+    """
+    futures, left = {executor.submit(run, job): i for i, job in jobs.items()}, dict[int, Job]()
     for future in as_completed(futures):
-        keep(futures[future], _of_worker(future))
+        i = futures[future]
+        if isinstance(future.exception(), BrokenExecutor):
+            left[i] = jobs[i]
+        else:
+            keep(i, _of_worker(future))
+    if left:
+        run_on_processes(run, left, keep, None)
 
 
 def run_on_cluster(run: Run, jobs: dict[int, Job], keep: Keep, scheduler: str) -> None:
