@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.kernels.tree_newton import solve_trees
+from perp.kernels.tree_newton import EXACT, solve_trees
 from perp.kernels.tree_problem import TreeProblem
 from perp.kernels.tree_workspace import tree_workspace
 
@@ -40,5 +40,5 @@ def packed(masses, J, momentum_velocity, bias, sets, compliance, unit=1e-12):
 def solved(p, limit=100):
     """What the kernel says of its steps, and the worst row in its units; the answer is in p."""
     info, worst = np.zeros(4, np.int64), np.zeros(1)
-    solve_trees(p.struct, tree_workspace(p), limit, 0.0, info, worst)
+    solve_trees(p.struct, tree_workspace(p), limit, EXACT, info, worst)
     return info, float(worst[0])

@@ -13,7 +13,7 @@ from perp.kernels.friction_laws import MOST_ROWS, OPEN, RELAXED, linearise
 from perp.kernels.jordan import solve_linearised
 from perp.kernels.packed import pack
 from perp.kernels.packed_trees import trees_of
-from perp.kernels.tree_newton import follow_paths, solve_trees
+from perp.kernels.tree_newton import EXACT, follow_paths, solve_trees
 from perp.kernels.tree_workspace import tree_workspace
 from perp.problems.sets import COULOMB, ROLLING
 
@@ -23,7 +23,7 @@ def solved(problem: perp.ContactProblem, start: np.ndarray, tol: float, limit: i
     packed = pack(problem)
     trees, info = trees_of(packed, packed.unknowns(start), tol), np.zeros(4, np.int64)
     if solve is solve_trees:
-        solve(trees.struct, tree_workspace(trees), limit, 0.0, info, np.zeros(1))
+        solve(trees.struct, tree_workspace(trees), limit, EXACT, info, np.zeros(1))
     else:
         solve(trees.struct, tree_workspace(trees), limit, info, np.zeros(1))
     return packed.impulse(trees.impulse), info

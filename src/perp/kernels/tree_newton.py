@@ -71,6 +71,8 @@ _SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.01, 0.5
 _PLAIN, _NEARER = 6, 1e-2
 # Newton steps before the central path is tried, its iterations, and steps after it.
 FIRST, _ITERATIONS, _AFTER = 20, 40, 30
+# Goals of a solve to what is allowed.
+EXACT = (0.0, 1.0)
 # The least proximal weight of steps with a line search, and how often they are halved.
 _LEAST_DAMPED, _DAMPED_HALVINGS = 1e-12, 10
 
@@ -252,7 +254,7 @@ def _newton(p, w, k, plan, limit, goal, room):
         _judge(p, w, k, sigma, g)
     copy_rows(p, w, k, w.best, p.impulse)
     evaluate(p, w, k, k + 1)
-    return False, limit, best_worst
+    return False, step, best_worst
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -272,17 +274,18 @@ def _solve_convex(p, w, k, plan, limit, goal, room):
 
 
 @kernel(nogil=True, error_model="numpy")
-def _solve_island(p, w, k, first, limit, goal, room):
+def _solve_island(p, w, k, first, limit, goals, room):
     """`first` Newton steps, and where they wander along the central path; see `_newton` for what it returns.
 
-    A path that leads nowhere is taken again with more care, and from that of the convex relaxation.
+    The goals are the worst row that is looked for, and one with which no path is worth its while. A path that
+    leads nowhere is taken again with more care, and from that of the convex relaxation.
     """
-    plan = plan_of(p, w, k)
-    if p.count[2] and is_convex(p, w, k):
+    plan, (goal, enough) = plan_of(p, w, k), goals
+    if is_convex(p, w, k):
         solved, steps, worst = _solve_convex(p, w, k, plan, limit, goal, room)
     else:
         solved, steps, worst = _newton(p, w, k, plan, min(limit, first), goal, room)
-    if solved or limit <= first:
+    if solved or limit <= first or worst <= enough:
         return solved, steps, worst
     copy_rows(p, w, k, p.impulse, w.kept)
     for attempt in range(3):
@@ -319,28 +322,29 @@ def _solve_island(p, w, k, first, limit, goal, room):
 
 
 @kernel(nogil=True, error_model="numpy")
-def solve_trees(problem, workspace, limit, share, info, worst):
+def solve_trees(problem, workspace, limit, goals, info, worst):
     """Solve a problem in place from the impulses given.
 
     Args:
         problem: `TreeProblem.struct`.
         workspace: Of `tree_workspace`.
         limit: Newton steps an island may take; without central paths where they are few.
-        share: Of its residual at the start that an island may keep; 0 for none but what is allowed.
+        goals: Share of its residual at the start that an island may keep, and the residual in units of what
+            is allowed with which no path is worth its while; `EXACT` for neither.
         info: Out: islands, unsolved islands, Newton steps of the longest island, all Newton steps.
         worst: Out, shape (1,): the worst residual in units of what is allowed.
     """
-    _solve_islands(problem, workspace, FIRST, limit, share, info, worst)
+    _solve_islands(problem, workspace, FIRST, limit, goals, info, worst)
 
 
 @kernel(nogil=True, error_model="numpy")
 def follow_paths(problem, workspace, limit, info, worst):
     """The same along central paths at once."""
-    _solve_islands(problem, workspace, 0, limit, 0.0, info, worst)
+    _solve_islands(problem, workspace, 0, limit, EXACT, info, worst)
 
 
 @kernel(nogil=True, error_model="numpy")
-def _solve_islands(problem, workspace, first, limit, share, info, worst):
+def _solve_islands(problem, workspace, first, limit, goals, info, worst):
     fill(info, 0)
     worst[0] = 0.0
     p, w = problem_view(problem), workspace_view(workspace)
@@ -360,8 +364,8 @@ def _solve_islands(problem, workspace, first, limit, share, info, worst):
         if w.outcome[k, 0] <= 1.0:
             worst[0] = max(worst[0], w.outcome[k, 0])
             continue
-        goal = max(1.0, share * w.outcome[k, 0])
-        solved, steps, value = _solve_island(p, w, k, first, limit, goal, room)
+        goal = max(1.0, goals[0] * w.outcome[k, 0])
+        solved, steps, value = _solve_island(p, w, k, first, limit, (goal, goals[1]), room)
         info[1] += not solved
         info[2] = max(info[2], steps)
         info[3] += steps

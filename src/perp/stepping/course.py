@@ -175,7 +175,8 @@ def _solve_for(w, purpose):
 def _solve(w):
     # loose bodies that lean on each other are thrown by what a rough solve leaves: the arch at 0.1 ms falls
     share = 0.0 if w.course[EXACT] or w.scene.cut else _ROUGH
-    solve_trees(w.problem, w.workspace, w.newton_steps, share, w.solve_info, w.solve_worst)
+    goals = (share, _GOOD_ENOUGH)
+    solve_trees(w.problem, w.workspace, w.newton_steps, goals, w.solve_info, w.solve_worst)
     if w.solve_worst[0] <= _GOOD_ENOUGH:
         w.solve_info[1] = 0
 

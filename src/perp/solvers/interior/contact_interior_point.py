@@ -76,7 +76,7 @@ def _fixed_point(packed: Packed, trees: TreeProblem, control: Control, steps: in
     from perp.kernels.friction_laws import RELAXED
     from perp.kernels.packed_trees import trees_of
     from perp.kernels.shifts import packed_shifts
-    from perp.kernels.tree_newton import follow_paths, solve_trees
+    from perp.kernels.tree_newton import EXACT, follow_paths, solve_trees
     from perp.kernels.tree_workspace import tree_workspace
 
     relaxed = trees_of(packed, trees.impulse, MARGIN * control.tol)
@@ -95,7 +95,7 @@ def _fixed_point(packed: Packed, trees: TreeProblem, control: Control, steps: in
         follow_paths(relaxed.struct, rooms[0], STEPS, info, worst)
         steps += int(info[2])
         trees.impulse[:] = relaxed.impulse
-        solve_trees(trees.struct, rooms[1], NEWTON_STEPS, 0.0, info, worst)
+        solve_trees(trees.struct, rooms[1], NEWTON_STEPS, EXACT, info, worst)
         steps += int(info[2])
         if control.check(steps, packed.impulse(trees.impulse)):
             break

@@ -51,7 +51,7 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
     from perp.kernels.packed import pack
     from perp.kernels.packed_trees import trees_of
     from perp.kernels.sweep import sweeps
-    from perp.kernels.tree_newton import solve_trees
+    from perp.kernels.tree_newton import EXACT, solve_trees
     from perp.kernels.tree_workspace import tree_workspace
 
     if problem.size == 0:
@@ -72,7 +72,7 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
     while True:
         most = ROUNDS[rounds] if rounds < len(ROUNDS) else STEPS
         few = min(most, LOOK) if control.watched and most < STEPS else most
-        solve_trees(trees.struct, workspace, min(few, limit - steps), 0.0, info, worst)
+        solve_trees(trees.struct, workspace, min(few, limit - steps), EXACT, info, worst)
         steps += int(info[2])
         if control.check(steps, packed.impulse(trees.impulse)):
             break

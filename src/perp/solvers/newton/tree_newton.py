@@ -53,7 +53,7 @@ def _refuses(problem: ContactProblem) -> str | None:
 )
 def tree_newton(problem: ContactProblem, control: Control, options: object) -> Attempt:
     """Solve a contact problem in dynamics form; iterations count Newton steps of all islands."""
-    from perp.kernels.tree_newton import solve_trees
+    from perp.kernels.tree_newton import EXACT, solve_trees
     from perp.kernels.tree_workspace import tree_workspace
 
     if problem.size == 0:
@@ -69,7 +69,7 @@ def tree_newton(problem: ContactProblem, control: Control, options: object) -> A
     trees.impulse[:] = start
     workspace, info, worst, steps = tree_workspace(trees), np.zeros(4, np.int64), np.zeros(1), 0
     for _ in range(SHARPER):
-        solve_trees(trees.struct, workspace, control.limit(STEPS), 0.0, info, worst)
+        solve_trees(trees.struct, workspace, control.limit(STEPS), EXACT, info, worst)
         steps += int(info[3])
         if control.check(steps, trees.impulse) or info[1]:
             break

@@ -155,7 +155,7 @@ class _Splitting:
         """Newton steps from z, which is replaced only by an answer that meets the tolerance."""
         from perp.kernels.packed import pack
         from perp.kernels.packed_trees import trees_of
-        from perp.kernels.tree_newton import solve_trees
+        from perp.kernels.tree_newton import EXACT, solve_trees
         from perp.kernels.tree_workspace import tree_workspace
         from perp.problems.residual import judge
 
@@ -164,7 +164,7 @@ class _Splitting:
         packed = pack(self.problem)
         trees = trees_of(packed, packed.unknowns(self.z), POLISH_MARGIN * self.tol)
         solve_trees(
-            trees.struct, tree_workspace(trees), POLISH_STEPS, 0.0, np.zeros(4, np.int64), np.zeros(1)
+            trees.struct, tree_workspace(trees), POLISH_STEPS, EXACT, np.zeros(4, np.int64), np.zeros(1)
         )
         impulse = packed.impulse(trees.impulse)
         if judge(self.problem, impulse)[0] <= self.tol:
