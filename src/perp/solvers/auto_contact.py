@@ -1,7 +1,7 @@
 """The default for contact problems: registered solvers in order, each from where the last one ended.
 
-The list is what `benchmarks/ablation.py` has left of it: every stage wins problems that no other one solves
-in three times its time. `Solution.info["stages"]` tells what each did.
+What `benchmarks/ablation.py` says of each stage is in docs/how-to-choose-a-friction-solver.md.
+`Solution.info["stages"]` tells what each did.
 """
 
 from __future__ import annotations
