@@ -205,3 +205,21 @@ def test_velocity_level_does_not_accept_open_joints(count: int, ratio: float) ->
         apart = np.linalg.norm(np.diff(places, axis=0), axis=1)
         silent += bool(record.met and np.abs(apart - 0.1).max() > 1e-3)
     assert silent == 0
+
+
+@pytest.mark.parametrize("shape", ['type="capsule" size="0.06 0.1"', 'type="box" size="0.007 0.12 0.03"'])
+@pytest.mark.parametrize("coordinates", BOTH)
+def test_a_step_is_judged_where_it_ends(shape: str, coordinates: str) -> None:
+    """In reduced coordinates bodies that turn by radians a step went on from 12 mm below where they were judged."""
+    bodies = "".join(
+        f'<body name="b{i}" pos="{i} 0 0.15"><freejoint/><geom {shape} mass="1" friction="1e-3 0 0"/></body>'
+        for i in range(6)
+    )
+    text = library.scene(library.plane(1e-3) + bodies)
+    sim, detector = perp.Simulation(text, step=0.01, coordinates=coordinates), SecondDetector(text)
+    rng = np.random.default_rng(1)
+    for i in range(6):
+        sim.body(f"b{i}").set_velocity(2 * rng.normal(size=3), 300 * rng.normal(size=3))
+    for _ in range(60):
+        record = sim.step()
+        assert record.penetration == pytest.approx(detector.overlap(sim), abs=1e-8)

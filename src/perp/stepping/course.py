@@ -155,10 +155,7 @@ def begin_rows(w):
 
 @kernel(error_model="numpy")
 def _spent(w):
-    """Whether the Newton steps of the step are used up; the best answer is then taken.
-
-    Sweeps of another solver are no Newton steps: it has a limit of its own.
-    """
+    """Whether the Newton steps of the step are used up (other solvers have limits of their own)."""
     return not w.foreign and w.info[end.NEWTON] >= _MOST_STEPS
 
 
@@ -364,11 +361,15 @@ def _is_unsteady(w):
     x, v = w.course, w.problem.velocity
     if x[DRIFTS] < _most_drifts(w) and not w.info[end.UNSOLVED]:
         return False
-    delta = w.delta.copy()
+    delta, gained, parts = w.delta.copy(), w.gained.copy(), w.parts
     for j in range(v.size):
         w.guess[j] = v[j] - delta[j]
     change = drift(w, w.guess, 1e-8)
+    in_parts, w.parts = w.parts > 1 and not w.scene.cut, parts
     copy_into(w.delta, delta)
+    copy_into(w.gained, gained)
+    if in_parts:
+        arrive(w)  # the end of the step was room for that
     return change > _UNSTEADY * w.speed / max(1.0, w.scene.size)
 
 
