@@ -392,7 +392,7 @@ DOCUMENTS = {
             "f'{1e3 * (0.1 - s.body(\"sphere\").position[2]):.3f} mm'",
         ),
         Row(
-            "e = 1: elastic, here to 1 %, as no step may gain energy; e = 0: it stays.",
+            "e = 1: elastic; e = 0: it stays.",
             BOUNCE.format(e="1.0, 0.0"),
         ),
         Row(
