@@ -107,6 +107,8 @@ class _Episodes:
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Observations, rewards, and which worlds have ended or were cut off."""
+        if actions.shape != self.batch.ctrl.shape:
+            raise ProblemError(f"actions have shape {actions.shape}: {self.batch.ctrl.shape} is needed")
         self.batch.ctrl[:] = actions
         self.batch.step(self.task.repeat)
         self.age += 1
@@ -176,6 +178,9 @@ class VectorEnv(_VectorEnv):
         threads: int | None = None,
         autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     ) -> None:
+        modes = [mode.value for mode in AutoresetMode]
+        if autoreset not in (*modes, *AutoresetMode):
+            raise ProblemError(f"autoreset = {autoreset!r}: one of {', '.join(modes)} is needed")
         self._episodes = _Episodes(task, num_envs, threads)
         self.num_envs, self._autoreset = num_envs, AutoresetMode(autoreset)
         self.metadata = {"render_modes": [], "autoreset_mode": self._autoreset}

@@ -128,3 +128,12 @@ def test_a_world_that_fails_ends_its_episode() -> None:
 def test_functions_of_wrong_shape_are_named(bad: dict[str, Any]) -> None:
     with pytest.raises(perp.ProblemError, match=next(iter(bad))):
         gym.VectorEnv(gym.Task(**{"scene": CARTPOLE, "reward": upright} | bad), 2).step(np.zeros((2, 1)))
+
+
+def test_actions_and_modes_that_make_no_sense_are_named() -> None:
+    env = gym.VectorEnv(TASK, 2)
+    env.reset(seed=0)
+    with pytest.raises(perp.ProblemError, match="shape"):
+        env.step(np.zeros((2, 3)))
+    with pytest.raises(perp.ProblemError, match="autoreset"):
+        gym.VectorEnv(TASK, 2, autoreset="never")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perp.derivatives.errors import DerivativeError
 from perp.derivatives.step import StepDerivative
 from perp.derivatives.tangent import size
 from perp.problems import ProblemError
@@ -112,7 +113,7 @@ def _backwards(
     for c in range(len(checkpoints) - 1, -1, -1):
         first, end = c * length, min(steps, (c + 1) * length)
         sim.restore(checkpoints[c])
-        for k, found in reversed(list(enumerate(_segment(sim, controls[first:end], *asked), first))):
+        for k, found in reversed(_segment(sim, controls[:end], first, *asked)):
             if k + 1 in charges:
                 adjoint = adjoint + charges[k + 1]
             adjoint, by_control[k], thetas = found.vjp(adjoint)
@@ -125,12 +126,15 @@ def _backwards(
 
 
 def _segment(
-    sim: Simulation, controls: np.ndarray, parameters: Sequence[str], smoothing: float
-) -> list[StepDerivative]:
+    sim: Simulation, controls: np.ndarray, first: int, parameters: Sequence[str], smoothing: float
+) -> list[tuple[int, StepDerivative]]:
     found = []
-    for control in controls:
-        sim.step(control)
-        found.append(sim.derivatives(parameters, last=True, smoothing=smoothing))
+    for k in range(first, len(controls)):
+        sim.step(controls[k])
+        try:
+            found.append((k, sim.derivatives(parameters, last=True, smoothing=smoothing)))
+        except DerivativeError as error:
+            raise DerivativeError(f"step {k + 1} of the run: {error}") from None
     return found
 
 
