@@ -48,14 +48,16 @@ def roll(
 ) -> tuple[float, np.ndarray, list]:
     """Run a plan, with feedback on the way where given; cost, controls as they were, and states."""
     sim.restore(start)
-    controls, states = [], [sim.state.packed.copy()]
+    controls, states, met = [], [sim.state.packed.copy()], True
     for k, u in enumerate(plan):
         control = u if feedback is None else feedback(k, sim, u)
-        sim.step(control)
+        met = sim.step(control).met and met
         controls.append(control)
         states.append(sim.state.packed.copy())
     used = np.array(controls)
-    return final_cost(sim)[0] + 0.5 * EFFORT * float((used**2).sum()), used, states
+    cost = final_cost(sim)[0] + 0.5 * EFFORT * float((used**2).sum())
+    # a plan whose steps miss their tolerance is none: they have no derivative to go on from
+    return cost if met else np.inf, used, states
 
 
 def backward(slopes: list, used: np.ndarray, end: tuple, damping: float) -> tuple[list, list]:
@@ -86,7 +88,7 @@ class Policy:
         return u + self.share * self.steps[k] + self.gains[k] @ away
 
 
-def plan(iterations: int = 40) -> tuple[np.ndarray, list[float], np.ndarray]:
+def plan(iterations: int = 80) -> tuple[np.ndarray, list[float], np.ndarray]:
     """Controls, cost of each iteration, and where the box goes, shape (steps + 1, 2)."""
     sim = perp.Simulation(SCENE, step=STEP, coordinates="reduced")
     start, damping = sim.snapshot(), 1e-2
