@@ -65,7 +65,6 @@ STAGES = (
         lambda problem: problem.contact_count >= MANY,
         {"momentum": True, "while_it_pays": True},
     ),
-    Stage("tree-newton", lambda problem: problem.dynamics is not None and not problem.relaxed),
     Stage("proximal-point", _few, {"sweeps": 0}),
     Stage("interior-point", lambda problem: _few(problem) and not problem.relaxed),
     Stage("apgd", lambda problem: problem.relaxed),
