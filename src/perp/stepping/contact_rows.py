@@ -182,6 +182,8 @@ def fill_contact(w, c):
     w.bounce[c] = place.restitution[c]
     w.gap_linear[c] = w.gap0[c] = place.gap[c]
     w.off[c], w.turned[c], w.sag[c] = 0.0, 0, 0.0
+    line = w.lively[c]
+    line[0], line[1], line[2], line[3], line[4] = 0.0, np.inf, 1.0, np.inf, 1.0
     for k in range(3):
         w.normal0[c, k] = place.frame[c, 0, k]
 

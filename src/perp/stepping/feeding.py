@@ -15,9 +15,10 @@ from perp.stepping.world import JOINTS
 
 @kernel(error_model="numpy")
 def contact_work(w, k, turn):
-    """Work of the contacts of island k that neither bounce, undo overlap, spring nor move on a belt [J].
+    """Work of the contacts of island k that neither bounce, spring nor move on a belt [J].
 
-    With `turn` that on the way of the step, else that on the velocities without δ.
+    With `turn` that on the way of the step, else that on the velocities without δ; less what those may do
+    that undo overlap.
     """
     p, work, joints, total = w.problem, w.workspace, w.count[JOINTS], 0.0
     back = 0.0 if turn else 1.0
@@ -26,11 +27,13 @@ def contact_work(w, k, turn):
         c, first = constraint - joints, p.start[constraint]
         if c < 0 or p.impulse[first] <= 0.0 or w.left_out[c]:
             continue
-        if w.start.gap[c] < -w.start.accuracy[c] or (w.start.restitution[c] > 0.0 and bounces(w, c)):
+        if w.bounce[c] > 0.0 and bounces(w, c):
             continue
         belt = w.start.surface[c]
         if p.compliance[first] > 0.0 or belt[0] != 0.0 or belt[1] != 0.0 or belt[2] != 0.0:
             continue
+        if w.start.gap[c] < -w.start.accuracy[c]:
+            total -= p.impulse[first] * w.recovery
         for i in range(first, p.start[constraint + 1]):
             mean = 0.0
             for e in range(p.row_begin[i], p.row_begin[i + 1]):
@@ -71,7 +74,7 @@ def contacts_feed(w, share):
                 passive = passive and w.law[c + joints] != DRIVE
             elif not w.left_out[c]:
                 passive = passive and w.start.gap[c] >= -w.start.accuracy[c]
-                bouncing = bouncing or (w.start.restitution[c] > 0.0 and bounces(w, c))
+                bouncing = bouncing or (w.bounce[c] > 0.0 and bounces(w, c))
         gain, kinetic = power(w, k)
         if not (bouncing and passive):
             gain = contact_work(w, k, False)

@@ -21,7 +21,7 @@ import numpy as np
 from perp.compilation.kernel import kernel
 from perp.stepping.contact_rows import bounces
 from perp.stepping.feeding import power
-from perp.stepping.world import CONTACTS, JOINTS
+from perp.stepping.world import JOINTS
 
 # The scale is found to this accuracy, from below: energies are convex in it where nothing else changes, and
 # the chord is then on the safe side. The least part of a bracket that is left behind.
@@ -73,11 +73,3 @@ def too_lively(w, solves):
                 line = w.lively[c]
                 line[0], line[1], line[2], line[3], line[4] = low, low_gain, high, high_gain, new
     return changed
-
-
-@kernel(error_model="numpy")
-def reset_liveliness(w):
-    """Every contact begins with its own coefficient."""
-    for c in range(w.count[CONTACTS]):
-        line = w.lively[c]
-        line[0], line[1], line[2], line[3], line[4] = 0.0, np.inf, 1.0, np.inf, 1.0

@@ -27,7 +27,7 @@ from perp.stepping.contact_rows import add_contacts, contact_biases, gaps_at_end
 from perp.stepping.joint_rows import collect_rows, is_curved, joint_biases, rows_at_end
 from perp.stepping.kept_contacts import keep_touching
 from perp.stepping.redundancy import leave_out_dependent
-from perp.stepping.restitution import reset_liveliness, too_lively
+from perp.stepping.restitution import too_lively
 from perp.stepping.second_look import add_late, turn_normals
 from perp.stepping.smooth import (
     apply_forces,
@@ -118,7 +118,6 @@ def assemble(w):
     recall(w)
     count_rows(w)
     w.info[DEPENDENT] = leave_out_dependent(w) if w.scene.loops else 0
-    reset_liveliness(w)
     copy_into(p.free_velocity, w.kick)
     predict(w)
     scales(w)
