@@ -13,23 +13,31 @@ BALL = '<geom type="sphere" size=".1"/>'
 LYING = '<geom type="capsule" size=".08 .3" euler="0 90 0"/>'
 ACROSS = '<geom type="capsule" size=".06 .25" euler="80 10 0"/>'
 SLAB = '<geom type="box" size=".3 .3 .1" euler="3 2 0"/>'
+ROOF = '<geom type="box" size=".3 .1 .1" euler="45 3 0"/>'
+BEAM = '<geom type="box" size=".1 .3 .1" euler="4 45 0"/>'
+UPRIGHT = '<geom type="capsule" size=".06 .2" euler="10 5 0"/>'
+DIE = '<geom type="box" size=".06 .07 .08" euler="40 20 10"/>'
 
 
 @COORDINATES
 @pytest.mark.parametrize(
-    ("lower", "upper", "place"),
+    ("lower", "upper", "place", "level"),
     [
-        (LYING, ACROSS, "0.05 0.02 .225"),
-        (LYING, BALL, "0.05 0.03 .26"),
-        (LYING, '<geom type="capsule" size=".06 .2" euler="10 5 0"/>', "0.05 0.02 .35"),
-        (SLAB, '<geom type="capsule" size=".06 .2" euler="10 5 0"/>', "0.05 0.02 .47"),
-        (SLAB, '<geom type="box" size=".06 .07 .08" euler="40 20 10"/>', "0.05 0.02 .33"),
+        (LYING, ACROSS, "0.05 0.02 .225", "velocity"),
+        (LYING, BALL, "0.05 0.03 .26", "velocity"),
+        (LYING, UPRIGHT, "0.05 0.02 .35", "velocity"),
+        # normals of faces and of crossing edges turn with their bodies
+        *((SLAB, UPRIGHT, "0.05 0.02 .52", level) for level in ("velocity", "position")),
+        *((SLAB, DIE, "0.05 0.02 .38", level) for level in ("velocity", "position")),
+        *((ROOF, BEAM, "0.05 0.02 .46", level) for level in ("velocity", "position")),
     ],
 )
-def test_round_shapes_and_corners_have_formulas(coordinates, lower, upper, place):
+def test_round_shapes_and_corners_have_formulas(coordinates, lower, upper, place, level):
     """Two bodies that move, in contact within the step: nothing is held, and differences agree."""
     sim = scene(
-        body(lower, "0 0 .15", "a") + body(upper, place, "c"), coordinates=coordinates, level="velocity"
+        body(lower, "0 0 .15" if lower is LYING else "0 0 .16", "a") + body(upper, place, "c"),
+        coordinates=coordinates,
+        level=level,
     )
     sim.body("a").set_velocity([0.1, 0.2, 0.3], [0.3, 0.2, -0.4])
     sim.body("c").set_velocity([0.3, -0.2, -2.0], [0.5, -0.6, 0.3])

@@ -118,7 +118,7 @@ def test_what_stands_keeps_the_contacts_that_the_detector_overlooks(h: float) ->
             assert np.linalg.norm(found.point[same] - before.point[c], axis=1).min() < 1e-3
         counts.append(found.count)
         last = record
-    assert max(counts) > counts[0]
+    assert min(counts) >= counts[0]
 
 
 def distance_to_ground(wheel: np.ndarray, step_at: float, step_length: float, height: float) -> float:

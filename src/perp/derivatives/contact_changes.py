@@ -20,6 +20,7 @@ import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.dynamics.row_kernels import cross
+from perp.stepping.world import EDGES, FIXED
 
 # How the geometry of a contact is known.
 FACE_OF_FIRST, CENTRES, FACE_OF_SECOND, TABLE, CARRIED, SEGMENTS = range(6)
@@ -133,8 +134,37 @@ def frame_turn(n, frame, dn, axis, body, F):
 
 
 @kernel(error_model="numpy")
+def _turn_facet(facing, n, edges, between, moving, N):
+    """n⁺ · (P₁⁺ − P₀⁺) by the turns of the end, for a normal that is that of a face or across two edges.
+
+    Of a face dn = ω × n; of edges a and b with c = a × b, n = c / |c|: dn = (I − n nᵀ) dc / |c|.
+    """
+    x, y, across = np.empty(3), np.empty(3), np.empty(3)
+    if facing != EDGES:
+        cross(n, between, x)
+        for r in range(3):
+            N[12 + 6 * facing + r] += x[r]
+        return
+    cross(edges[0], edges[1], x)
+    size = math.sqrt(x[0] ** 2 + x[1] ** 2 + x[2] ** 2)
+    along = n[0] * between[0] + n[1] * between[1] + n[2] * between[2]
+    for r in range(3):
+        across[r] = (between[r] - along * n[r]) / size
+    for side in range(2):
+        if not moving[side]:
+            continue
+        if side == 0:
+            cross(edges[1], across, x)
+        else:
+            cross(across, edges[0], x)
+        cross(edges[side], x, y)
+        for r in range(3):
+            N[12 + 6 * side + r] += y[r]
+
+
+@kernel(error_model="numpy")
 def contact_changes(
-    code, frame, gap, radius, carried, ended, acts, height, turns, moving, G, axis, body, F, A, N
+    code, frame, gap, radius, carried, ended, acts, height, turns, moving, G, axis, body, facet, F, A, N
 ):
     """Turn of the frame, points where impulses act and gap at the end, by the 24 motions.
 
@@ -152,6 +182,7 @@ def contact_changes(
         G: (dn, dp, dgap), shape (7, 12), see `geometry_table`.
         axis: The axis that the frame is turned about, see `frame_turn`.
         body: The body that has the axis, see `frame_turn`.
+        facet: What the normal belongs to, the normal at the end, and edges there; see `stepping.facets`.
         F: Out, shape (3, 24).
         A: Out, shape (2, 3, 24).
         N: Out, by gap at the end, shape (24,).
@@ -161,12 +192,15 @@ def contact_changes(
     A[:, :, :] = 0.0
     N[:] = 0.0
     frame_turn(n, frame, G[:3], axis, body, F[:, :12])
-    between = np.empty(3)
+    between, facing, last = np.empty(3), facet[0], facet[1]
     for r in range(3):
         between[r] = ended[1, r] - ended[0, r]
-    for k in range(12):
-        for r in range(3):
-            N[k] += G[r, k] * between[r]
+    if facing == FIXED:
+        for k in range(12):
+            for r in range(3):
+                N[k] += G[r, k] * between[r]
+    else:
+        _turn_facet(facing, last, facet[2], between, moving, N)
     P, Q, x, y = np.empty((3, 12)), np.zeros((3, 12)), np.zeros(3), np.empty(3)
     for side in range(2):
         sign = -1.0 if side == 0 else 1.0
@@ -192,13 +226,13 @@ def contact_changes(
                 y[r] = x[r]
                 if moving[side]:
                     y[r] = turns[side, r, 0] * x[0] + turns[side, r, 1] * x[1] + turns[side, r, 2] * x[2]
-                N[k] += sign * n[r] * y[r]
+                N[k] += sign * last[r] * y[r]
         if moving[side]:
             at = 12 + 6 * side
-            cross(ended[side], n, x)
+            cross(ended[side], last, x)
             for r in range(3):
                 N[at + r] += sign * x[r]
-                N[at + 3 + r] += sign * n[r]
+                N[at + 3 + r] += sign * last[r]
 
 
 @kernel(error_model="numpy")

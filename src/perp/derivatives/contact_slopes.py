@@ -23,8 +23,9 @@ from perp.derivatives.equations import ARMS, NORMAL, TANGENTS, TURNED
 from perp.derivatives.spatial import turn_matrices
 from perp.stepping.contact_rows import bounces, into_world
 from perp.stepping.course import FOUND
+from perp.stepping.facets import normal_at_end, turn_into_world
 from perp.stepping.verdict import ROUNDS
-from perp.stepping.world import CONTACTS, JOINTS
+from perp.stepping.world import CONTACTS, EDGES, JOINTS
 
 # mujoco's types of shapes.
 PLANE, SPHERE, CAPSULE, BOX, MESH = 0, 2, 3, 6, 7
@@ -164,6 +165,7 @@ def contact_slopes(w, t, e, table_of, tables):
     ended, turns, G = np.empty((2, 3)), np.empty((2, 3, 3)), np.zeros((7, 12))
     moving, ends, axis = np.empty(2, np.bool_), np.empty(2, np.int64), np.empty(3)
     axes, slides = np.empty((2, 3)), np.empty(2, np.bool_)
+    last, edges = np.empty(3), np.empty((2, 3))
     for c in range(e.held.size):
         if not _touches(w, e, c):
             continue
@@ -194,9 +196,13 @@ def contact_slopes(w, t, e, table_of, tables):
             if w.turned[c]:
                 e.held[c] |= TURNED
             body = _axis(w, e, c, axis)
+            normal_at_end(w, c, last)
+            if w.facing[c] == EDGES:
+                for side in range(2):
+                    turn_into_world(w.end, place.body[c, side], w.facet[c, side], edges[side])
             contact_changes(
                 code, frame, gap, radius, w.carried[c], ended, w.acts[c], w.height[c], turns, moving, G, axis,
-                body, F, A, N,
+                body, (w.facing[c], last, edges), F, A, N,
             )  # fmt: skip
             if not late:
                 _arms(w, t, e, c, G, A, spin)

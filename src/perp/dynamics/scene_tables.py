@@ -79,6 +79,8 @@ FIELDS = [
     ("geom_cylinder", F),
     ("geom_accuracy", F),
     ("geom_faces", I),
+    # which axes of a shape are normals of faces: all of a box, the third of planes and cylinders
+    ("face_axes", I2),
     ("geom_axis", F2),
     ("has_axes", _i),
     # where shapes of cut bodies sit: file frame in the principal frame, shapes and their poses in the file
@@ -121,19 +123,19 @@ def pack_scene(x):
      s.size, s.M_begin) = x[:20]  # fmt: skip
     (s.M_count, s.M_column, s.dof_body, s.subtree_mass, s.damping, s.stiffness, s.armature, s.passive,
      s.tendons, s.actuation, s.geom_body, s.geom_restitution, s.geom_radius, s.geom_cylinder,
-     s.geom_accuracy, s.geom_faces, s.geom_axis, s.has_axes, s.origin, s.frame,
-     s.movable_geom) = x[20:41]  # fmt: skip
+     s.geom_accuracy, s.geom_faces, s.face_axes, s.geom_axis, s.has_axes, s.origin, s.frame,
+     s.movable_geom) = x[20:42]  # fmt: skip
     (s.geom_position, s.geom_rotation, s.body_margin, s.geom_margin, s.pair_margin, s.pair_geom, s.layout,
      s.links, s.geometry, s.law, s.parameters, s.row_spring, s.loops, s.soft,
-     s.geom_looseness) = x[41:56]  # fmt: skip
+     s.geom_looseness) = x[42:57]  # fmt: skip
     (s.limit_at, s.limit_dof, s.limit_low, s.limit_high, s.rub_dof, s.rub_force, s.ball_at, s.ball_dof,
      s.ball_limit, s.couple, s.couple_poly, s.couple_reference, s.tendon_begin, s.tendon_count,
      s.tendon_column, s.tendon_limited, s.tendon_range, s.tendon_stiffness, s.tendon_damping,
-     s.tendon_spring) = x[56:76]  # fmt: skip
+     s.tendon_spring) = x[57:77]  # fmt: skip
     (s.tendon_loss, s.spring_at, s.spring_turns, s.spring_stiffness, s.spring_reference, s.identity_base,
     s.motor_output, s.motor_control, s.motor_low, s.motor_high, s.motor_held,
      s.motor_early, s.motor_gain, s.motor_bias, s.motor_least, s.motor_most, s.motor_damping, s.other_output,
-     s.adhesion, s.act_at, s.act_count, s.act_tau, s.act_range) = x[76:]  # fmt: skip
+     s.adhesion, s.act_at, s.act_count, s.act_tau, s.act_range) = x[77:]  # fmt: skip
     return s
 
 
@@ -226,12 +228,15 @@ def _shapes(model: Model, m: Any) -> dict[str, Any]:
         np.isin(type_, [int(getattr(kinds, f"mjGEOM_{name}")) for name in names])
         for names in (("CYLINDER", "MESH"), ("CAPSULE", "BOX"))
     )
+    faces = np.tile((type_ == int(kinds.mjGEOM_BOX))[:, None], 3)
+    faces[np.isin(type_, [int(kinds.mjGEOM_PLANE), int(kinds.mjGEOM_CYLINDER)]), 2] = True
     geoms = np.flatnonzero(model.geom_body >= 0)
     return {
         "geom_faces": whole(2 * clipping + clipped),
         "geom_radius": real(np.where(round_, size, 0.0)),
         "geom_cylinder": real(np.where(type_ == int(kinds.mjGEOM_CYLINDER), size, 0.0)),
         "geom_accuracy": real(np.where(exact, 0.0, _CONVEX_ACCURACY * m.geom_rbound)),
+        "face_axes": whole(faces),
         "movable_geom": whole(geoms),
         "geom_position": real(m.geom_pos[geoms]),
         "geom_rotation": to_matrices(m.geom_quat[geoms]),

@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import kernel
-from perp.kernels.arrays import fill
+from perp.kernels.arrays import copy_into, fill
 from perp.kernels.friction_laws import (
     MOST_ROWS,
     OPEN,
@@ -40,6 +40,7 @@ from perp.kernels.tree_state import (
     clear_row,
     copy_rows,
     evaluate,
+    goes_on,
     hold_row,
     impulse_step,
     keep_equations,
@@ -72,7 +73,7 @@ _PLAIN, _NEARER = 6, 1e-2
 # Newton steps before the central path is tried, its iterations, and steps after it.
 FIRST, _ITERATIONS, _AFTER = 20, 40, 30
 # Goals of a solve to what is allowed.
-EXACT = (0.0, 1.0)
+EXACT = (0.0, 1.0, np.inf)
 # The least proximal weight of steps with a line search, and how often they are halved.
 _LEAST_DAMPED, _DAMPED_HALVINGS = 1e-12, 10
 
@@ -329,8 +330,9 @@ def solve_trees(problem, workspace, limit, goals, info, worst):
         problem: `TreeProblem.struct`.
         workspace: Of `tree_workspace`.
         limit: Newton steps an island may take; without central paths where they are few.
-        goals: Share of its residual at the start that an island may keep, and the residual in units of what
-            is allowed with which no path is worth its while; `EXACT` for neither.
+        goals: Share of its residual at the start that an island may keep; the residual in units of what is
+            allowed with which no path is worth its while; change against the velocities given, in the same
+            units, with which a start is the answer. `EXACT` where they do not matter.
         info: Out: islands, unsolved islands, Newton steps of the longest island, all Newton steps.
         worst: Out, shape (1,): the worst residual in units of what is allowed.
     """
@@ -358,10 +360,11 @@ def _solve_islands(problem, workspace, first, limit, goals, info, worst):
         if w.touch_start[t] == w.touch_start[t + 1]:
             for j in range(p.tree_start[t], p.tree_start[t + 1]):
                 p.velocity[j] = p.free_velocity[j]
+    copy_into(w.change, p.velocity)
     evaluate(p, w, 0, islands)
     _judge_starts(p, w, 0, islands, room[0])
     for k in range(islands):
-        if w.outcome[k, 0] <= 1.0:
+        if w.outcome[k, 0] <= 1.0 and goes_on(p, w, k, goals[2]):
             worst[0] = max(worst[0], w.outcome[k, 0])
             continue
         goal = max(1.0, goals[0] * w.outcome[k, 0])

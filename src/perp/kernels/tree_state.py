@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from perp.compilation.kernel import kernel
 from perp.kernels.small_systems import solve_small
 from perp.kernels.tree_algebra import solve_mass
@@ -121,4 +123,24 @@ def keep_equations(p, w, c, A, size):
         w.f[p.start[c] + r] = A[r, 2 * size]
         for s in range(size):
             w.K[c, r, s] = A[r, size + s]
+    return True
+
+
+@kernel(nogil=True, error_model="numpy")
+def goes_on(p, w, k, steady):
+    """Whether island k moves at its start as before, with the velocities in `change`, but for `steady` units.
+
+    Impulses that push too much, if within what is allowed, let a scene at rest drift until it is pushed back.
+    """
+    if steady == np.inf:
+        return True
+    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+        c = w.island_constraint[a]
+        for i in range(p.start[c], p.start[c + 1]):
+            off = 0.0
+            for e in range(p.row_begin[i], p.row_begin[i + 1]):
+                j = p.column[e]
+                off += p.left[e] * (p.velocity[j] - w.change[j])
+            if not abs(off) <= steady * p.unit[i]:
+                return False
     return True

@@ -11,7 +11,7 @@ from perp.compilation.kernel import kernel
 from perp.dynamics.motion import turn_coefficients
 from perp.dynamics.motions import body_velocities
 from perp.stepping.contact_rows import refill
-from perp.stepping.feeding import contact_work
+from perp.stepping.feeding import contact_work, noise
 from perp.stepping.smooth import kinetic_energy
 from perp.stepping.world import JOINTS
 
@@ -26,7 +26,7 @@ def average_arms(w):
     joints, changed = w.count[JOINTS], False
     allowed = _GAIN * kinetic_energy(w, p.free_velocity)
     for k in range(w.solve_info[0]):
-        if not contact_work(w, k, True) > allowed:
+        if not contact_work(w, k, True) > allowed + noise(w, k):
             continue
         if not changed:
             body_velocities(s, start, p.velocity, w.twist, w.body_velocity)

@@ -18,9 +18,10 @@ from perp.dynamics.rows import TARGET
 from perp.kernels.arrays import copy_into, fill
 from perp.kernels.tree_rows import times
 from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE
+from perp.stepping.facets import find_facet, normal_at_end, touch_at_end
 from perp.stepping.flat_contacts import lay_flat
 from perp.stepping.joint_rows import motor_signal
-from perp.stepping.world import CONTACTS, JOINTS, LATE, LEFT_OUT
+from perp.stepping.world import CONTACTS, FIXED, JOINTS, LATE, LEFT_OUT
 
 # A normal row that is this much shorter than the tangential ones has no freedom that could open the contact.
 _IMMOBILE = 1e-5
@@ -41,7 +42,8 @@ def room_for_contacts(w, count):
     w.acts, w.local = more(w.acts, 6 * n).reshape(n, 2, 3), more(w.local, 6 * n).reshape(n, 2, 3)
     w.carried, w.normal0 = more(w.carried, 6 * n).reshape(n, 2, 3), more(w.normal0, 3 * n).reshape(n, 3)
     w.gap_linear, w.approach, w.bounce = more(w.gap_linear, n), more(w.approach, n), more(w.bounce, n)
-    w.height = more(w.height, n)
+    w.height, w.facing = more(w.height, n), more(w.facing, n)
+    w.facet = more(w.facet, 6 * n).reshape(n, 2, 3)
     w.gap0, w.off, w.left_out, w.turned = (
         more(w.gap0, n),
         more(w.off, n),
@@ -135,6 +137,7 @@ def add_contacts(w, first):
                     lay_flat(w, begin, c + 1)
                 begin = c + 1
     for c in range(first, n):
+        find_facet(w, w.start, c, c)
         fill_contact(w, c)
 
 
@@ -249,20 +252,27 @@ def gaps_at_end(w, v, left):
     With `left` normal rows are those of the end.
     """
     s, p, h, place = w.scene, w.problem, w.h, w.start
-    points = np.empty((2, 3))
+    points, frame = np.empty((2, 3)), np.empty((3, 3))
     for c in range(w.count[CONTACTS]):
         if w.left_out[c]:
             continue
         i = p.start[w.count[JOINTS] + c]
         at = p.row_begin[i]
-        n, normal, gap = p.row_begin[i + 1] - at, place.frame[c, 0], place.gap[c]
+        n, gap, facing = p.row_begin[i + 1] - at, place.gap[c], w.facing[c]
+        normal_at_end(w, c, frame[0])
         for side in range(2):
             sign = -1.0 if side == 0 else 1.0
             into_world(w.end, place.body[c, side], w.local[c, side], points[side])
+            if facing == FIXED:
+                for k in range(3):
+                    gap += sign * frame[0, k] * (points[side, k] - w.carried[c, side, k])
+        if facing != FIXED:
+            gap = -place.round[c, 0] - place.round[c, 1]
             for k in range(3):
-                gap += sign * normal[k] * (points[side, k] - w.carried[c, side, k])
+                gap += frame[0, k] * (points[1, k] - points[0, k])
         if left:
-            contact_entries(s, w.end, place.body[c], points, place.frame[c], 1, p.column, at, n, p.left)
+            touch_at_end(w, c, points)
+            contact_entries(s, w.end, place.body[c], points, frame, 1, p.column, at, n, p.left)
             if w.stiff:
                 p.value[at : at + n] = p.left[at : at + n]
             turn_entries(s, p.column, at, n, v, h, p.left)

@@ -78,6 +78,8 @@ _PROJECTIONS = 40
 _MOST_WORSE, _NEARER = 3, 0.9
 # What a solve may leave of the residual that it began with, as long as rows change from round to round.
 _ROUGH = 1e-3
+# Change of velocities, in units of what a solve may leave, with which its start may be the answer.
+_STEADY = 1e-2
 # Rounds that leave more than this of what the last one left are slow.
 _SLOW = 0.01
 # Speeds over those of the free motion, and ways in sizes of a body, that are taken for a runaway.
@@ -149,6 +151,7 @@ def begin_rows(w):
     assemble(w)
     w.stiff = 0
     w.recovery = 0.0 if w.count[PAUSE] else w.recovery_speed
+    copy_into(w.problem.velocity, w.v)
     guessed(w)
     return READY
 
@@ -171,8 +174,8 @@ def _solve_for(w, purpose):
 @kernel(error_model="numpy")
 def _solve(w):
     # loose bodies that lean on each other are thrown by what a rough solve leaves: the arch at 0.1 ms falls
-    share = 0.0 if w.course[EXACT] or w.scene.cut else _ROUGH
-    goals = (share, _GOOD_ENOUGH)
+    share = 0.0 if w.course[EXACT] or (w.scene.cut and w.count[CONTACTS]) else _ROUGH
+    goals = share, _GOOD_ENOUGH, _STEADY
     solve_trees(w.problem, w.workspace, w.newton_steps, goals, w.solve_info, w.solve_worst)
     if w.solve_worst[0] <= _GOOD_ENOUGH:
         w.solve_info[1] = 0
@@ -284,10 +287,7 @@ def _held(w):
         _solve_for(w, POSITIONS)
         return
     open_ended = unsolved or x[ROUNDS] >= w.rounds or x[WORSE] >= _MOST_WORSE
-    if purpose != CALM and open_ended and _is_fed(w):
-        _calm(w)
-        return
-    if purpose != CALM and _is_wild(w):
+    if purpose != CALM and ((open_ended and _is_fed(w)) or _is_wild(w)):
         _calm(w)
         return
     if purpose == CALM:
@@ -446,5 +446,5 @@ def put_right(w, packed):
     return DONE
 
 
-# Kernels of a world that half of the code of a step is made of, for `perp.stepping.ahead`.
+# Half of the code of a step, for `perp.stepping.ahead`.
 SECOND_HALF = (_solve, end.finish, fall_asleep, _look_further, _held, _solve_again)

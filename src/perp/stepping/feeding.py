@@ -63,6 +63,18 @@ def power(w, k):
 
 
 @kernel(error_model="numpy")
+def noise(w, k):
+    """Work that contacts of island k do within the tolerance of their rows [J]."""
+    p, work, joints, total = w.problem, w.workspace, w.count[JOINTS], 0.0
+    for a in range(work.island_constraint_start[k], work.island_constraint_start[k + 1]):
+        c = work.island_constraint[a]
+        if c >= joints:
+            for i in range(p.start[c], p.start[c + 1]):
+                total += abs(p.impulse[i]) * p.unit[i]
+    return total
+
+
+@kernel(error_model="numpy")
 def contacts_feed(w, share):
     """Whether an island gains more than this share of its kinetic energy from its contacts."""
     work, joints = w.workspace, w.count[JOINTS]
@@ -78,6 +90,6 @@ def contacts_feed(w, share):
         gain, kinetic = power(w, k)
         if not (bouncing and passive):
             gain = contact_work(w, k, False)
-        if gain > 0.0 and gain > share * kinetic:
+        if gain > 0.0 and gain > share * kinetic + noise(w, k):
             return True
     return False

@@ -32,7 +32,8 @@ from perp.stepping.contact_rows import (
     room_for_contacts,
     rows_of,
 )
-from perp.stepping.world import CONTACTS, JOINTS, LATE, LEFT_OUT
+from perp.stepping.facets import find_facet
+from perp.stepping.world import CONTACTS, FIXED, JOINTS, LATE, LEFT_OUT
 
 # Overlap of this share of a body's size counts as none: a micrometre of a body of 0.1 m, the roughness of a
 # polished surface.
@@ -134,6 +135,7 @@ def add_late(w):
                 w.carried[c, side, r] = w.end_back[side, r]
                 w.acts[c, side, r] = w.end_back[side, r] + end.point[e, r] - w.end_carried[side, r]
             into_body(start, b, w.carried[c, side], w.local[c, side])
+        find_facet(w, end, c, e)
         fill_contact(w, c)
         begin, last = p.row_begin[i], p.row_begin[p.start[k + 1]]
         for entry in range(begin, last):
@@ -194,7 +196,7 @@ def turn_normals(w):
     for c in range(w.count[CONTACTS] - w.count[LATE]):
         radius = start.round[c, 0] + start.round[c, 1]
         pushed = p.impulse[p.start[w.count[JOINTS] + c]] > 0.0
-        if radius <= 0.0 or w.left_out[c]:
+        if radius <= 0.0 or w.left_out[c] or w.facing[c] != FIXED:
             continue
         _way(w, c, way)
         along = across = 0.0

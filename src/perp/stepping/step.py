@@ -228,15 +228,21 @@ def linearise(w, v, left):
 
 
 @kernel(error_model="numpy")
+def _ahead(w):
+    """Whether rows of cut joints are those of the end at once: not in loops, where they may depend."""
+    return 1 if w.scene.cut and not w.scene.loops else 0
+
+
+@kernel(error_model="numpy")
 def guessed(w):
-    """Biases for the way that the impulses of the last step would have."""
-    linearise(w, w.guess, 0)
+    """Biases for the way that the impulses of the last step would have; rows of cut joints where it ends."""
+    linearise(w, w.guess, _ahead(w))
 
 
 @kernel(error_model="numpy")
 def again(w):
     """Biases anew at the velocities of the last solve, after something else has changed."""
-    linearise(w, w.problem.velocity, 1 if w.info[ROUNDS] else 0)
+    linearise(w, w.problem.velocity, 1 if w.info[ROUNDS] else _ahead(w))
 
 
 @kernel(error_model="numpy")
@@ -286,7 +292,7 @@ def look(w):
     if not far_sighted(w):
         return 0.0
     # a first correction is cheap: most steps need no more than to see that they hold
-    linearise(w, v, 1 if w.info[ROUNDS] else 0)
+    linearise(w, v, 1 if w.info[ROUNDS] else _ahead(w))
     column, left, begin = p.column, p.left, p.row_begin
     for c in range(p.count[0]):
         i = p.start[c]

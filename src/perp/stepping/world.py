@@ -97,6 +97,9 @@ FIELDS = [
     ("gap0", F),
     ("off", F),
     ("turned", I),
+    # whose face or edges a normal belongs to, and that normal or those edges in the frames of their bodies
+    ("facing", I),
+    ("facet", F3),
     # restitution: bounds of its scale with the energies gained there, and the scale; shape (contacts, 5)
     ("lively", F2),
     # carried points of one contact of the end, there and back at the start, shape (2, 3); its gap there
@@ -170,6 +173,8 @@ JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS, CLEAN, ALONG = range(8)
 COUNTS = 8
 # Where `info` counts the contacts that no freedom can open; see `verdict` for the rest.
 LEFT_OUT = 5
+# What a contact's normal belongs to: nothing that turns, the face of a side (0 or 1), two edges.
+FIXED, EDGES = -1, 2
 # Rows that the velocities of contacts are measured along in rounds of a step.
 START_ROWS, END_ROWS, START_ROWS_ONLY = range(3)
 
@@ -184,15 +189,15 @@ def pack_world(x):
      w.value, w.linear, w.drive, w.stiffness, w.gain, w.table_value, w.table_row, w.table_value_end,
      w.table_row_end, w.rotor_rate, w.acts, w.local) = x[20:42]  # fmt: skip
     (w.carried, w.height, w.gap_linear, w.approach, w.bounce, w.left_out, w.normal0, w.gap0, w.off, w.turned,
-     w.lively, w.end_carried, w.end_back, w.end_gap, w.old_joint, w.old_count, w.old_geom, w.old_local,
-     w.old_force, w.h, w.tolerance) = x[42:63]  # fmt: skip
+     w.facing, w.facet, w.lively, w.end_carried, w.end_back, w.end_gap, w.old_joint, w.old_count,
+     w.old_geom, w.old_local, w.old_force, w.h, w.tolerance) = x[42:65]  # fmt: skip
     (w.contact_correction, w.contact_compliance, w.row_correction, w.row_compliance, w.gives, w.sag,
      w.corrected, w.recovery, w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.stiff, w.speed,
      w.length, w.count, w.info, w.figure, w.solve_info, w.solve_worst, w.factor_end,
-     w.rotor_v) = x[63:85]  # fmt: skip
+     w.rotor_v) = x[65:87]  # fmt: skip
     (w.course, w.near_velocity, w.near_impulse, w.nearest, w.level, w.recovery_speed,
      w.foreign, w.two_stages, w.sleep, w.still_time, w.sleep_island, w.sleep_wrench, w.body_tree,
-     w.tree_q) = x[85:]  # fmt: skip
+     w.tree_q) = x[87:]  # fmt: skip
     w.worlds = structref.new(WorldsType)  # pyright: ignore[reportCallIssue]
     return w
 
@@ -263,7 +268,7 @@ class World:
             "table_row": (rows, 12), "table_value_end": rows, "table_row_end": (rows, 12),
             "rotor_rate": rows, "acts": (64, 2, 3), "local": (64, 2, 3), "carried": (64, 2, 3),
             "height": 64, "gap_linear": 64, "approach": 64, "bounce": 64, "normal0": (64, 3), "gap0": 64,
-            "off": 64, "lively": (64, 5), "sag": 64, "row_correction": joints,
+            "off": 64, "facet": (64, 2, 3), "lively": (64, 5), "sag": 64, "row_correction": joints,
             "row_compliance": joints, "end_carried": (2, 3), "end_back": (2, 3), "end_gap": 1,
             "old_joint": joints,
             "old_local": (0, 2, 3), "old_force": (0, 2, 3), "figure": 32, "solve_worst": 1,
@@ -271,7 +276,8 @@ class World:
             "sleep_wrench": (n, 6),
         }  # fmt: skip
         whole = {
-            "group": joints, "index": joints, "law": joints, "left_out": 64, "turned": 64, "old_count": 1,
+            "group": joints, "index": joints, "law": joints, "left_out": 64, "turned": 64, "facing": 64,
+            "old_count": 1,
             "old_geom": (0, 2), "count": COUNTS, "info": 16, "solve_info": 4,
             "course": 11, "level": 2,
         }  # fmt: skip
