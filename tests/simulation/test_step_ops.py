@@ -121,7 +121,7 @@ def test_a_coefficient_of_all_contacts_is_set_whatever_other_shapes_have():
 def test_operations_refuse_other_shapes(shapes):
     op = StepOp(start()[0], ("friction",))
     with pytest.raises(perp.ProblemError, match="shapes"):
-        op.check(*map(np.zeros, shapes), np.array([0.5]))
+        op.check(np.zeros(shapes[0]), np.zeros(shapes[1]), np.array([0.5]))
 
 
 def test_operations_refuse_values_that_make_no_sense():

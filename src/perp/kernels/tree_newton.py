@@ -203,7 +203,7 @@ def _newton(p, w, k, plan, limit, goal, room):
     borne, failed = np.inf, 0.0
     copy_rows(p, w, k, p.impulse, w.best)
     best_merit, best_worst, reference, wander, last = merit, worst, merit, 0, np.inf
-    current, idle = merit, 0
+    current, idle, step = merit, 0, 0
     for step in range(1, limit + 1):
         if not _condense(p, w, k, sigma, room):
             break
