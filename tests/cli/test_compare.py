@@ -98,11 +98,12 @@ def test_the_commands_of_the_page_run(
     monkeypatch.chdir(tmp_path)
     lines = [line.split("#")[0].split() for line in page.read_text(encoding="utf-8").splitlines()]
     commands = [words[2:] for words in lines if words[:2] == ["perp", "compare"]]
-    assert len(commands) == 5
+    assert len(commands) == 6
     for words in commands:
         code, out, err = run(capsys, *words, *([] if "--solver" in words else ["--solver", "perp"]))
         assert code == 0, (words, err)
-        assert "exact" in out
+        assert "exact" in out or "--export" in words
+    assert list((tmp_path / "models").glob("*.gms"))
 
 
 @pytest.mark.parametrize(
