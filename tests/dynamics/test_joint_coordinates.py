@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from moved import moved
+from perp.compilation.kernel import whole
 from perp.dynamics.motion import rotation_matrices
 from perp.dynamics.row_kernels import LOGARITHM, SPIN, TURN
 from perp.dynamics.rows import DRIVE, HOLD, LIMIT, JointRows
@@ -40,7 +41,7 @@ def everything(kind: str, sign: float = 1.0) -> tuple[Coordinate, ...]:
 
 def evaluate(table: JointRows, x: np.ndarray, quat: np.ndarray, last: np.ndarray):
     R = np.empty((x.shape[0], 3, 3))
-    rotation_matrices(quat, R)
+    whole(rotation_matrices)(quat, R)
     return table.evaluate(x, quat, R, last)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from moved import moved
+from perp.compilation.kernel import whole
 from perp.dynamics.motion import rotation_matrices
 from perp.dynamics.rows import DRIVE, FORCE, HOLD, LIMIT, JointRows
 from perp.scenes import JointKind, Motor, MotorKind, attach, load_scene
@@ -41,7 +42,7 @@ def joint_model(kind: str, parent: str | None, **options: Any):
 
 def evaluate(table: JointRows, x: np.ndarray, quat: np.ndarray, last: np.ndarray):
     R = np.empty((x.shape[0], 3, 3))
-    rotation_matrices(quat, R)
+    whole(rotation_matrices)(quat, R)
     return table.evaluate(x, quat, R, last)
 
 

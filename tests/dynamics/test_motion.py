@@ -10,6 +10,7 @@ from scipy.special import ellipk
 
 import perp
 from moved import moved
+from perp.compilation.kernel import whole
 from perp.dynamics.motion import rotation_matrices, turn, turn_coefficients
 from perp.scenes.library import scene
 from perp.stepping.fast_turns import mean_spin
@@ -25,9 +26,9 @@ def tumble(omega: np.ndarray, h: float, steps: int) -> tuple[np.ndarray, np.ndar
     for k in range(steps):
         rates[k] = R[0].T @ spin / MOMENTS
         momenta[k] = R[0] @ (MOMENTS * rates[k])
-        u[0, 3:] = R[0] @ mean_spin(*rates[k], tuple(MOMENTS.tolist()), h)
+        u[0, 3:] = R[0] @ whole(mean_spin)(*rates[k], tuple(MOMENTS.tolist()), h)
         x, quat = moved(x, quat, u, h)
-        rotation_matrices(quat, R)
+        whole(rotation_matrices)(quat, R)
     return rates, momenta, 0.5 * (MOMENTS * rates**2).sum(axis=1)
 
 
@@ -108,8 +109,8 @@ def test_the_jacobian_of_a_rotation_is_the_mean_of_the_rotations_on_the_way(angl
     p = np.array([0.3, 0.7, -0.2])
     nodes, weights = np.polynomial.legendre.leggauss(20)
     mean = sum(
-        0.5 * a * np.array(turn(*(0.5 * (1 + s) * w), *p)) for s, a in zip(nodes, weights, strict=True)
+        0.5 * a * np.array(whole(turn)(*(0.5 * (1 + s) * w), *p)) for s, a in zip(nodes, weights, strict=True)
     )
-    first, second = turn_coefficients(*w)
+    first, second = whole(turn_coefficients)(*w)
     once = np.cross(w, p)
     np.testing.assert_allclose(p + first * once + second * np.cross(w, once), mean, rtol=0, atol=1e-15)

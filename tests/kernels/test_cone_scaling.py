@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import perp
+from perp.compilation.kernel import whole
 from perp.kernels.cone_scaling import divide, inverse_square, room, scale, scaling, unscale
 
 
@@ -20,13 +21,13 @@ def test_scaling_takes_z_and_s_to_the_same_point(m):
     rng = np.random.default_rng(m)
     for _ in range(20):
         s, z, w, a, b = inside(rng, m), inside(rng, m), np.empty(m), np.empty(m), np.empty(m)
-        eta = scaling(s, z, 0, m, w)
-        scale(w, eta, 0, m, z, 0, a, 0)
-        unscale(w, eta, 0, m, s, 0, b, 0)
+        eta = whole(scaling)(s, z, 0, m, w)
+        whole(scale)(w, eta, 0, m, z, 0, a, 0)
+        whole(unscale)(w, eta, 0, m, s, 0, b, 0)
         np.testing.assert_allclose(a, b, rtol=1e-9)
-        V = np.array([[inverse_square(w, eta, 0, i, j) for j in range(m)] for i in range(m)])
-        unscale(w, eta, 0, m, s, 0, a, 0)
-        unscale(w, eta, 0, m, a, 0, b, 0)
+        V = np.array([[whole(inverse_square)(w, eta, 0, i, j) for j in range(m)] for i in range(m)])
+        whole(unscale)(w, eta, 0, m, s, 0, a, 0)
+        whole(unscale)(w, eta, 0, m, a, 0, b, 0)
         np.testing.assert_allclose(V @ s, b, rtol=1e-8)
 
 
@@ -35,7 +36,7 @@ def test_division_undoes_the_jordan_product(m):
     rng = np.random.default_rng(10 + m)
     x, v, out = inside(rng, m), rng.normal(size=m), np.empty(m)
     product = np.concatenate([[x @ v], x[0] * v[1:] + v[0] * x[1:]])
-    divide(x, 0, product, 0, m, out, 0)
+    whole(divide)(x, 0, product, 0, m, out, 0)
     np.testing.assert_allclose(out, v, rtol=1e-9)
 
 
@@ -44,7 +45,7 @@ def test_room_ends_on_the_surface_of_the_cone(m):
     rng = np.random.default_rng(20 + m)
     for _ in range(50):
         x, dx = inside(rng, m), rng.normal(size=m)
-        t = room(x, dx, 0, m)
+        t = whole(room)(x, dx, 0, m)
         if t < 1e20:
             end = x + t * dx
             assert abs(end[0] - np.linalg.norm(end[1:])) < 1e-9 * np.linalg.norm(end) + 1e-12

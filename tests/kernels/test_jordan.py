@@ -7,6 +7,7 @@ import pytest
 
 import generators
 import perp
+from perp.compilation.kernel import whole
 from perp.kernels.jordan import cone_root, gradient, linearise_jordan
 from perp.kernels.packed import pack
 
@@ -18,7 +19,7 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def root(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     value, A, B = np.empty(a.size), np.empty((a.size, a.size)), np.empty((a.size, a.size))
-    cone_root(a, b, value, A, B)
+    whole(cone_root)(a, b, value, A, B)
     return value
 
 
@@ -46,7 +47,7 @@ def test_derivatives_agree_with_finite_differences(seed, size):
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=(2, size))
     value, A, B = np.empty(size), np.empty((size, size)), np.empty((size, size))
-    cone_root(a, b, value, A, B)
+    whole(cone_root)(a, b, value, A, B)
     h = 1e-6
     for k in range(size):
         step = h * np.eye(size)[k]
@@ -66,7 +67,7 @@ def test_derivatives_agree_with_finite_differences(seed, size):
 )
 def test_singular_points_have_finite_derivatives_of_bounded_size(a, b):
     value, A, B = np.empty(3), np.empty((3, 3)), np.empty((3, 3))
-    cone_root(a, b, value, A, B)
+    whole(cone_root)(a, b, value, A, B)
     assert np.isfinite(value).all()
     # I − L_z⁻¹ L_a is at most 1 + √2 / √(least eigenvalue of the lifted root) large, and far less on a ray
     assert np.abs(A).max() < 3.0

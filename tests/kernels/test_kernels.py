@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import perp
+from perp.compilation.kernel import whole
 from perp.kernels.elimination import eliminate
 from perp.kernels.packed import pack
 from perp.kernels.residual import norm, residual_at, workspace
@@ -73,7 +74,7 @@ def test_compiled_residual_is_the_shared_one(relaxed):
     blocks = packed.blocks
     for k in range(20):
         x = 10.0 ** -(k / 4) * np.random.default_rng(k).normal(size=packed.rows)
-        value = residual_at(blocks, x, np.empty(x.size), norm(blocks.q), workspace())
+        value = whole(residual_at)(blocks, x, np.empty(x.size), whole(norm)(blocks.q), whole(workspace)())
         # it also holds the literature's figure, in packed units
         assert value >= perp.residual(problem, packed.impulse(x)) * (1 - 1e-9)
         assert value <= perp.residual(problem, packed.impulse(x)) + 2.0
@@ -82,7 +83,7 @@ def test_compiled_residual_is_the_shared_one(relaxed):
 def test_elimination_reaches_every_constraint_once_and_covers_the_fill():
     problem = mixed(6, 12)
     blocks = pack(problem).blocks
-    order, upper, upper_index, lower, lower_index = eliminate(blocks.first, blocks.column)
+    order, upper, upper_index, lower, lower_index = whole(eliminate)(blocks.first, blocks.column)
     assert sorted(order) == list(range(problem.contact_count))
     position = np.argsort(order)
     for c in range(problem.contact_count):

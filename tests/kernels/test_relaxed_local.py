@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import perp
+from perp.compilation.kernel import whole
 from perp.kernels.local_solve import solve_relaxed
 
 
@@ -21,7 +22,7 @@ def test_local_answer_is_the_minimum_over_the_cone(seed):
     x = np.array([1.0, 0.2, -0.1]) if seed % 2 else np.zeros(3)
     # sweeps go on from the last answer
     for _ in range(200):
-        solve_relaxed(0, 3, B.ravel().copy(), b, mu, -1.0, x, 0)
+        whole(solve_relaxed)(0, 3, B.ravel().copy(), b, mu, -1.0, x, 0)
     problem = perp.ContactProblem.coulomb(B, q, mu, relaxed=True)
     if seed % 3:
         assert perp.residual(problem, x) <= 1e-12

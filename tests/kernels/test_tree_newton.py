@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import perp
+from perp.compilation.kernel import whole
 from perp.kernels.friction_laws import linearise, violation
 from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
 from tree_problems import packed, solved
@@ -153,7 +154,7 @@ def test_derivatives_of_the_equations(kind: int, size: int, parameters: tuple[fl
     for _ in range(40):
         x, u, d = rng.normal(size=6), rng.normal(size=6), np.array([0.4, 0.7, 1.9])
         x[0] += 1.0
-        state = linearise(kind, full, size, d, x, u, g, F, B, C)
+        state = whole(linearise)(kind, full, size, d, x, u, g, F, B, C)
         slipping += state > 1
         # slip and impulses of one size, within two decades of the mobility
         push = x[0] + full[5] - u[0] / d[0]
@@ -192,7 +193,7 @@ def test_the_residual_does_not_shrink_with_friction() -> None:
     g, unit = np.zeros(6), np.ones(6)
     for mu in (0.5, 1e9, np.inf):
         parameter = np.array([mu, 0, 0, 0, 0, 0.0])
-        worst, _ = violation(
+        worst, _ = whole(violation)(
             COULOMB, parameter, 3, 2.0 * np.ones(3), np.zeros(3), np.array([-1.0, 0.1, 0.2]), unit, g
         )
         assert worst >= 1.0

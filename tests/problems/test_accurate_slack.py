@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import perp
+from perp.compilation.kernel import whole
 from perp.problems.accurate_slack import dense_row, sparse_row
 from perp.problems.validation import freeze
 
@@ -26,10 +27,10 @@ def test_a_row_that_cancels_is_as_accurate_as_its_digits(seed):
     sparse = csr_array(M)
     for i in range(n):
         true = float(exact(M[i], z, q[i]))
-        value, terms = dense_row(freeze(M), freeze(q), freeze(z), i)
+        value, terms = whole(dense_row)(freeze(M), freeze(q), freeze(z), i)
         assert value == pytest.approx(true, rel=1e-12)
         assert terms == pytest.approx(np.abs(M[i] * z).max())
-        again = sparse_row(
+        again = whole(sparse_row)(
             freeze(sparse.data), freeze(sparse.indices), freeze(sparse.indptr), freeze(q), freeze(z), i
         )
         assert again[0] == pytest.approx(true, rel=1e-12)

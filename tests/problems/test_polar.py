@@ -9,6 +9,7 @@ import pytest
 
 import perp
 from perp.bench.second_opinion import law_violation
+from perp.compilation.kernel import whole
 from perp.problems.polar_kernels import beyond_cone
 from perp.problems.set_kernels import COULOMB, ELLIPTIC, ROLLING, project
 
@@ -25,7 +26,7 @@ def test_a_point_is_its_projection_and_what_was_taken_away(kind):
         y = rng.normal(size=n) * 10.0 ** rng.integers(-2, 3, n) * (rng.random(n) < 0.9)
         kept, taken = np.empty(n), np.empty(n)
         project(kind, p, y, 0, n, kept)
-        beyond_cone(kind, p, y, 0, n, taken)
+        whole(beyond_cone)(kind, p, y, 0, n, taken)
         assert np.abs(y - kept - taken).max() <= 1e-13 * (np.abs(y).max() + p[5])
 
 
@@ -38,7 +39,7 @@ def test_a_small_part_beyond_a_large_point_keeps_its_digits(kind, mu):
     y = np.zeros(n)
     y[0], y[1] = 1e14, mu * 1e14 * (1 + 1e-13)
     taken = np.empty(n)
-    beyond_cone(kind, p, y, 0, n, taken)
+    whole(beyond_cone)(kind, p, y, 0, n, taken)
     with localcontext() as context:
         context.prec = 50
         slope = Decimal(mu)

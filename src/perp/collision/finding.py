@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.file_softness import file_compliance, pyramid_share
 from perp.dynamics.libmujoco import mj_collision, mj_geomDistance
 
@@ -21,7 +21,7 @@ _ROLLING_COSINE = 1e-3
 _BEHIND, _DEEPER, _TELLING = 0.1, 1e-6, 1e-9
 
 
-@kernel(error_model="numpy")
+@part
 def find_contacts(s, p, velocity, h):
     """Contacts at a place within reach of bodies that move with these velocities, shape (n, 6)."""
     _write_reach(s, velocity, h)
@@ -31,7 +31,7 @@ def find_contacts(s, p, velocity, h):
     _read(s, p)
 
 
-@kernel(error_model="numpy")
+@part
 def _write_reach(s, velocity, h):
     """How far surfaces may come in a step, as margins of bodies and shapes."""
     for i in range(s.bound.size):
@@ -50,7 +50,7 @@ def _write_reach(s, velocity, h):
         s.pair_margin[k] = s.geom_margin[s.pair_geom[k, 0]] + s.geom_margin[s.pair_geom[k, 1]]
 
 
-@kernel(error_model="numpy")
+@part
 def _place_shapes(s, p):
     """Poses of cut bodies and of their shapes into mujoco's arrays."""
     for i in range(s.body_id.size):
@@ -76,7 +76,7 @@ def _place_shapes(s, p):
                 p.geom_xmat[g, 3 * r + k] = total
 
 
-@kernel(error_model="numpy")
+@part
 def more(array, size):
     """So many numbers that begin with those of an array."""
     out, old = np.zeros(size, array.dtype), array.ravel()
@@ -85,7 +85,7 @@ def more(array, size):
     return out
 
 
-@kernel(error_model="numpy")
+@part
 def make_room(p, count):
     """Room for so many contacts."""
     if count <= p.gap.size:
@@ -100,7 +100,7 @@ def make_room(p, count):
     p.soft = more(p.soft, n)
 
 
-@kernel(error_model="numpy")
+@part
 def _read(s, p):
     """Contacts with a movable body, in mujoco's order."""
     n = np.int64(p.found_count[0])
@@ -147,7 +147,7 @@ def _read(s, p):
     p.count[0] = k
 
 
-@kernel(error_model="numpy")
+@part
 def _round(s, p, c):
     """Radii of curvature of the two surfaces at contact c."""
     for side in range(2):
@@ -161,7 +161,7 @@ def _round(s, p, c):
                 p.round[c, side] = s.geom_cylinder[shape]
 
 
-@kernel(error_model="numpy")
+@part
 def _look_behind(s, p, first, k):
     """The deepest contact of two shapes as contact k where their several ones hide it; how many were added.
 
@@ -196,7 +196,7 @@ def _look_behind(s, p, first, k):
     return 1
 
 
-@kernel(error_model="numpy")
+@part
 def copy_line(to, c, source, e):
     """Contact c of a place as contact e of another, but for its gap."""
     to.dim[c], to.restitution[c], to.accuracy[c] = source.dim[e], source.restitution[e], source.accuracy[e]
@@ -215,7 +215,7 @@ def copy_line(to, c, source, e):
         to.friction[c, k] = source.friction[e, k]
 
 
-@kernel(error_model="numpy")
+@part
 def lean_frame(frame, n):
     """Give a frame the normal n; tangents stay as near to where they were as they can."""
     best, size, t = 1, 0.0, np.empty(3)
@@ -237,7 +237,7 @@ def lean_frame(frame, n):
     frame[2, 2] = n[0] * frame[1, 1] - n[1] * frame[1, 0]
 
 
-@kernel(error_model="numpy")
+@part
 def _align(s, p, c):
     """Turn the tangents along the friction axis of the first shape that has one."""
     for side in range(2):

@@ -1,10 +1,11 @@
-"""`@kernel`: a function that is compiled when it is first needed, in time proportional to the code.
+"""`@kernel` and `@part`: functions that are compiled when first needed, in time proportional to the code.
 
 Numba makes every function whole: it links in the machine-independent code of all that the function calls,
 optimises the sum and translates it, so that code at the bottom of a tower of calls is optimised once per
 storey. Kernels are made in two roles instead. A *part* is what another kernel calls: it is typed and lowered,
 and that is all. A *whole* is what Python calls: the parts that it reaches are linked once, optimised together
-and translated. Both are kept on disk, see `perp.compilation.cache`.
+and translated. Both are kept on disk, see `perp.compilation.cache`. `@kernel` marks what Python calls, and is
+a part where another kernel calls it too; `@part` marks what only compiled code calls.
 
 Only kernels of this package are made like this; code of users, and numba's own, is compiled as ever, and may
 call kernels. It uses what numba offers for own compilers (dispatcher, pipeline, library as subclasses).
@@ -15,6 +16,7 @@ call kernels. It uses what numba offers for own compilers (dispatcher, pipeline,
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from numba.core import bytecode, config, event, sigutils, types, typing
@@ -188,18 +190,41 @@ class Kernel(CPUDispatcher):
         return self.part(sig).entry_point
 
 
+class Part(Kernel):
+    """A kernel that only compiled code calls: it is never translated."""
+
+    def compile(self, sig: Any) -> Any:  # noqa: ARG002
+        """Refuse: each one that Python calls is translated, and carried by the wheel."""
+        raise TypeError(f"{self.py_func.__qualname__} is a part of kernels, which Python does not call")
+
+
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a function of this package when it is needed, and keep it.
+    """Compile a function of this package that Python calls when it is needed, and keep it.
 
     Args:
         function: What to compile.
         options: Of `numba.njit`; sums keep their order and division by zero is no error unless they say so.
     """
+    return _made(Kernel, function, options)
+
+
+def part(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a function of this package where kernels call it; arguments as for `kernel`."""
+    return _made(Part, function, options)
+
+
+@cache
+def whole(part: Any) -> Any:
+    """A part as a kernel, for tests of it."""
+    return part if config.DISABLE_JIT else _made(Kernel, part.py_func, part.targetoptions)
+
+
+def _made(kind: type[Kernel], function: Callable[..., Any] | None, options: dict[str, Any]) -> Any:
     if function is None:
-        return lambda function: kernel(function, **options)
+        return lambda function: _made(kind, function, options)
     if config.DISABLE_JIT:
         return function
-    made = Kernel(function, targetoptions=_OPTIONS | options)
+    made = kind(function, targetoptions=_OPTIONS | options)
     made.enable_caching()
     return made
 

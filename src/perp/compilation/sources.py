@@ -73,7 +73,7 @@ def _read(path: Path, package: Path, modified: int, size: int) -> Source:
     # Modified and size are arguments so that a file that changes while the process runs is read again.
     content = path.read_bytes()
     text = content.decode("utf-8")
-    compiles = "numba" in text or "compilation.kernel" in text or "@pivot_kernel" in text
+    compiles = "numba" in text or "compilation.kernel" in text or "@pivot_" in text
     blocks = _TUPLE.findall(text) if "NamedTuple" in text else []
     fields = "\n".join(line for block in blocks for line in _FIELD.findall(block))
     return Source(sha256(content).digest(), tuple(_imports(text, package)) if compiles else (), fields)

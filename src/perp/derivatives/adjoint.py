@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.derivatives.implicit import by_laws, eliminate, moving, numbers, path_laws, rows_of, solve_rows
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _by_end(e, dofs, gradient, out):
     """A gradient by state of the end into those by moving velocities and, in `out`, by θ without v̄.
 
@@ -58,7 +58,7 @@ def _by_end(e, dofs, gradient, out):
     return by_v, fine
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _add_transposed(e, matrices, line, factor, dofs, through, out):
     """out += factor × line of (by q, by q⁺, by v, by activations, by controls, by parameters).
 
@@ -78,7 +78,7 @@ def _add_transposed(e, matrices, line, factor, dofs, through, out):
         out[2 * nv + na + nu + j] += factor * by_parameter[line, j]
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _island(e, k, smoothing, gradient, through, out):
     """The part of one island; whether its rows are redundant, and whether all was found."""
     dofs, constraints = numbers(e.island, k), numbers(e.place, k)
@@ -132,7 +132,7 @@ def _island(e, k, smoothing, gradient, through, out):
     return redundant, fine
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def backward(e, smoothing, gradient, out):
     """A gradient by the state of the end into one by state, controls and parameters of the start.
 

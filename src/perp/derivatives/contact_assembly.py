@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.derivatives.spatial import cross_motion, dot, moved
 from perp.derivatives.tree_dynamics import add_carried
 from perp.dynamics.row_kernels import cross
@@ -19,7 +19,7 @@ from perp.dynamics.row_kernels import cross
 GAP, RATE, RATE_AT_END = range(3)
 
 
-@kernel(error_model="numpy")
+@part
 def _relative(T0, T1, points, out):
     """Velocity of the second point over the first, then of turning."""
     for k in range(3):
@@ -29,7 +29,7 @@ def _relative(T0, T1, points, out):
         out[3 + k] = T1[k] - T0[k]
 
 
-@kernel(error_model="numpy")
+@part
 def _relative_change(T0, T1, points, d, dT, out):
     """Its change, when the points move by d and the velocities change by dT."""
     _relative(dT[0], dT[1], points, out)
@@ -38,7 +38,7 @@ def _relative_change(T0, T1, points, d, dT, out):
         out[k] += T1[a] * d[1, b] - T1[b] * d[1, a] - T0[a] * d[0, b] + T0[b] * d[0, a]
 
 
-@kernel(error_model="numpy")
+@part
 def _row_change(axis, turn, rate, change, at):
     """Change of axis · rate, with an axis that turns; linear rates from 0, turning ones from 3."""
     total = 0.0
@@ -48,7 +48,7 @@ def _row_change(axis, turn, rate, change, at):
     return total
 
 
-@kernel(error_model="numpy")
+@part
 def _rows_change(frame, first, count, turn, rate, change, at, j, out):
     """out[at + r, j] += the change of the velocity of row r."""
     for r in range(first, count):
@@ -56,7 +56,7 @@ def _rows_change(frame, first, count, turn, rate, change, at, j, out):
         out[at + r, j] += _row_change(axis, turn, rate, change, 0 if r < 3 else 3)
 
 
-@kernel(error_model="numpy")
+@part
 def _force_change(push, twist, acts, turn, d, sign, x, y, out):
     """Change of the force on one side, about the origin, when its point moves by d and its frame turns."""
     cross(turn, push, x)
@@ -69,7 +69,7 @@ def _force_change(push, twist, acts, turn, d, sign, x, y, out):
         out[r] += sign * (x[r] + y[r])
 
 
-@kernel(error_model="numpy")
+@part
 def _forces(S, parent, ends, stop, load, turn, d, room, j, out):
     """out[k, j] −= S_k · dW over the freedoms of both bodies."""
     push, twist, acts = load
@@ -82,7 +82,7 @@ def _forces(S, parent, ends, stop, load, turn, d, room, j, out):
             k = parent[k]
 
 
-@kernel(error_model="numpy")
+@part
 def add_contact(t, e, ends, stop, contact, changes, at):
     """Add one contact to the derivatives of forces and rows.
 
@@ -206,7 +206,7 @@ def add_contact(t, e, ends, stop, contact, changes, at):
             j = parent[j]
 
 
-@kernel(error_model="numpy")
+@part
 def add_rate_at_end(t, e, ends, frame, ended, F, carried, at):
     """The normal row n · (velocities of the carried points at the end), for contacts that bounce.
 

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.row_kernels import cross
 from perp.stepping.world import EDGES, FIXED
 
@@ -26,7 +26,7 @@ from perp.stepping.world import EDGES, FIXED
 FACE_OF_FIRST, CENTRES, FACE_OF_SECOND, TABLE, CARRIED, SEGMENTS = range(6)
 
 
-@kernel(error_model="numpy")
+@part
 def _add_velocity(out, column, P):
     """The velocity of P under a motion into columns of `out`, shape (3, …)."""
     x, y, z = P[0], P[1], P[2]
@@ -37,7 +37,7 @@ def _add_velocity(out, column, P):
         out[r, column + 3 + r] = 1.0
 
 
-@kernel(error_model="numpy")
+@part
 def _slide(n, length, axes, slides, V0, V1):
     """Let centres slide along the axes of capsules: d(C₁ − C₀) · a + (C₁ − C₀) · (ω × a) = 0 of each."""
     lean = axes[0, 0] * axes[1, 0] + axes[0, 1] * axes[1, 1] + axes[0, 2] * axes[1, 2]
@@ -66,7 +66,7 @@ def _slide(n, length, axes, slides, V0, V1):
             V1[r, k] += axes[1, r] * way[1, k]
 
 
-@kernel(error_model="numpy")
+@part
 def geometry_table(code, n, gap, radius, carried, axes, slides, G):
     """(dn, dp, dgap) by the motions of both bodies, shape (7, 12), for what is known by formula.
 
@@ -106,7 +106,7 @@ def geometry_table(code, n, gap, radius, carried, axes, slides, G):
             G[3 + r, k] = V1[r, k] - sign * (G[r, k] * (r1 + 0.5 * gap) + 0.5 * n[r] * along)
 
 
-@kernel(error_model="numpy")
+@part
 def frame_turn(n, frame, dn, axis, body, F):
     """φ with d(frame) = φ × frame, shape (3, 12), for normals that change by dn, shape (3, 12).
 
@@ -133,7 +133,7 @@ def frame_turn(n, frame, dn, axis, body, F):
                 F[r, k] += spin / size * n[r]
 
 
-@kernel(error_model="numpy")
+@part
 def _turn_facet(facing, n, edges, between, moving, N):
     """n⁺ · (P₁⁺ − P₀⁺) by the turns of the end, for a normal that is that of a face or across two edges.
 
@@ -162,7 +162,7 @@ def _turn_facet(facing, n, edges, between, moving, N):
             N[12 + 6 * side + r] += y[r]
 
 
-@kernel(error_model="numpy")
+@part
 def contact_changes(
     code, frame, gap, radius, carried, ended, acts, height, turns, moving, G, axis, body, facet, F, A, N
 ):
@@ -235,7 +235,7 @@ def contact_changes(
                 N[at + 3 + r] += sign * last[r]
 
 
-@kernel(error_model="numpy")
+@part
 def discrete_normal(D, E, out):
     """The discrete gradient n̄ of the distance on the way from D to E, not normalised; see `second_look`."""
     d = math.sqrt(D[0] ** 2 + D[1] ** 2 + D[2] ** 2)
@@ -249,7 +249,7 @@ def discrete_normal(D, E, out):
         out[k] += (e - d - along) * (E[k] - D[k]) / square
 
 
-@kernel(error_model="numpy")
+@part
 def turned_changes(frame, radius, carried, ended, F, A, N):
     """As `contact_changes`, for two centres whose normal was turned for the way they go.
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.derivatives.contact_assembly import GAP, RATE, RATE_AT_END, add_contact, add_rate_at_end
 from perp.derivatives.contact_changes import (
     CARRIED,
@@ -36,7 +36,7 @@ _AWAY = 1e-9
 _AT_END, _PARALLEL, _ALIGNED = 1e-9, 1e-8, 1e-12
 
 
-@kernel(error_model="numpy")
+@part
 def formula_of(w, t, c, axes, slides):
     """How the geometry of a contact is known; of capsules their axes, and whether the point slides along."""
     place = w.start
@@ -72,7 +72,7 @@ def formula_of(w, t, c, axes, slides):
     return TABLE
 
 
-@kernel(error_model="numpy")
+@part
 def _on_face(w, c, side):
     """Whether the normal is that of a face of a box."""
     g, n = w.start.geom[c, side], w.start.frame[c, 0]
@@ -85,7 +85,7 @@ def _on_face(w, c, side):
     return False
 
 
-@kernel(error_model="numpy")
+@part
 def _is_corner(w, t, c, side):
     """Whether the contact is at a corner of a box."""
     g = w.start.geom[c, side]
@@ -98,7 +98,7 @@ def _is_corner(w, t, c, side):
     return True
 
 
-@kernel(error_model="numpy")
+@part
 def _touches(w, e, c):
     """Whether a contact has a part in the derivative: what stays open without an impulse has none."""
     k, acts = w.count[JOINTS] + c, False
@@ -107,7 +107,7 @@ def _touches(w, e, c):
     return e.moves[k] != 0 or (acts and not e.left_out[k])
 
 
-@kernel(error_model="numpy")
+@kernel
 def contacts_without_formula(w, t, e):
     """Contacts that take part whose shapes have no formula here."""
     out, n = np.empty(e.held.size, np.int64), 0
@@ -119,21 +119,21 @@ def contacts_without_formula(w, t, e):
     return out[:n]
 
 
-@kernel(error_model="numpy")
+@kernel
 def contact_geometry(w):
     """Shapes, bodies, points, frames and gaps of the contacts."""
     n, p = w.count[CONTACTS], w.start
     return p.geom[:n].copy(), p.body[:n].copy(), p.point[:n].copy(), p.frame[:n].copy(), p.gap[:n].copy()
 
 
-@kernel(error_model="numpy")
+@kernel
 def shape_poses(w):
     """Where shapes and bodies are at the start."""
     p = w.start
     return p.geom_xpos, p.geom_xmat, p.xpos, p.xmat, p.xipos, p.ximat, p.subtree_com
 
 
-@kernel(error_model="numpy")
+@part
 def normal_row(w, c):
     """What the normal row is, its restitution, and d(gap − allowed)/d(gap)."""
     gap = w.start.gap[c]
@@ -149,7 +149,7 @@ def normal_row(w, c):
     return RATE, 0.0, (1.0 - slope) * (w.corrected * w.contact_correction if gap < 0.0 else 1.0)
 
 
-@kernel(error_model="numpy")
+@part
 def contact_slopes(w, t, e, table_of, tables):
     """All contacts into the derivatives.
 
@@ -215,7 +215,7 @@ def contact_slopes(w, t, e, table_of, tables):
             add_rate_at_end(t, e, ends, frame, ended, F, points, at)
 
 
-@kernel(error_model="numpy")
+@part
 def _common(parent, a, b):
     """First freedom on the way to the root that two last freedoms share, or −1."""
     while a != b:
@@ -226,7 +226,7 @@ def _common(parent, a, b):
     return a
 
 
-@kernel(error_model="numpy")
+@part
 def _turn_of(w, b, out):
     """Rotation of a body over the step."""
     for r in range(3):
@@ -238,7 +238,7 @@ def _turn_of(w, b, out):
                     out[r, k] += w.end.R[b, r, m] * w.start.R[b, k, m]
 
 
-@kernel(error_model="numpy")
+@part
 def _own(P, column, out):
     """The velocity of a point that its body carries, by the motions of the body."""
     out[:, :] = 0.0
@@ -247,7 +247,7 @@ def _own(P, column, out):
         out[k, column + a], out[k, column + b], out[k, column + 3 + k] = P[b], -P[a], 1.0
 
 
-@kernel(error_model="numpy")
+@part
 def _surface_point(w, c, side, G, out):
     """How the carried point moves within the world, shape (3, 12)."""
     place, sign = w.start, -1.0 if side == 0 else 1.0
@@ -257,7 +257,7 @@ def _surface_point(w, c, side, G, out):
             out[r, k] = G[3 + r, k] + sign * (0.5 * place.frame[c, 0, r] * G[6, k] + inward * G[r, k])
 
 
-@kernel(error_model="numpy")
+@part
 def _carried_changes(w, c, code, G, turns, moving):
     """How the carried points of the end change with the motions of the start, shape (2, 3, 24)."""
     out, own, moved = np.zeros((2, 3, 24)), np.zeros((3, 12)), np.empty((3, 12))
@@ -277,7 +277,7 @@ def _carried_changes(w, c, code, G, turns, moving):
     return out
 
 
-@kernel(error_model="numpy")
+@part
 def _axis(w, e, c, axis):
     """The vector that tangents stay along, and the side that carries it or −1; zero for round friction."""
     place, s = w.start, w.scene
@@ -306,7 +306,7 @@ def _axis(w, e, c, axis):
     return -1
 
 
-@kernel(error_model="numpy")
+@part
 def _arms(w, t, e, c, G, A, spin):
     """Impulses with the mean arms of the way (`stepping.arms`): points that depend on the spin."""
     place, h, away = w.start, w.h, 0.0

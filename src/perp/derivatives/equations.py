@@ -15,7 +15,7 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.derivatives.laws import LOWER, OPEN, REST, UPPER, law
 from perp.derivatives.spatial import motions_about_origin, turn_matrices
 from perp.derivatives.tree_dynamics import twists
@@ -147,7 +147,7 @@ TREE_FIELDS = [
 TreeType = StructType(TREE_FIELDS)
 
 
-@kernel(error_model="numpy")
+@kernel
 def pack_tree(x):
     """The struct of a tuple of the fields in their order; whoever keeps it keeps the arrays."""
     t = structref.new(TreeType)  # pyright: ignore[reportCallIssue]
@@ -179,13 +179,13 @@ def tree_of(world: Any, m: Any, *, cut: bool) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-@kernel(error_model="numpy")
+@kernel
 def _scene(w):
     s = w.scene
     return s.dof_parent, s.triple, s.last_dof, s.mass, s.inertia, s.stiffness
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def new_equations(w, t, given, columns, all_contacts):
     """Room for the equations of a world, with what is copied from it and the laws of its constraints.
 
@@ -245,7 +245,7 @@ def new_equations(w, t, given, columns, all_contacts):
     return e
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _laws(w, e):
     """Mode and law of every constraint at the answer."""
     count = e.kind.size
@@ -267,7 +267,7 @@ def _laws(w, e):
         e.moves[c] = not e.left_out[c] and (e.all_contacts or not still)
 
 
-@kernel(error_model="numpy")
+@part
 def _kinematic_map(triples, v, h, world, P, Q):
     turn, left, w = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for n in range(triples.size):
@@ -281,7 +281,7 @@ def _kinematic_map(triples, v, h, world, P, Q):
                 Q[n, a, b] = left[a, b] if world else left[b, a]
 
 
-@kernel(error_model="numpy")
+@part
 def row_correction(w, k):
     """Υ of joint row k, 1 at position level."""
     if w.joints_at_end:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.derivatives.smoothing import path_law, path_point
 
 # Pivots below this share of the largest mean redundant rows; singular values below the other are dropped.
@@ -23,7 +23,7 @@ _PIVOT, _RANK = 1e-11, 1e-9
 _TURN = 0.01
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def numbers(of, k):
     """The numbers i with of[i] == k."""
     out, n = np.empty(of.size, np.int64), 0
@@ -34,7 +34,7 @@ def numbers(of, k):
     return out[:n]
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _add_mapped(A, row, factor, dofs, triples, blocks, out):
     """out += factor A[row] X, X the kinematic map on the freedoms of an island."""
     for j in range(dofs.size):
@@ -50,14 +50,14 @@ def _add_mapped(A, row, factor, dofs, triples, blocks, out):
             out[at + c] += factor * (total - A[row, triples[n] + c])
 
 
-@kernel(nogil=True, error_model="numpy", fastmath={"contract"})
+@part(fastmath={"contract"})
 def _add_row(X, to, factor, row, width):
     """X[to] += factor X[row] over the first columns."""
     for j in range(width):
         X[to, j] += factor * X[row, j]
 
 
-@kernel(nogil=True, error_model="numpy", fastmath={"contract"})
+@part(fastmath={"contract"})
 def _add_rows(A, i, last, sign, X, out):
     """out[i] += sign Σ A[i, k] X[k] over k < last, skipping zeros of A, two rows at a time."""
     width, other = X.shape[1], -1
@@ -77,14 +77,14 @@ def _add_rows(A, i, last, sign, X, out):
             out[i, j] += f * X[other, j]
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _add_product(A, B, out):
     """out += A B."""
     for i in range(A.shape[0]):
         _add_rows(A, i, A.shape[1], 1.0, B, out)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def eliminate(A, X):
     """X ← A⁻¹ X, A is used up; False where A is singular.
 
@@ -117,7 +117,7 @@ def eliminate(A, X):
     return True
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def solve_rows(A, X):
     """X ← A⁻¹ X for the rows of an island, or A⁺ X where they are redundant, which is returned."""
     n, width = A.shape[0], X.shape[1]
@@ -163,7 +163,7 @@ def solve_rows(A, X):
     return False
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def rows_of(e, constraints):
     """Rows of an island, and where those of each constraint begin among them."""
     first = np.zeros(constraints.size + 1, np.int64)
@@ -176,7 +176,7 @@ def rows_of(e, constraints):
     return rows, first
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def moving(e, dofs, rows):
     """K and V of an island."""
     n, m = dofs.size, rows.size
@@ -192,7 +192,7 @@ def moving(e, dofs, rows):
     return K, V
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def path_laws(e, constraints, rows, first, W, smoothing):
     """Laws of an island at its point of the central path; whether that was found."""
     x, u, units = np.empty(rows.size), np.empty(rows.size), np.empty(constraints.size)
@@ -209,7 +209,7 @@ def path_laws(e, constraints, rows, first, W, smoothing):
     return fine
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def by_laws(e, constraints, first, W):
     """B + C W of an island."""
     out = np.zeros(W.shape)
@@ -225,7 +225,7 @@ def by_laws(e, constraints, first, W):
     return out
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def fold_bounds(e):
     """Rows that rest at a bound follow it: their impulses by the asked parameters into the balance.
 
@@ -250,7 +250,7 @@ def fold_bounds(e):
     return out
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _sides(e, dofs, rows, constraints, first):
     """−G_θ with columns Jᵀ behind it, and U_θ of an island; D dp.
 
@@ -292,7 +292,7 @@ def _sides(e, dofs, rows, constraints, first):
     return G, U, D
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def forward(e, smoothing, whole, impulse):
     """State of the end and impulses by everything.
 
@@ -351,7 +351,7 @@ def forward(e, smoothing, whole, impulse):
     return redundant, fine
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _end_of(e, dofs, dv):
     """M⁺ and its product with dv⁺: (E_v + h E_p Q) dv̄ + (E_q + E_p P) dq + … of the parameters."""
     n, na, nu = dofs.size, e.Ga.shape[1], e.Gu.shape[1]
@@ -373,7 +373,7 @@ def _end_of(e, dofs, dv):
     return mass, out
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _carried(e, dofs, dv):
     """P dq + h Q dv̄, in place of dv̄."""
     n, width = dv.shape
@@ -399,7 +399,7 @@ def _carried(e, dofs, dv):
     return dv
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _scatter(out, rows, block, dofs, nv, shared):
     """Lines of an island into those of the whole: its coordinates, its velocities, what all have."""
     n = dofs.size

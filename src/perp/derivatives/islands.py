@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.tree_islands import root_of
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def find_islands(w, e):
     """Island of each freedom and of each constraint that can move."""
     p, tree_of, nv = w.problem, w.workspace.tree_of, e.Gq.shape[0]
@@ -40,7 +40,7 @@ def find_islands(w, e):
             e.place[c] = e.island[p.column[p.row_begin[p.start[c]]]]
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _join(above, i, j):
     a, b = root_of(above, i), root_of(above, j)
     if a != b:

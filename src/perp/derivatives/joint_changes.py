@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.derivatives.spatial import cross_motion, dot
 from perp.derivatives.tree_dynamics import add_carried
 from perp.dynamics.row_kernels import cross, evaluate_rows
@@ -16,7 +16,7 @@ from perp.dynamics.row_kernels import cross, evaluate_rows
 _STEP = 1e-5
 
 
-@kernel(error_model="numpy")
+@part
 def _nudge(x, quat, R, b, k, step, pose):
     """Move body b by a small motion about its own centre; `pose` keeps where it was."""
     pose[:3], pose[3:7] = x[b], quat[b]
@@ -41,7 +41,7 @@ def _nudge(x, quat, R, b, k, step, pose):
         R[b, i, m], R[b, j, m] = C * a - S * d, S * a + C * d
 
 
-@kernel(error_model="numpy")
+@part
 def _back(x, quat, R, b, pose):
     x[b], quat[b] = pose[:3], pose[3:7]
     for r in range(3):
@@ -49,7 +49,7 @@ def _back(x, quat, R, b, pose):
             R[b, r, c] = pose[7 + 3 * r + c]
 
 
-@kernel(error_model="numpy")
+@part
 def row_slopes(links, geometry, x, quat, R, last, size, out):
     """Derivatives of one row's Jacobian by small motions about the centres of its bodies, shape (12, 12).
 
@@ -82,7 +82,7 @@ def row_slopes(links, geometry, x, quat, R, last, size, out):
                 out[r, 6 * side + k] = (plus[0, r] - minus[0, r]) / (2.0 * step)
 
 
-@kernel(error_model="numpy")
+@part
 def add_row(tree, S, T, ends, centres, row, slopes, impulse, at, out):
     """Add a row between bodies to the derivatives: forces of its impulse, and its rate.
 
@@ -171,7 +171,7 @@ def add_row(tree, S, T, ends, centres, row, slopes, impulse, at, out):
             j = parent[j]
 
 
-@kernel(error_model="numpy")
+@part
 def add_value(S, parent, ends, centres, row, at, out):
     """Value of a row by the coordinates of a place: out[at, j] += its Jacobian."""
     x = np.empty(3)

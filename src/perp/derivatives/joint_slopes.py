@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.derivatives.equations import row_correction
 from perp.derivatives.joint_changes import add_row, add_value, row_slopes
 from perp.dynamics.row_kernels import evaluate_rows
@@ -32,7 +32,7 @@ from perp.stepping.world import JOINTS
 _STEP = 1e-6
 
 
-@kernel(error_model="numpy")
+@part
 def joint_slopes(w, t, e, motor_row, motor_slope, motor_rate):
     """All joints and motors.
 
@@ -56,7 +56,7 @@ def joint_slopes(w, t, e, motor_row, motor_slope, motor_rate):
         _cut_motor(w, t, e, i, motor_row[i], row_of[motor_row[i]], motor_slope[i], motor_rate[i])
 
 
-@kernel(error_model="numpy")
+@part
 def _rows_of(w, group, out):
     """Row of the problem of each line of a group, or −1."""
     out[:] = -1
@@ -65,7 +65,7 @@ def _rows_of(w, group, out):
             out[w.index[k]] = k
 
 
-@kernel(error_model="numpy")
+@part
 def _motor(w, e, i, k):
     """An affine actuator, as a force or as row k."""
     s, p, place, h = w.scene, w.problem, w.start, w.h
@@ -108,7 +108,7 @@ def _motor(w, e, i, k):
                 e.Go[j, other] -= h * share * by_speed * moment * place.moment[o]
 
 
-@kernel(error_model="numpy")
+@part
 def _by_control(w, e, i, by_act, by_input, by, share):
     """A derivative by what motor i sees: its control, its activation, or that of the end."""
     s = w.scene
@@ -124,7 +124,7 @@ def _by_control(w, e, i, by_act, by_input, by, share):
             by_input[k] += by * e.act_u[held, k]
 
 
-@kernel(error_model="numpy")
+@part
 def _limit_slope(w, k):
     """d(value − allowed)/d(value) of a limit."""
     allowed = 1.0 if w.value[k] + 10.0 * w.h * w.recovery < 0.0 else 0.0
@@ -133,13 +133,13 @@ def _limit_slope(w, k):
     return 1.0 - allowed
 
 
-@kernel(error_model="numpy")
+@part
 def _kept(w, k):
     """Whether an error of a bilateral row is too large to be undone at once."""
     return abs(w.value[k]) >= 10.0 * w.h * w.recovery
 
 
-@kernel(error_model="numpy")
+@part
 def _scalar_rows(w, e):
     """Limits, dry friction, tendons and couplings of coordinates."""
     s, p, h = w.scene, w.problem, w.h
@@ -176,7 +176,7 @@ def _scalar_rows(w, e):
                     e.Uq[k, p.column[m]] += h * w.stiffness[k] * p.value[m] / w.gain[k]
 
 
-@kernel(error_model="numpy")
+@part
 def _ball_row(q, at, out):
     side = 1.0 if q[at] >= 0.0 else -1.0
     size = math.sqrt(q[at + 1] ** 2 + q[at + 2] ** 2 + q[at + 3] ** 2)
@@ -184,7 +184,7 @@ def _ball_row(q, at, out):
         out[k] = -side * q[at + 1 + k] / size if size > 1e-12 else (-1.0 if k == 0 else 0.0)
 
 
-@kernel(error_model="numpy")
+@part
 def _ball_force(w, e, i, impulse, moved):
     """The axis that the impulse of a ball joint's limit turns about, by differences of its formula."""
     at, dof, q = w.scene.ball_at[i], w.scene.ball_dof[i], w.q
@@ -203,7 +203,7 @@ def _ball_force(w, e, i, impulse, moved):
             e.Gq[dof + r, dof + k] -= impulse * (plus[r] - minus[r]) / (2.0 * _STEP)
 
 
-@kernel(error_model="numpy")
+@part
 def _coupling(w, e, k, i):
     """An equality of coordinates or tendons."""
     s, p, h = w.scene, w.problem, w.h
@@ -234,7 +234,7 @@ def _coupling(w, e, k, i):
         e.Uq[k, other] -= bend * p.velocity[other]
 
 
-@kernel(error_model="numpy")
+@part
 def _between_bodies(w, t, e, row_of):
     """Joints that are cut or close loops, with their limits, drives and given forces."""
     s, p, h, n = w.scene, w.problem, w.h, w.scene.law.size
@@ -288,7 +288,7 @@ def _between_bodies(w, t, e, row_of):
             e.Uq[k] += (_limit_slope(w, k) - ended) * here[0] / h
 
 
-@kernel(error_model="numpy")
+@part
 def _sides(w, t, place, i, ends, centres):
     """Last freedoms and centres of the bodies of a row."""
     for side in range(2):
@@ -298,7 +298,7 @@ def _sides(w, t, place, i, ends, centres):
             centres[side, r] = place.x[b, r] if b >= 0 else 0.0
 
 
-@kernel(error_model="numpy")
+@part
 def _drive(w, t, e, i, k, by, row):
     """Row k is a drive: a spring, a damper, a rotor or a motor of a cut joint."""
     par, h, gain, stiffness = w.scene.parameters[i], w.h, w.gain[k], w.stiffness[k]
@@ -321,7 +321,7 @@ def _drive(w, t, e, i, k, by, row):
         e.Uv[k] -= h * stiffness / gain * h * by_v
 
 
-@kernel(error_model="numpy")
+@part
 def _cut_motor(w, t, e, i, line, k, slope, rate):
     """Motors of cut joints are rows between bodies whose target, rate or force is given."""
     s, h = w.scene, w.h

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, WIDEST
 
 # Modes: of scalar rows, then of sets with friction.
@@ -31,7 +31,7 @@ MODE_NAMES = (
 MOST = 6
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _group(r):
     """Which of the mobilities row r has: normal, tangential, angular."""
     if r == 0:
@@ -39,7 +39,7 @@ def _group(r):
     return 2 if r >= 3 else 1
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def law_scalar(kind, p, d, x, u, near, B, C, D):
     """Mode of a scalar row and how near it is to another one [velocity]; its equation into B, C, D.
 
@@ -73,7 +73,7 @@ def law_scalar(kind, p, d, x, u, near, B, C, D):
     return UPPER, margin
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _disc(t, mu, column, push, first, last, x, u, near, relaxed, B, C, D):
     """Equations of a round disc of radius μ push; whether it slips, and how near it is to the other mode."""
     length = speed = 0.0
@@ -107,7 +107,7 @@ def _disc(t, mu, column, push, first, last, x, u, near, relaxed, B, C, D):
     return True, margin
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _ellipse(d, p, push, size, x, u, near, relaxed, B, C, D):
     """The same for all tangents of an elliptic set: a disc in x_i / μ_i and μ_i u_i."""
     t = d[1]
@@ -151,7 +151,7 @@ def _ellipse(d, p, push, size, x, u, near, relaxed, B, C, D):
     return slips, margin
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _shift(kind, p, size, u):
     """Γ(u)."""
     total = 0.0
@@ -170,7 +170,7 @@ def _shift(kind, p, size, u):
     return total
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def law(kind, p, size, d, x, u, relaxed, near, B, C, D):
     """Mode of a constraint and how near it is to another one [velocity]; its equation into B, C, D.
 
@@ -218,7 +218,7 @@ def law(kind, p, size, d, x, u, relaxed, near, B, C, D):
     return ROLL if rolls else STICK, margin
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def laws(kind, start, parameters, d, x, u, relaxed, near, mode, margin, B, C, D):
     """`law` of all constraints; d, B, C and D have a leading axis over them."""
     for c in range(kind.size):

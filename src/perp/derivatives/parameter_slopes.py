@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.derivatives.contact_assembly import GAP
 from perp.derivatives.contact_slopes import BOX, normal_row
 from perp.derivatives.equations import SCALE
@@ -25,7 +25,7 @@ from perp.stepping.world import JOINTS
  FRICTIONLOSS, KP, KV, SIZE) = range(15)  # fmt: skip
 
 
-@kernel(error_model="numpy")
+@part
 def parameter_slopes(w, t, e, codes, rest):
     """Columns of all asked parameters.
 
@@ -63,7 +63,7 @@ def parameter_slopes(w, t, e, codes, rest):
             _servo(w, e, kind, which, column)
 
 
-@kernel(error_model="numpy")
+@part
 def _row_of(w, group, index):
     for k in range(w.count[JOINTS]):
         if w.group[k] == group and w.index[k] == index:
@@ -71,7 +71,7 @@ def _row_of(w, group, index):
     return -1
 
 
-@kernel(error_model="numpy")
+@part
 def _decides(w, t, c, kind, g):
     """Whether a shape decides a contact's coefficient, which is the larger of two (mujoco's rule)."""
     first, second = w.start.geom[c, 0], w.start.geom[c, 1]
@@ -87,7 +87,7 @@ def _decides(w, t, c, kind, g):
     return t.geom_friction[g, kind] >= t.geom_friction[other, kind]
 
 
-@kernel(error_model="numpy")
+@part
 def _coefficient(w, t, e, kind, which, column):
     """Friction and restitution of all contacts, or of those that one shape decides."""
     for c in range(e.held.size):
@@ -111,7 +111,7 @@ def _coefficient(w, t, e, kind, which, column):
                 e.dp[constraint, k, column] += 1.0
 
 
-@kernel(error_model="numpy")
+@part
 def _gravity(w, t, e, column):
     force, centres = np.empty(6), w.start.x if w.scene.cut else w.start.xipos
     for b in range(t.end.size):
@@ -129,7 +129,7 @@ def _gravity(w, t, e, column):
                 m = t.parent[m]
 
 
-@kernel(error_model="numpy")
+@part
 def _body(w, t, e, kind, b, k, column):
     """Mass, a moment or the centre of a body of a tree: what its inertia adds to the balance."""
     h, V, A = w.h, np.empty(6), np.empty(6)
@@ -152,7 +152,7 @@ def _body(w, t, e, kind, b, k, column):
             j = t.parent[j]
 
 
-@kernel(error_model="numpy")
+@part
 def _inertia_change(t, place, kind, b, k, out):
     """Derivative of a spatial inertia by mass, a moment, or the centre along an axis of the file's frame."""
     centre, frame, moments = place.xipos[b].copy(), place.ximat[b], np.zeros(3)
@@ -176,7 +176,7 @@ def _inertia_change(t, place, kind, b, k, out):
             out[i, j] = (out[i, j] - other[i, j]) / (2.0 * step)
 
 
-@kernel(error_model="numpy")
+@part
 def _motion(w, t, S, b, end, scale, V, A):
     """Velocity scale · v̄ and acceleration of a body of a tree, about the origin."""
     v, path, n = w.problem.velocity, np.empty(w.v.size, np.int64), 0
@@ -200,7 +200,7 @@ def _motion(w, t, S, b, end, scale, V, A):
             A[r] += S[j, r] * a + x[r] * scale * v[j]
 
 
-@kernel(error_model="numpy")
+@part
 def _cut_body(w, e, kind, b, k, column):
     """Mass or a moment of a cut body; that of moments by differences of the closed form."""
     at, i, v = 6 * b, 6 * b + 3, w.problem.velocity
@@ -221,7 +221,7 @@ def _cut_body(w, e, kind, b, k, column):
         moments[k] -= sign * step
 
 
-@kernel(error_model="numpy")
+@part
 def _joint(w, e, kind, dof, column, stretch):
     """Damping, stiffness, armature or dry friction of a hinge or slider."""
     h, v, change = w.h, w.problem.velocity[dof], e.change[dof]
@@ -238,7 +238,7 @@ def _joint(w, e, kind, dof, column, stretch):
         e.G[dof, column], e.Z[dof, column] = v - w.v[dof], -change
 
 
-@kernel(error_model="numpy")
+@part
 def _cut_joint(w, e, kind, line, column):
     """The same as rows between bodies."""
     h, k = w.h, _row_of(w, TABLE_ROWS, line)
@@ -255,7 +255,7 @@ def _cut_joint(w, e, kind, line, column):
         e.U[k, column] += slack * h * h + h * (w.linear[k] - w.scene.parameters[line, TARGET]) / gain
 
 
-@kernel(error_model="numpy")
+@part
 def _cut_servo(w, e, kind, line, column):
     """A gain of a servo on a cut joint."""
     h, k, par = w.h, _row_of(w, TABLE_ROWS, line), w.scene.parameters[line]
@@ -267,7 +267,7 @@ def _cut_servo(w, e, kind, line, column):
         e.U[k, column] += slack * h - h * par[RATE] / gain
 
 
-@kernel(error_model="numpy")
+@part
 def _servo(w, e, kind, i, column):
     """A gain of a servo: kp (c − ℓ), or kv on its speed (c − ℓ̇ for a velocity servo)."""
     s, p, place, h = w.scene, w.problem, w.start, w.h
@@ -288,7 +288,7 @@ def _servo(w, e, kind, i, column):
         e.Z[j, column] -= moment * moment * dK * e.change[j]
 
 
-@kernel(error_model="numpy")
+@part
 def _size(w, t, e, geom, k, column):
     """Radius or half length of a shape: points of its contacts move by dp, their gaps by dgap and dend."""
     place, dp, shift, x = w.start, np.empty(3), np.empty(3), np.empty(3)
@@ -328,7 +328,7 @@ def _size(w, t, e, geom, k, column):
         _moved_contact(w, t, e, c, (dp, dgap, dend), column, x, moment)
 
 
-@kernel(error_model="numpy")
+@part
 def _moved_contact(w, t, e, c, change, column, x, moment):
     """A contact whose point and gaps change while nothing moves."""
     dp, dgap, dend = change

@@ -14,13 +14,13 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.derivatives.spatial import turn_matrices
 from perp.derivatives.tree_dynamics import add_carried, inverse_dynamics
 from perp.dynamics.row_kernels import cross
 
 
-@kernel(error_model="numpy")
+@part
 def smooth_slopes(w, t, e):
     """The smooth part into the equations, with wrenches that are given."""
     if w.scene.cut:
@@ -30,7 +30,7 @@ def smooth_slopes(w, t, e):
     _wrenches(w, t, e)
 
 
-@kernel(error_model="numpy")
+@part
 def _trees(w, t, e):
     s, v, nv = w.scene, w.problem.velocity, w.v.size
     scale = math.sqrt(0.5 * w.h)
@@ -51,7 +51,7 @@ def _trees(w, t, e):
     inverse_dynamics(t, e.E, w.end, (scaled, e.change, np.zeros(3)), e.end_p, e.end_v, (-1.0, -scale))
 
 
-@kernel(error_model="numpy")
+@part
 def _add_mass(s, M, sign, out):
     """mujoco's M, lower triangles by rows, into a dense matrix."""
     for i in range(s.M_begin.size):
@@ -62,7 +62,7 @@ def _add_mass(s, M, sign, out):
                 out[j, i] += sign * M[k]
 
 
-@kernel(error_model="numpy")
+@part
 def _hat(a):
     out = np.zeros((3, 3))
     out[0, 1], out[0, 2], out[1, 2] = -a[2], a[1], -a[0]
@@ -70,7 +70,7 @@ def _hat(a):
     return out
 
 
-@kernel(error_model="numpy")
+@part
 def spin_momentum(moments, R, spin, h):
     """R L(Rᵀ ω̄), and its derivative by ω̄ at a rotation that is held."""
     turn, left = np.empty((3, 3)), np.empty((3, 3))
@@ -85,7 +85,7 @@ def spin_momentum(moments, R, spin, h):
     return R @ L, R @ dL @ R.T
 
 
-@kernel(error_model="numpy")
+@part
 def _cut_bodies(w, e):
     mass, inertia, v, old = w.scene.mass, w.scene.inertia, w.problem.velocity, w.v
     for b in range(mass.size):
@@ -108,7 +108,7 @@ def _cut_bodies(w, e):
         e.end_p[i : i + 3, i : i + 3] = -_hat(spread @ momentum) + spread @ _hat(momentum)
 
 
-@kernel(error_model="numpy")
+@part
 def _wrenches(w, t, e):
     """External forces are fixed in the world and act at centres of mass that move."""
     h, force, moved, x = w.h, np.empty(6), np.empty(3), np.empty(3)

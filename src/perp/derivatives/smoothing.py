@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.problems.set_kernels import BOX, COULOMB, FREE, NONNEGATIVE, WIDEST
 
 _ITERATIONS, _FRACTION, _SHRINKS = 120, 0.9, 0.3
@@ -26,7 +26,7 @@ _TOLERANCE = 1e-9
 _KNOWN = 1e-13
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def path_law(kind, p, x, u, tau, B, C, D, out):
     """The law of a constraint on the path: its residual into `out`, derivatives by x, u and parameters."""
     size = x.size
@@ -85,12 +85,12 @@ def path_law(kind, p, x, u, tau, B, C, D, out):
             D[j, column] += weight * mu * u[i] * u[i] / shift
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _over(x, mu):
     return x / mu if 0.0 < mu <= WIDEST else 0.0
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _inside(kind, p, x, u, dx, du, t):
     """Whether x + t dx and u + t du are inside their cones."""
     size = x.size
@@ -110,7 +110,7 @@ def _inside(kind, p, x, u, dx, du, t):
     return first + p[5] > math.sqrt(force) and u[0] + t * du[0] > 0.0
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def path_point(kind, start, parameter, W, q, tau, x, u):
     """The point of the central path of u = W x + q.
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 
 
-@kernel(error_model="numpy")
+@part
 def cross_motion(a, b, out):
     """out = a × b for motions: how b changes when it is carried along with a."""
     out[0] = a[1] * b[2] - a[2] * b[1]
@@ -21,7 +21,7 @@ def cross_motion(a, b, out):
     out[5] = a[0] * b[4] - a[1] * b[3] + a[3] * b[1] - a[4] * b[0]
 
 
-@kernel(error_model="numpy")
+@part
 def cross_force(a, f, out):
     """out = a ×* f: how a force changes when it is carried along with a."""
     out[0] = a[1] * f[2] - a[2] * f[1] + a[4] * f[5] - a[5] * f[4]
@@ -32,13 +32,13 @@ def cross_force(a, f, out):
     out[5] = a[0] * f[4] - a[1] * f[3]
 
 
-@kernel(error_model="numpy")
+@part
 def dot(a, b):
     """Power of a force on a motion."""
     return (a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3]) + (a[4] * b[4] + a[5] * b[5])
 
 
-@kernel(error_model="numpy")
+@part
 def apply(matrix, x, out):
     """out = matrix x, both of size six."""
     for i in range(6):
@@ -48,7 +48,7 @@ def apply(matrix, x, out):
         out[i] = total
 
 
-@kernel(error_model="numpy")
+@part
 def moved(motion, p, out):
     """Velocity of a point under a motion."""
     out[0] = motion[3] + motion[1] * p[2] - motion[2] * p[1]
@@ -56,7 +56,7 @@ def moved(motion, p, out):
     out[2] = motion[5] + motion[0] * p[1] - motion[1] * p[0]
 
 
-@kernel(error_model="numpy")
+@part
 def inertia_about_origin(mass, moments, R, c, out):
     """Spatial inertia of a body: principal moments about its centre c along the columns of R."""
     for i in range(6):
@@ -79,7 +79,7 @@ def inertia_about_origin(mass, moments, R, c, out):
             out[3 + j, i] = out[i, 3 + j]
 
 
-@kernel(error_model="numpy")
+@part
 def motions_about_origin(cdof, reference, line, out):
     """Motions of all freedoms, given at reference points, about the origin."""
     for j in range(cdof.shape[0]):
@@ -90,7 +90,7 @@ def motions_about_origin(cdof, reference, line, out):
         out[j, 5] = m[5] - (m[0] * c[1] - m[1] * c[0])
 
 
-@kernel(error_model="numpy")
+@part
 def turn_matrices(w, exponential, left):
     """exp(ŵ) and the left Jacobian J with d exp(ŵ) = (J dw)^ exp(ŵ), for a rotation vector w."""
     angle = np.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])

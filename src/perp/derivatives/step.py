@@ -45,7 +45,7 @@ _CLOSED = 1e-9
 _READY, _TABLES, _STIFF, _UNSOLVED = range(4)
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def _equations(w, t, given, asked, motors, every):
     """All equations of the step that a world has just taken, but contacts that need tables of the detector.
 
@@ -65,7 +65,7 @@ def _equations(w, t, given, asked, motors, every):
     return _READY, e.J.shape[0], w.parts, e
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def _contacts(w, t, e, asked, tables):
     """Contacts and parameters into the equations; islands, rows at a switch of what corrects them."""
     contact_slopes(w, t, e, *tables)
@@ -85,7 +85,7 @@ def _contacts(w, t, e, asked, tables):
         e.degenerate[c] = exact and e.impulse[e.start[c]] > 0.0
 
 
-@kernel(error_model="numpy")
+@kernel
 def _verdict(e):
     """Mode of each constraint, and whether it is at a switch."""
     at_switch = np.zeros(e.mode.size, np.bool_)
@@ -94,13 +94,13 @@ def _verdict(e):
     return e.mode, at_switch
 
 
-@kernel(error_model="numpy")
+@kernel
 def _state(w):
     """Where the step began, with its controls and activations of its end; its length."""
     return (w.q.copy(), w.v.copy(), w.act.copy(), w.control.copy(), w.act_end.copy()), w.h
 
 
-@kernel(error_model="numpy")
+@kernel
 def _held(e):
     return e.held, e.geom
 

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.derivatives.spatial import apply, cross_force, cross_motion, dot, inertia_about_origin
 
 
-@kernel(error_model="numpy")
+@part
 def twists(S, parent, v, out):
     """Velocity of what is behind each freedom, shape (nv, 6)."""
     for j in range(S.shape[0]):
@@ -33,7 +33,7 @@ def twists(S, parent, v, out):
             out[j, k] = S[j, k] * v[j] + (out[parent[j], k] if parent[j] >= 0 else 0.0)
 
 
-@kernel(error_model="numpy")
+@part
 def inverse_dynamics(t, S, place, motion, by_q, by_v, factors):
     """Add derivatives of M a + c(q, v) − weights by q and v, times two factors, to matrices (nv, nv).
 
@@ -100,7 +100,7 @@ def inverse_dynamics(t, S, place, motion, by_q, by_v, factors):
             k = parent[k]
 
 
-@kernel(error_model="numpy")
+@part
 def _behind(t, place, V, A):
     """I, H and F summed over what is behind each freedom."""
     nv = t.parent.size
@@ -131,7 +131,7 @@ def _behind(t, place, V, A):
     return mass_at, H, F
 
 
-@kernel(error_model="numpy")
+@part
 def _add_bias(inertia, V, p, K, out):
     """out += H of a body with velocity V and momentum p: x ×* p − (K + Kᵀ) x with K x = I (V × x)."""
     for c in range(3):
@@ -149,7 +149,7 @@ def _add_bias(inertia, V, p, K, out):
             out[k, c] -= K[k, c] + K[c, k]
 
 
-@kernel(error_model="numpy")
+@part
 def add_carried(S, parent, before, last, end, W, siblings, out):
     """out[k, j] += (S_j × S_k) · W for freedoms of the path of a body: how its force W acts on turned axes.
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.scenes.engine import engine
 
 _I, _F, _I2, _F2 = types.int64[::1], types.float64[::1], types.int64[:, ::1], types.float64[:, ::1]
@@ -101,7 +101,7 @@ def _sticky(m: Any, motor: int, actuator: int) -> tuple[int, int, int]:
     return motor, first, first + int(m.body_geomnum[body])
 
 
-@kernel(error_model="numpy")
+@part
 def advance(at, count, tau, limits, rate, h, act):
     """Activations after a step, in place.
 

@@ -9,12 +9,12 @@ Reference: MuJoCo documentation, chapters Computation (constraint model) and Mod
 
 from __future__ import annotations
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 
 _LEAST, _MOST = 1e-4, 0.9999
 
 
-@kernel(error_model="numpy")
+@kernel
 def file_compliance(solref, solimp, r):
     """Displacement per force and inverse mass [m kg / N] at a violation r [m or rad]."""
     d_most = min(max(solimp[1], _LEAST), _MOST)
@@ -24,7 +24,7 @@ def file_compliance(solref, solimp, r):
     return (1.0 - d) / (d * d * stiffness) if stiffness > 0.0 else 0.0
 
 
-@kernel(error_model="numpy")
+@part
 def pyramid_share(dim, mu):
     """How much softer a contact of `dim` rows is as mujoco's pyramid of edges n ± μ t than as a cone.
 
@@ -34,7 +34,7 @@ def pyramid_share(dim, mu):
     return mu * mu * (1.0 + mu * mu) / (dim - 1) if dim > 1 and mu > 0.0 else 1.0
 
 
-@kernel(error_model="numpy")
+@part
 def impedance(solimp, r):
     """The impedance d(r): from the first to the second number of solimp along a power, over its width."""
     low, high = min(max(solimp[0], _LEAST), _MOST), min(max(solimp[1], _LEAST), _MOST)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 
 
-@kernel(error_model="numpy")
+@part
 def rotation_matrices(quat, R):
     """Rotation matrices of unit quaternions (w, x, y, z)."""
     for i in range(quat.shape[0]):
@@ -23,7 +23,7 @@ def rotation_matrices(quat, R):
         R[i, 2, 2] = 1.0 - 2.0 * (x * x + y * y)
 
 
-@kernel(error_model="numpy")
+@part
 def turn_coefficients(wx, wy, wz):
     """(1 − cos α)/α² and (α − sin α)/α³ of a turn w by the angle α = |w|.
 
@@ -39,7 +39,7 @@ def turn_coefficients(wx, wy, wz):
     return (1.0 - math.cos(angle)) / square, (angle - math.sin(angle)) / (square * angle)
 
 
-@kernel(error_model="numpy")
+@part
 def turn(wx, wy, wz, px, py, pz):
     """The vector p turned by the rotation vector w (Rodrigues)."""
     angle = math.sqrt(wx * wx + wy * wy + wz * wz)
@@ -55,7 +55,7 @@ def turn(wx, wy, wz, px, py, pz):
     )
 
 
-@kernel(error_model="numpy")
+@part
 def move(q, u, h, out):
     """The kinematic map over a step: x⁺ = x + h v, θ⁺ = exp(h ω / 2) ⊗ θ, renormalised against round-off.
 

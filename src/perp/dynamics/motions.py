@@ -7,11 +7,11 @@ path of a body is its last freedom and that one's parents; indices fall towards 
 
 from __future__ import annotations
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.motion import turn_coefficients
 
 
-@kernel(error_model="numpy")
+@part
 def along(motion, centre, p, e, turning):
     """Velocity at p along e under a motion given at `centre`, or the turning rate about e."""
     wx, wy, wz = motion[0], motion[1], motion[2]
@@ -25,7 +25,7 @@ def along(motion, centre, p, e, turning):
     )
 
 
-@kernel(error_model="numpy")
+@part
 def pair_columns(s, first, second, apart, at, column):
     """Freedoms on the paths of two bodies in ascending order into column[at …]; returns how many.
 
@@ -54,7 +54,7 @@ def pair_columns(s, first, second, apart, at, column):
     return n
 
 
-@kernel(error_model="numpy")
+@part
 def _two_sixes(first, second, at, column):
     """The freedoms of two cut bodies, or of one where the other is the world."""
     n = 0
@@ -66,7 +66,7 @@ def _two_sixes(first, second, at, column):
     return n
 
 
-@kernel(error_model="numpy")
+@part
 def _cut_entries(x, body, points, frame, rows, at, n, out):
     """`contact_entries` of cut bodies, whose freedoms are v and ω at their centres x."""
     for side in range(2):
@@ -88,7 +88,7 @@ def _cut_entries(x, body, points, frame, rows, at, n, out):
             out[e + 3], out[e + 4], out[e + 5] = ry * fz - rz * fy, rz * fx - rx * fz, rx * fy - ry * fx
 
 
-@kernel(error_model="numpy")
+@part
 def contact_entries(s, place, body, points, frame, rows, column, at, n, out):
     """Entries of a contact's rows, out[at + r n + k]: the second body's point less the first's.
 
@@ -127,7 +127,7 @@ def contact_entries(s, place, body, points, frame, rows, column, at, n, out):
             j = s.dof_parent[j]
 
 
-@kernel(error_model="numpy")
+@part
 def body_entries(s, place, child, parent, row, column, at, n, out):
     """Entries of a row given over (v, ω) of child and parent, shape (12,), into out[at …]."""
     for side in range(2):
@@ -149,7 +149,7 @@ def body_entries(s, place, child, parent, row, column, at, n, out):
             j = s.dof_parent[j]
 
 
-@kernel(error_model="numpy")
+@part
 def turn_entries(s, column, at, n, v, h, out):
     """Rows at the end of a step as derivatives with respect to its velocities: rotations compose.
 
@@ -170,7 +170,7 @@ def turn_entries(s, column, at, n, v, h, out):
         out[k + 2] = z + first * cz + second * (cx * wy - cy * wx)
 
 
-@kernel(error_model="numpy")
+@part
 def body_velocities(s, place, v, twist, out):
     """Velocity of every movable centre of mass and angular velocity in the world, shape (n, 6).
 
@@ -200,7 +200,7 @@ def body_velocities(s, place, v, twist, out):
         out[i, 3], out[i, 4], out[i, 5] = wx, wy, wz
 
 
-@kernel(error_model="numpy")
+@part
 def add_wrenches(s, place, wrench, out):
     """Forces on freedoms of wrenches on the centres of mass, shape (n, 6), added to out."""
     for b in range(wrench.shape[0]):
@@ -217,7 +217,7 @@ def add_wrenches(s, place, wrench, out):
             j = s.dof_parent[j]
 
 
-@kernel(error_model="numpy")
+@part
 def weights(s, place, out):
     """Force of gravity on the freedoms."""
     g = s.gravity

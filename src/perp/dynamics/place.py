@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.dynamics.libmujoco import (
     contact_layout,
     first_contact,
@@ -93,7 +93,7 @@ FIELDS = [
 PlaceType = StructType(FIELDS)
 
 
-@kernel(error_model="numpy")
+@kernel
 def pack_place(x):
     """The struct of a tuple of the fields in their order."""
     p = structref.new(PlaceType)  # pyright: ignore[reportCallIssue]
@@ -144,7 +144,7 @@ def make_place(m: Any, bodies: int, *, cut: bool, room: int = 64) -> tuple[Any, 
     return pack_place(tuple(values[name] for name, _ in FIELDS)), d
 
 
-@kernel(error_model="numpy")
+@part
 def place_bodies(s, p):
     """Poses of the movable bodies from mujoco's arrays."""
     for i in range(s.body_id.size):
@@ -159,7 +159,7 @@ def place_bodies(s, p):
                 p.R[i, r, k] = p.ximat[b, 3 * r + k]
 
 
-@kernel(error_model="numpy")
+@part
 def go_to(s, p, q, motions):
     """Poses at the coordinates q; with `motions` also those of the freedoms."""
     if s.cut:
@@ -179,7 +179,7 @@ def go_to(s, p, q, motions):
     place_bodies(s, p)
 
 
-@kernel(error_model="numpy")
+@part
 def complete(s, p):
     """Inertia and moments at a place whose poses and motions are there."""
     if not s.cut:

@@ -27,14 +27,14 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.kernels.arrays import copy_into, fill
 
 POINT, LATERAL, PERPENDICULAR, ORIENTATION, DISTANCE, ANGLE, SPIN, LOGARITHM, TURN = range(9)
 GEOMETRY_COLUMNS = 25
 
 
-@kernel(error_model="numpy")
+@part
 def _carried(R, body, vector, out):
     """A vector of a body in the world frame; of the world (body < 0) as it is."""
     for k in range(3):
@@ -44,7 +44,7 @@ def _carried(R, body, vector, out):
             out[k] = R[body, k, 0] * vector[0] + R[body, k, 1] * vector[1] + R[body, k, 2] * vector[2]
 
 
-@kernel(error_model="numpy")
+@part
 def cross(a, b, out):
     """out = a × b in three dimensions; out is another array."""
     out[0] = a[1] * b[2] - a[2] * b[1]
@@ -52,12 +52,12 @@ def cross(a, b, out):
     out[2] = a[0] * b[1] - a[1] * b[0]
 
 
-@kernel(error_model="numpy")
+@part
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel(error_model="numpy")
+@part
 def _frame(quat, body, local, out):
     """θ ⊗ f: a joint frame in the world."""
     if body < 0:
@@ -70,7 +70,7 @@ def _frame(quat, body, local, out):
     out[3] = p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0]
 
 
-@kernel(error_model="numpy")
+@part
 def _relative(quat, child, parent, g, a, v):
     """The rotation from the parent's frame, put into a, to the child's, as (w, v) with w ≥ 0; returns w."""
     b = np.empty(4)
@@ -86,7 +86,7 @@ def _relative(quat, child, parent, g, a, v):
     return side * w
 
 
-@kernel(error_model="numpy")
+@part
 def _turned(a, local, arrow):
     """A vector turned by the quaternion a."""
     once, twice = np.empty(3), np.empty(3)
@@ -96,7 +96,7 @@ def _turned(a, local, arrow):
         arrow[i] = local[i] + 2.0 * (a[0] * once[i] + twice[i])
 
 
-@kernel(error_model="numpy")
+@part
 def _orientation(quat, child, parent, g, k, arrow):
     """Component k of the relative rotation, and the angular row of the child into `arrow`."""
     a, v = np.empty(4), np.empty(3)
@@ -112,7 +112,7 @@ def _orientation(quat, child, parent, g, k, arrow):
     return 2.0 * v[k]
 
 
-@kernel(error_model="numpy")
+@part
 def _rotation_vector(quat, child, parent, g, kind, k, arrow):
     """Component k of the rotation vector φ, or its length, and the angular row of the child into `arrow`.
 
@@ -144,7 +144,7 @@ def _rotation_vector(quat, child, parent, g, kind, k, arrow):
     return v[k]
 
 
-@kernel(error_model="numpy")
+@kernel
 def evaluate_rows(links, geometry, x, quat, R, last, value, jacobian):
     """Values and Jacobians of all rows.
 

@@ -114,7 +114,7 @@ FIELDS = [
 SceneType = StructType(FIELDS)
 
 
-@kernel(error_model="numpy")
+@kernel
 def pack_scene(x):
     """The struct of a tuple of the fields in their order."""
     s = structref.new(SceneType)  # pyright: ignore[reportCallIssue]

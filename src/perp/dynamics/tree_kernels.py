@@ -8,10 +8,10 @@ Reference: Featherstone, Rigid Body Dynamics Algorithms (2008), section 6.5.
 
 from __future__ import annotations
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 
 
-@kernel(error_model="numpy")
+@part
 def factorise(begin, count, column, M, extra, L):
     """Lᵀ D L of M + diag(extra), in M's own layout: diagonals last in each row."""
     L[:] = M
@@ -28,7 +28,7 @@ def factorise(begin, count, column, M, extra, L):
             L[a + t] = share
 
 
-@kernel(error_model="numpy")
+@part
 def multiply(begin, count, column, M, x, out):
     """M x for a symmetric M stored as its lower rows."""
     out[:] = 0.0
@@ -40,7 +40,7 @@ def multiply(begin, count, column, M, x, out):
             out[column[a + t]] += M[a + t] * x[k]
 
 
-@kernel(error_model="numpy")
+@part
 def solve(begin, count, column, L, x):
     """(Lᵀ D L)⁻¹ x in place."""
     for k in range(begin.size - 1, -1, -1):

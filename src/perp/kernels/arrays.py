@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 
 
-@kernel(error_model="numpy")
+@part
 def fill(array, value):
     """Set every number of a vector."""
     for i in range(array.size):
         array[i] = value
 
 
-@kernel(error_model="numpy")
+@part
 def copy_into(array, given):
     """Copy a vector to the beginning of another one."""
     for i in range(given.size):

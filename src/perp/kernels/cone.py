@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 
 
-@kernel(nogil=True)
+@part
 def disc_rows(size, mu_r):
     """Rows of the first disc of a contact with `size` rows; the second, of a rolling contact, has two."""
     return 2 if mu_r >= 0.0 else size - 1
 
 
-@kernel(nogil=True)
+@part
 def length(y, begin, end):
     """‖y‖ over rows begin … end − 1."""
     if end - begin == 2:
@@ -24,7 +24,7 @@ def length(y, begin, end):
     return math.sqrt(total)
 
 
-@kernel(nogil=True)
+@part
 def project_cone(size, mu, mu_r, y):
     """Nearest point with ‖y_T‖ ≤ μ y_N and, with a second disc, ‖y_R‖ ≤ μ_r y_N, in place."""
     m = disc_rows(size, mu_r)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def length_of_tail(x, i, m):
     """The norm ‖x₁…‖ of the rows after i."""
     total = 0.0
@@ -23,7 +23,7 @@ def length_of_tail(x, i, m):
     return math.sqrt(total)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def depth(x, i, m):
     """√(x₀² − ‖x₁…‖²); not a number outside the cone."""
     tail = length_of_tail(x, i, m)
@@ -31,7 +31,7 @@ def depth(x, i, m):
     return math.sqrt(squared) if squared > 0.0 and x[i] > 0.0 else math.nan
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def scaling(s, z, i, m, w):
     """The direction w of the scaling of rows i …; returns η (not a number where s or z is not inside)."""
     a, b = depth(s, i, m), depth(z, i, m)
@@ -47,7 +47,7 @@ def scaling(s, z, i, m, w):
     return math.sqrt(a / b)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def scale(w, eta, i, m, x, j, out, o):
     """V x into out, for w from row i, x from row j, out from row o."""
     dot = 0.0
@@ -60,7 +60,7 @@ def scale(w, eta, i, m, x, j, out, o):
     out[o] = eta * top
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def unscale(w, eta, i, m, x, j, out, o):
     """V⁻¹ x into out, for w from row i, x from row j, out from row o."""
     dot = 0.0
@@ -73,7 +73,7 @@ def unscale(w, eta, i, m, x, j, out, o):
     out[o] = top / eta
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def inverse_square(w, eta, i, r, s):
     """Entry (r, s) of V⁻² = (2 (J w)(J w)ᵀ − J) / η², for w from row i."""
     a = w[i] if r == 0 else -w[i + r]
@@ -84,7 +84,7 @@ def inverse_square(w, eta, i, r, s):
     return value / (eta * eta)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def divide(x, i, y, j, m, out, o):
     """The v with x ∘ v = y into out, for x from row i, y from row j, out from row o."""
     tail = length_of_tail(x, i, m)
@@ -97,7 +97,7 @@ def divide(x, i, y, j, m, out, o):
     out[o] = top
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def room(x, dx, i, m):
     """The largest t with x + t dx in the cone of rows i …."""
     far = 1e30

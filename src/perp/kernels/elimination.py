@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 
 
-@kernel(nogil=True)
+@part
 def _bits(word):
     """How many bits of a word are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -23,7 +23,7 @@ def _bits(word):
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@kernel(nogil=True)
+@part
 def _members(words, out):
     """The positions of set bits, ascending, and their number."""
     count = 0
@@ -37,7 +37,7 @@ def _members(words, out):
     return count
 
 
-@kernel(nogil=True)
+@part
 def eliminate(first, column):
     """Order and structure of the factors of a block matrix with a symmetric pattern.
 

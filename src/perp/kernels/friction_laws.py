@@ -25,7 +25,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.cone import disc_rows, length, project_cone
 from perp.problems.set_kernels import COULOMB, FREE, NONNEGATIVE, ROLLING
 
@@ -43,7 +43,7 @@ _LEAST_WEIGHT = 1e-2
 _LARGE = 10.0
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def row_group(r):
     """Which of a constraint's mobilities row r has."""
     if r == 0:
@@ -51,7 +51,7 @@ def row_group(r):
     return 2 if r >= ANGULAR else 1
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def bounds(kind, parameter):
     """Lower and upper bound of a scalar row."""
     if kind == FREE:
@@ -61,7 +61,7 @@ def bounds(kind, parameter):
     return parameter[0], parameter[1]
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def disc(kind, parameter, size, first, g):
     """The disc that begins at row `first`: its last row + 1 and its μ; stretches into g[first …].
 
@@ -85,7 +85,7 @@ def disc(kind, parameter, size, first, g):
     return size, mu
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _relaxed_violation(kind, parameter, size, mobility, x, u, unit, y):
     """The same of a relaxed friction set."""
     d = max(mobility[0], mobility[1])
@@ -100,7 +100,7 @@ def _relaxed_violation(kind, parameter, size, mobility, x, u, unit, y):
     return worst, total
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def violation(kind, parameter, size, mobility, x, u, unit, g):
     """Largest residual of the rows in units of what is allowed, and the sum of their squares.
 
@@ -143,7 +143,7 @@ def violation(kind, parameter, size, mobility, x, u, unit, g):
     return worst, total
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def slip_weight(mobility, radius, first, last, g, u):
     """Weight of the impulses against the slip in the law of a disc: what makes both of one size.
 
@@ -158,7 +158,7 @@ def slip_weight(mobility, radius, first, last, g, u):
     return min(mobility, max(math.sqrt(square) / radius, _LEAST_WEIGHT * mobility))
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def linearise_relaxed(kind, parameter, size, mobility, x, u, y, F, B, C):
     """The same of a relaxed friction set; STICKING where y is inside the cone."""
     d, mu_r = max(mobility[0], mobility[1]), parameter[1] if kind == ROLLING + RELAXED else -1.0
@@ -211,7 +211,7 @@ def linearise_relaxed(kind, parameter, size, mobility, x, u, y, F, B, C):
     return state
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def normal_weight(kind, parameter, size, mobility):
     """Weight d_N of the normal impulse in the law: what makes it of the size of the friction that it allows.
 
@@ -225,7 +225,7 @@ def normal_weight(kind, parameter, size, mobility):
     return most / _LARGE * mobility
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def linearise(kind, parameter, size, mobility, x, u, g, F, B, C):
     """F with dF = B dx + C du for a friction set; OPEN, STICKING (all discs) or SLIPPING."""
     if kind >= RELAXED:

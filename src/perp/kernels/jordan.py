@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.kernels.cone import length
 from perp.kernels.packed import velocity, view
 from perp.kernels.tree_elimination import newton_step, plan_of
@@ -30,7 +30,7 @@ from perp.kernels.tree_workspace import workspace_view
 LEAST = 1e-8
 
 
-@kernel(nogil=True)
+@part
 def scalar_root(a, b):
     """φ(a, b) = a + b − √(a² + b²) and its derivatives by a and b; one of many at a = b = 0."""
     length = math.hypot(a, b)
@@ -41,7 +41,7 @@ def scalar_root(a, b):
     return value, 1.0 - a / length, 1.0 - b / length
 
 
-@kernel(nogil=True)
+@part
 def cone_root(a, b, value, A, B):
     """Φ(a, b) for a second-order cone of any dimension, with derivatives A = dΦ/da and B = dΦ/db."""
     size = a.size
@@ -88,7 +88,7 @@ def cone_root(a, b, value, A, B):
             B[r, s] = (1.0 if r == s else 0.0) - total_b
 
 
-@kernel(nogil=True)
+@part
 def _row(low, high, d, x, u, i, F, B, C):
     """A scalar row: Φ(d (x − low), −Φ(d (high − x), −u)), whose parts are left out where a bound is."""
     upper, slope, weight = u[i], 0.0, 1.0
@@ -102,7 +102,7 @@ def _row(low, high, d, x, u, i, F, B, C):
     B[0, 0], C[0, 0] = d * da + db * slope, db * weight
 
 
-@kernel(nogil=True)
+@part
 def _contact(size, mu, relaxed, d, x, u, i, F, B, C):
     """A contact: F at rows i … and dF = B dx + C du."""
     g = math.sqrt(mu)
@@ -159,7 +159,7 @@ def gradient(packed, F, B, C, out):
                     out[j + s] += data[at[k] + m * width + s] * push
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def solve_linearised(problem, workspace, rho, sigma, F, B, C, dx):
     """Solves B_c dx_c + C_c ((W + σ ρ) dx)_c = −F_c into dx, for a problem of `packed_trees`."""
     p, w = problem_view(problem), workspace_view(workspace)

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.cone import project_cone
 from perp.kernels.small_systems import solve_small
 
@@ -26,7 +26,7 @@ _RELAXED_NEWTON = 8
 _RELAXED_STEPS = 30
 
 
-@kernel(nogil=True)
+@part
 def _disc_root(S, c, normal, k, mu, beta):
     """Friction λ_T = −(S + β I)⁻¹ c of a disc whose radius is μ (normal − k·λ_T), from a guess of β."""
     s11, s12, s21, s22 = S
@@ -77,7 +77,7 @@ def _disc_root(S, c, normal, k, mu, beta):
     return l1, l2
 
 
-@kernel(nogil=True)
+@part
 def _interval(s, c, normal, k, mu):
     """Friction along one line with |λ| ≤ μ (normal − k λ)."""
     friction = -c / s
@@ -88,7 +88,7 @@ def _interval(s, c, normal, k, mu):
     return sign * mu * normal / divisor if divisor > 0.0 else 0.0
 
 
-@kernel(nogil=True)
+@part
 def _disc(S, c, normal, k, mu, old):
     """Friction of one disc: stick when that is inside, else the root from the old friction's β."""
     s11, s12, s21, s22 = S
@@ -112,7 +112,7 @@ def _disc(S, c, normal, k, mu, old):
     return _disc_root(S, c, normal, k, mu, beta)
 
 
-@kernel(nogil=True)
+@part
 def solve_planar(p, data, b0, b1, mu):
     """A contact in the plane: block at data[p …], free velocity (b0, b1); returns normal and friction."""
     if b0 >= 0.0 or data[p] <= 0.0:
@@ -125,7 +125,7 @@ def solve_planar(p, data, b0, b1, mu):
     return max(0.0, -(b0 + nt * friction) / nn), friction
 
 
-@kernel(nogil=True)
+@part
 def solve_coulomb(p, width, data, b, mu, old):
     """A contact in space: block at data[p …] with rows of `width`; returns normal and two frictions.
 
@@ -146,7 +146,7 @@ def solve_coulomb(p, width, data, b, mu, old):
     return max(0.0, normal - n1 * l1 - n2 * l2), l1, l2
 
 
-@kernel(nogil=True)
+@part
 def _shifted_solve(S, m, beta, right, A, out):
     """(S + β I)⁻¹ right into out, with room A; false where it is singular."""
     largest = 0.0
@@ -163,7 +163,7 @@ def _shifted_solve(S, m, beta, right, A, out):
     return True
 
 
-@kernel(nogil=True)
+@part
 def solve_many_tangents(p, size, data, b, mu, x, i):
     """A contact with three to five tangents, in place at x[i …]; b is its free velocity."""
     nn, m = data[p], size - 1
@@ -218,7 +218,7 @@ def solve_many_tangents(p, size, data, b, mu, x, i):
     x[i] = max(0.0, x[i])
 
 
-@kernel(nogil=True)
+@part
 def solve_disc(p, width, data, b, radius, old):
     """A disc of given radius with its 2 × 2 block at data[p …]; returns the two components."""
     if radius <= 0.0:
@@ -227,7 +227,7 @@ def solve_disc(p, width, data, b, radius, old):
     return _disc(S, b, radius, (0.0, 0.0), 1.0, old)
 
 
-@kernel(nogil=True)
+@part
 def _relaxed_newton(p, data, b, mu, scale, x, i):
     """A contact of the relaxation with three rows by Newton on d x − P(d x − u), in place at x[i …].
 
@@ -295,7 +295,7 @@ def _relaxed_newton(p, data, b, mu, scale, x, i):
     return False
 
 
-@kernel(nogil=True)
+@part
 def solve_relaxed(p, size, data, b, mu, mu_r, x, i):
     """A contact of the relaxation, in place at x[i …]: Newton for three rows, else projected steps."""
     largest = 0.0

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.experimental import structref
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.kernels.borrowed import borrowed
 from perp.kernels.structs import FLAG, INTEGERS, REALS, StructType
 from perp.problems import ContactProblem
@@ -69,7 +69,7 @@ PackedType = StructType(
 )
 
 
-@kernel(nogil=True)
+@part
 def to_struct(blocks):
     """The struct of these arrays; nothing is copied."""
     packed = structref.new(PackedType)  # type: ignore[call-arg]
@@ -82,7 +82,7 @@ def to_struct(blocks):
     return packed
 
 
-@kernel(nogil=True)
+@part
 def view(packed):
     """The arrays of a struct, borrowed: the caller holds the struct while they are used."""
     return Blocks(
@@ -94,7 +94,7 @@ def view(packed):
     )  # fmt: skip
 
 
-@kernel(nogil=True)
+@part
 def pack_sets(kind, given, parameters, length):
     """The sets in the packed form: start, row, low, high, mu, mu_r, stretch, scale of `Blocks`."""
     count = kind.size
@@ -134,7 +134,7 @@ def pack_sets(kind, given, parameters, length):
     return start, row[:end], low, high, mu, mu_r, stretch[:end], scale[:end]
 
 
-@kernel(nogil=True)
+@part
 def _ascending(column, begin, end):
     """Sort a stretch in place, by insertion over shrinking distances: short ones are nearly sorted."""
     apart = 1
@@ -150,7 +150,7 @@ def _ascending(column, begin, end):
         apart //= 3
 
 
-@kernel(nogil=True)
+@part
 def _block_pattern(indices, indptr, given, start, owner):
     """Which constraints act on which, diagonal included: offsets, columns and data offsets of the blocks."""
     count = start.size - 1
@@ -190,7 +190,7 @@ def _block_pattern(indices, indptr, given, start, owner):
     return first, column, at, diagonal
 
 
-@kernel(nogil=True)
+@part
 def _scales(data, indices, indptr, q, kind, given, parameters, length, owner):
     """d and size of `Blocks`, from the problem as it was given."""
     count = kind.size
@@ -274,7 +274,7 @@ def build_dense(W, q, kind, given, parameters, length, relaxed):
     return build(data, indices, indptr, q, kind, given, parameters, length, relaxed)
 
 
-@kernel(nogil=True)
+@part
 def velocity(blocks, x, u):
     """The velocities u = W x + q."""
     start, q, data = blocks.start, blocks.q, blocks.data

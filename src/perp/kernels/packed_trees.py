@@ -42,7 +42,7 @@ def _tree_of(packed, tree):
     return last + 1
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def _fill(packed, tree, problem):
     """The arrays of the tree problem from those of the packed one."""
     b, p = view(packed), problem_view(problem)

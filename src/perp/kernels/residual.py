@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.borrowed import borrowed
 from perp.kernels.cone import disc_rows, length, project_cone
 from perp.kernels.packed import velocity
@@ -25,7 +25,7 @@ STEEPEST = 1e3
 WORKSPACE = 5 * MOST_ROWS
 
 
-@kernel(nogil=True)
+@part
 def _row_violation(blocks, c, x, u):
     """Square of the violation of scalar row c."""
     i = blocks.start[c]
@@ -33,7 +33,7 @@ def _row_violation(blocks, c, x, u):
     return min(max(u[i], d * (x[i] - blocks.high[c])), d * (x[i] - blocks.low[c])) ** 2
 
 
-@kernel(nogil=True)
+@part
 def _violation(mu, mu_r, stretch, d, relaxed, x, u, work):
     """Square of the violation of a contact with impulses x and velocities u."""
     size = x.size
@@ -64,7 +64,7 @@ def _violation(mu, mu_r, stretch, d, relaxed, x, u, work):
     return total
 
 
-@kernel(nogil=True)
+@part
 def _literature(mu, mu_r, relaxed, x, u, work):
     """Square of the natural map of a contact with scale 1."""
     size = x.size
@@ -83,7 +83,7 @@ def _literature(mu, mu_r, relaxed, x, u, work):
     return total
 
 
-@kernel(nogil=True)
+@part
 def relative_residual(blocks, x, u, size, work):
     """The larger of the residual that decides SOLVED and the literature's; `size` is ‖q‖ of the problem."""
     start, mu, mu_r, stretch, d = blocks.start, blocks.mu, blocks.mu_r, blocks.stretch, blocks.d
@@ -107,7 +107,7 @@ def relative_residual(blocks, x, u, size, work):
     return max(math.sqrt(worst), math.sqrt(literature) / (largest if largest > 0.0 else 1.0))
 
 
-@kernel(nogil=True)
+@part
 def norm(q):
     """Euclidean length."""
     total = 0.0
@@ -116,14 +116,14 @@ def norm(q):
     return math.sqrt(total)
 
 
-@kernel(nogil=True)
+@part
 def residual_at(blocks, x, u, size, work):
     """Velocities at x into u, and the residual."""
     velocity(blocks, x, u)
     return relative_residual(blocks, x, u, size, work)
 
 
-@kernel(nogil=True)
+@part
 def workspace():
     """What the functions above take as `work`."""
     return np.zeros(WORKSPACE)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.kernels.borrowed import borrowed
 from perp.kernels.packed import PackedType, view
 from perp.kernels.residual import norm, workspace
@@ -76,7 +76,7 @@ def addresses(packed, given):
     return address_of(packed), address_of(given)
 
 
-@kernel(nogil=True)
+@part
 def _judge(given, relaxed, impulse, velocity):
     """The shared residual, with velocities into `velocity`."""
     entries, q = borrowed(given.entries), borrowed(given.q)
@@ -93,7 +93,7 @@ def _judge(given, relaxed, impulse, velocity):
     return judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse, velocity)
 
 
-@kernel(nogil=True)
+@part
 def _unpack(blocks, x, impulse):
     """Impulses of the problem as it was given."""
     impulse[:] = 0.0

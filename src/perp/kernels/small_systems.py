@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 
 
-@kernel(nogil=True, fastmath={"contract"})
+@part(fastmath={"contract"})
 def solve_small(A, size, columns, floor):
     """Gauss–Jordan with row pivoting on [A | right sides], in place.
 

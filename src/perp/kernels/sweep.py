@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.kernels.local_solve import (
     solve_coulomb,
     solve_disc,
@@ -24,7 +24,7 @@ MOST, GROWTH = 0.9, 0.2
 _ROLLING_ROUNDS = 5
 
 
-@kernel(nogil=True)
+@part
 def _rest3(blocks, c, x):
     """Velocity of a constraint with three rows, its own impulse left out."""
     start, column, at, data = blocks.start, blocks.column, blocks.at, blocks.data
@@ -49,7 +49,7 @@ def _rest3(blocks, c, x):
     return s0, s1, s2
 
 
-@kernel(nogil=True)
+@part
 def _without_own(blocks, c, r, x):
     """Velocity of row r of constraint c, the constraint's own impulse left out."""
     start, column, at, data = blocks.start, blocks.column, blocks.at, blocks.data
@@ -65,7 +65,7 @@ def _without_own(blocks, c, r, x):
     return total
 
 
-@kernel(nogil=True)
+@part
 def rolling(c, start, mu, mu_r, data, p, b, x):
     """A rolling contact: normal and sliding with rolling fixed, then rolling, each exact.
 
@@ -94,7 +94,7 @@ def rolling(c, start, mu, mu_r, data, p, b, x):
     x[i + 3], x[i + 4] = r1, r2
 
 
-@kernel(nogil=True)
+@part
 def directed_sweep(blocks, x, b, backwards):
     """One sweep over all constraints, first to last or backwards, changing x in place; `b` is workspace.
 
@@ -140,7 +140,7 @@ def directed_sweep(blocks, x, b, backwards):
     return math.sqrt(moved)
 
 
-@kernel(nogil=True)
+@part
 def sweep(blocks, x, b):
     """One sweep over all constraints in order, as `directed_sweep`."""
     return directed_sweep(blocks, x, b, False)

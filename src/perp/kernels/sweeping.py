@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.kernels.packed import view
 from perp.kernels.residual import norm, residual_at, workspace
 from perp.kernels.sweep import sweep
@@ -17,7 +17,7 @@ LOOK = 10
 WORTH = 100
 
 
-@kernel(nogil=True)
+@part
 def sweep_while_it_pays(blocks, x, tol, least, most):
     """Sweeps in place until the residual is at most `tol`, or until their rate promises nothing.
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 
 # Pivots below this share of the largest entry of their block are replaced by it.
 _PIVOT = 1e-14
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def factor_mass(n, mass, at, L):
     """L of M = Lᵀ L for the block of n² numbers from `at`; False where M is not positive definite.
 
@@ -40,7 +40,7 @@ def factor_mass(n, mass, at, L):
     return True
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def half_solve(n, L, at, x, first):
     """y with Lᵀ y = x, in place in x[first …]; yᵀ y is then xᵀ M⁻¹ x."""
     for i in range(n - 1, -1, -1):
@@ -52,7 +52,7 @@ def half_solve(n, L, at, x, first):
                 x[first + j] -= L[row + j] * y
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def mobility_of_six(L, at, x, first):
     """xᵀ M⁻¹ x of a free body, x all six entries from `first`: the same in registers."""
     y5 = x[first + 5] * L[at + 35]
@@ -66,7 +66,7 @@ def mobility_of_six(L, at, x, first):
     return y0 * y0 + y1 * y1 + y2 * y2 + y3 * y3 + y4 * y4 + y5 * y5
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def solve_mass(n, L, at, x, first):
     """M⁻¹ x in place in x[first …]."""
     half_solve(n, L, at, x, first)
@@ -78,7 +78,7 @@ def solve_mass(n, L, at, x, first):
         x[first + i] = total * L[row + i]
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def factor_block(n, A, at):
     """A = U L of the block of n² numbers from `at`, in place: U unit upper, L lower with inverse pivots.
 
@@ -103,7 +103,7 @@ def factor_block(n, A, at):
                     other[j] -= weight * row[j]
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def solve_block(n, A, at, x, first):
     """A⁻¹ x in place in x[first …], with the factors of `factor_block`."""
     for i in range(n - 2, -1, -1):
@@ -118,7 +118,7 @@ def solve_block(n, A, at, x, first):
         x[first + k] = total * A[row + k]
 
 
-@kernel(nogil=True, error_model="numpy", fastmath={"contract"})
+@part(fastmath={"contract"})
 def solve_block_rows(n, A, at, rows, width):
     """A⁻¹ times n rows of `width` numbers, in place."""
     for i in range(n - 2, -1, -1):
@@ -132,7 +132,7 @@ def solve_block_rows(n, A, at, rows, width):
             rows[z] *= inverse
 
 
-@kernel(nogil=True, error_model="numpy", fastmath={"contract"})
+@part(fastmath={"contract"})
 def _add_row(rows, i, k, width, weight):
     """Add `weight` times row k to row i."""
     if weight != 0.0:

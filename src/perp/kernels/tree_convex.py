@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.cone import project_cone
 from perp.kernels.friction_laws import MOST_ROWS, OPEN, RELAXED, bounds, linearise_relaxed, violation
 from perp.kernels.small_systems import solve_small
@@ -45,7 +45,7 @@ _INNER = 0.5
 _FLAT, _SEARCHES = 0.3, 12
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def is_convex(p, w, k):
     """Whether island k has only bounds and relaxed cones, and measures velocities along what it pushes."""
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -55,7 +55,7 @@ def is_convex(p, w, k):
     return True
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _weight(p, w, c, sigma):
     """σ d of a constraint."""
     if p.kind[c] < COULOMB:
@@ -63,7 +63,7 @@ def _weight(p, w, c, sigma):
     return sigma * max(w.mobility[c, 0], w.mobility[c, 1])
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _project(p, w, c, weight, u, y):
     """σ d P of constraint c at velocities u into y; returns the rows."""
     i = p.start[c]
@@ -79,7 +79,7 @@ def _project(p, w, c, weight, u, y):
     return size
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _equations(p, w, k, sigma, room):
     """The equations of the constraints of island k; False where one's are singular."""
     g, F, A = room[0], room[1], room[2 : 2 + MOST_ROWS]
@@ -125,7 +125,7 @@ def _equations(p, w, k, sigma, room):
     return True
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _slope(p, w, k, sigma, far, y):
     """Slope of the augmented Lagrangian `far` along the step, whose begin and end are in the workspace."""
     total, u = 0.0, w.pulled
@@ -141,7 +141,7 @@ def _slope(p, w, k, sigma, far, y):
     return total
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _search(p, w, k, sigma, y):
     """How far the minimum of the augmented Lagrangian is along the step: Illinois' rule on its slope."""
     low, high = 0.0, 1.0
@@ -161,7 +161,7 @@ def _search(p, w, k, sigma, y):
     return low if low > 0.0 else high
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _judge(p, w, k, sigma, room):
     """Worst residual and merit of island k, and the merit of its augmented Lagrangian."""
     worst = merit = inner = 0.0
@@ -180,7 +180,7 @@ def _judge(p, w, k, sigma, room):
     return worst, merit, inner
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def convex_newton(p, w, k, plan, limit, goal, room):
     """Newton steps on a convex island from its impulses until its worst row is at most `goal`.
 

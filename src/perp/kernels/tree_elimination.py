@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.borrowed import borrowed
 from perp.kernels.elimination import eliminate
 from perp.kernels.tree_algebra import factor_block, solve_block, solve_block_rows
@@ -47,7 +47,7 @@ class Plan(NamedTuple):
     blocks: Any
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _assemble_tree(p, w, t):
     """The rows of tree t of M + Jᵀ K L into the panel, and −Jᵀ f into `change`."""
     first, last = p.tree_start[t], p.tree_start[t + 1]
@@ -89,7 +89,7 @@ def _assemble_tree(p, w, t):
                         row[place[p.column[s]]] += weight * w.KL[s]
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _right_side(p, w, t):
     """−Jᵀ f of tree t into `change`."""
     first, last = p.tree_start[t], p.tree_start[t + 1]
@@ -107,7 +107,7 @@ def _right_side(p, w, t):
                     w.change[j] -= p.value[e] * push
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _trees_of(p, w, c, some, own):
     """Trees that constraint c is measured along, and those that it acts on; how many they are."""
     begin = p.row_begin[p.start[c]]
@@ -123,7 +123,7 @@ def _trees_of(p, w, c, some, own):
     return trees, acted
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _pattern(p, w, k):
     """Order of the trees of island k and the pattern of the factors, in numbers within the island."""
     begin, count = w.island_tree_start[k], w.island_tree_start[k + 1] - w.island_tree_start[k]
@@ -153,7 +153,7 @@ def _pattern(p, w, k):
     return eliminate(first, column)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def plan_of(p, w, k):
     """How Newton steps of island k are taken."""
     begin = w.island_tree_start[k]
@@ -201,7 +201,7 @@ def plan_of(p, w, k):
     return Plan(tree, lower_start, earlier, below, row, run, run_begin, run_end, reaches, blocks)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def newton_step(p, w, plan):
     """Δv of (M + Jᵀ K L) Δv = −Jᵀ f on the island of the plan into `change`."""
     for a in range(plan.tree.size):
@@ -212,7 +212,7 @@ def newton_step(p, w, plan):
     _back(p, w, plan)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def newton_step_again(p, w, plan):
     """The same for another f, with the factors of the last step."""
     for a in range(plan.tree.size):
@@ -221,7 +221,7 @@ def newton_step_again(p, w, plan):
     _back(p, w, plan)
 
 
-@kernel(nogil=True, error_model="numpy", fastmath={"contract"})
+@part(fastmath={"contract"})
 def _subtract(X, n, m, rows, width, panel, run_begin, run_end):
     """X times the rows of an earlier tree from the panel; X has n × m numbers, each of the m rows `width`."""
     at_run = 0
@@ -259,7 +259,7 @@ def _subtract(X, n, m, rows, width, panel, run_begin, run_end):
         at_run += size
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _factor_tree(p, w, plan, a):
     """X, D and Ũ of a tree whose rows are in the panel, which is zero after it."""
     t, panel, place, blocks = plan.tree[a], w.panel, w.place, borrowed(plan.blocks)
@@ -300,7 +300,7 @@ def _factor_tree(p, w, plan, a):
         solve_block_rows(n, w.diagonal, at, blocks[plan.row[a] : out], (out - plan.row[a]) // n)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _forward(p, w, plan, a):
     """z = D⁻¹ (right side − Σ X z) of a tree."""
     t, change = plan.tree[a], w.change
@@ -318,7 +318,7 @@ def _forward(p, w, plan, a):
     solve_block(n, w.diagonal, p.mass_start[t], change, first)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _back(p, w, plan):
     """z − Ũ Δv from the last tree to the first; Δv in that order is in the first row of the panel."""
     x, change = w.panel[0], w.change

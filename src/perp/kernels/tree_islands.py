@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.friction_laws import ANGULAR
 from perp.kernels.tree_algebra import factor_mass, half_solve, mobility_of_six
 
@@ -11,7 +11,7 @@ from perp.kernels.tree_algebra import factor_mass, half_solve, mobility_of_six
 _LEAST_MOBILITY = 0.03
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def root_of(parent, t):
     """The tree that stands for all that tree t is joined with."""
     while parent[t] != t:
@@ -20,7 +20,7 @@ def root_of(parent, t):
     return t
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _own_columns(p, w, c):
     """The columns between the first and the last that an impulse of constraint c acts on."""
     i = p.start[c]
@@ -39,7 +39,7 @@ def _own_columns(p, w, c):
     w.own[c], w.own_end[c] = first, last
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def prepare(p, w):
     """Factor the masses, list constraints by trees and islands, measure mobilities; returns the islands.
 
@@ -91,7 +91,7 @@ def prepare(p, w):
     return w.prepared[0]
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _islands(p, w):
     """Trees and constraints of each island; trees without constraints are in none."""
     trees, islands = p.tree_start.size - 1, 0
@@ -127,7 +127,7 @@ def _islands(p, w):
     return islands
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _measure(p, w):
     """Mobilities: means of J M⁻¹ Jᵀ + Σ over the normal, tangential and angular rows of each constraint."""
     x, column, value, tree_start, mass_start = w.change, p.column, p.value, p.tree_start, p.mass_start

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.kernels.arrays import copy_into, fill
 from perp.kernels.friction_laws import (
     MOST_ROWS,
@@ -78,7 +78,7 @@ EXACT = (0.0, 1.0, np.inf)
 _LEAST_DAMPED, _DAMPED_HALVINGS = 1e-12, 10
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _judge_starts(p, w, first, end, g):
     """Worst residual and merit of some islands at their start, into `outcome`; velocities of first steps."""
     x, u = p.impulse, p.row_velocity
@@ -99,7 +99,7 @@ def _judge_starts(p, w, first, end, g):
         w.outcome[k, 0], w.outcome[k, 1] = worst, merit
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _judge(p, w, k, sigma, g):
     """Worst residual and merit of island k, and the same of its proximal problem."""
     worst = merit = inner_worst = inner = 0.0
@@ -123,7 +123,7 @@ def _judge(p, w, k, sigma, g):
     return worst, merit, inner_worst, inner
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _condense(p, w, k, sigma, room):
     """The equations of the constraints of island k; False where a constraint's equations are singular."""
     g, F, A = room[0], room[1], room[2 : 2 + MOST_ROWS]
@@ -168,7 +168,7 @@ def _condense(p, w, k, sigma, room):
     return True
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _advance(p, w, k):
     """λ − f − K L Δv on island k."""
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -177,7 +177,7 @@ def _advance(p, w, k):
             p.impulse[i] += impulse_step(p, w, c, i)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _halve(p, w, k):
     """Half of the last step back."""
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -186,7 +186,7 @@ def _halve(p, w, k):
             p.impulse[i] = 0.5 * (p.impulse[i] + w.before[i])
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _newton(p, w, k, plan, limit, goal, room):
     """Newton steps on island k from its impulses until its worst row is at most `goal`.
 
@@ -258,7 +258,7 @@ def _newton(p, w, k, plan, limit, goal, room):
     return False, step, best_worst
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _solve_convex(p, w, k, plan, limit, goal, room):
     """Plain Newton steps, which end soonest, and those with a line search, which come near, in turn."""
     steps, worst = 0, w.outcome[k, 0]
@@ -274,7 +274,7 @@ def _solve_convex(p, w, k, plan, limit, goal, room):
         _judge_starts(p, w, k, k + 1, room[0])
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _solve_island(p, w, k, first, limit, goals, room):
     """`first` Newton steps, and where they wander along the central path; see `_newton` for what it returns.
 
@@ -322,7 +322,7 @@ def _solve_island(p, w, k, first, limit, goals, room):
     return False, steps, worst
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def solve_trees(problem, workspace, limit, goals, info, worst):
     """Solve a problem in place from the impulses given.
 
@@ -339,13 +339,13 @@ def solve_trees(problem, workspace, limit, goals, info, worst):
     _solve_islands(problem, workspace, FIRST, limit, goals, info, worst)
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def follow_paths(problem, workspace, limit, info, worst):
     """The same along central paths at once."""
     _solve_islands(problem, workspace, 0, limit, EXACT, info, worst)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _solve_islands(problem, workspace, first, limit, goals, info, worst):
     fill(info, 0)
     worst[0] = 0.0
@@ -376,7 +376,7 @@ def _solve_islands(problem, workspace, first, limit, goals, info, worst):
             worst[0] = value
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _damped_step(p, w, k, plan, weight, room):
     """One Newton step on island k, halved until the merit falls; False where it does not.
 
@@ -402,7 +402,7 @@ def _damped_step(p, w, k, plan, weight, room):
     return False
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def damped_newton(problem, workspace, weight, limit, info):
     """Newton steps with a line search on every island, in place.
 

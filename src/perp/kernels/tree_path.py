@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.cone_scaling import inverse_square, length_of_tail, room, scale, unscale
 from perp.kernels.friction_laws import MOST_ROWS, RELAXED, bounds, disc
 from perp.kernels.tree_elimination import newton_step, newton_step_again
@@ -67,7 +67,7 @@ _ENERGY = (0.1, 10.0)
 _SOFT = 1e-10
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def follow_path(p, w, k, plan, attempt, limit, small):
     """Impulses near the end of the path of island k; returns the Newton steps, zero where a set has no path.
 
@@ -113,7 +113,7 @@ def follow_path(p, w, k, plan, attempt, limit, small):
     return steps
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _direction(p, w, k, plan, aim, small):
     """The step for an aim (τ, whether the products of the last step count, whether friction is exact).
 
@@ -129,7 +129,7 @@ def _direction(p, w, k, plan, aim, small):
     return _change(p, w, k, aim, small)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _cone(p, c, small):
     """C of a friction set, zero for rows without friction; returns the number of its rows."""
     size = p.start[c + 1] - p.start[c]
@@ -141,7 +141,7 @@ def _cone(p, c, small):
     return size
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _begin(p, w, k, wide, small):
     """The first point, in the middle of the cones; returns the energy of its τ."""
     begin, end = w.island_constraint_start[k], w.island_constraint_start[k + 1]
@@ -184,7 +184,7 @@ def _begin(p, w, k, wide, small):
     return energy
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _load(p, w, c, exact, small):
     """C, s, z, T and the gap T (C u − z) of a friction set into the small workspace; returns its rows."""
     size, i = _cone(p, c, small), p.start[c]
@@ -205,7 +205,7 @@ def _load(p, w, c, exact, small):
     return size
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _distance(p, w, k, small):
     """Mean of s · z over the cones and bounds."""
     total = 0.0
@@ -235,7 +235,7 @@ def _distance(p, w, k, small):
     return total / max(count, 1)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _aim(p, w, k, aim, small):
     """K, f and K L of the constraints for an aim."""
     target, corrected = aim[0], aim[1]
@@ -270,13 +270,13 @@ def _aim(p, w, k, aim, small):
     return True
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _goal(s, z, target, ds, dz, corrected):
     """The change of z at a bound, but for what the change of s makes of it."""
     return (target - (ds * dz if corrected else 0.0)) / s - z
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _turned(p, w, c, aim, small):
     """Scaling of a friction set and V r into _R; returns the scale η, not a number outside the cones."""
     size = _load(p, w, c, aim[2], small)
@@ -290,7 +290,7 @@ def _turned(p, w, c, aim, small):
     return eta
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _aim_cone(p, w, c, aim, small):
     """The same of a friction set; False outside the cones."""
     eta = _turned(p, w, c, aim, small)
@@ -331,7 +331,7 @@ def _aim_cone(p, w, c, aim, small):
     return True
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _square(direction, eta, r, s):
     """Entry (r, s) of V² = η² (2 w wᵀ − J)."""
     value = 2.0 * direction[r] * direction[s]
@@ -340,7 +340,7 @@ def _square(direction, eta, r, s):
     return value * eta * eta
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _change(p, w, k, aim, small):
     """Changes of impulses and slacks for the change of the velocities; returns how far they may go."""
     far = 2.0
@@ -375,7 +375,7 @@ def _change(p, w, k, aim, small):
     return far
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _change_bounds(p, w, c, step, target, corrected):
     """The same of a row with bounds, whose impulse changes by `step`."""
     i, far = p.start[c], math.inf

@@ -9,7 +9,7 @@ the second is kept in `upper`.
 
 from __future__ import annotations
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.cone_scaling import inverse_square, length_of_tail, room, unscale
 from perp.kernels.friction_laws import MOST_ROWS, RELAXED
 from perp.kernels.tree_path_scaling import CONE, DS, DZ, GAP, MATRIX, TURN, WORK, R, S, W, Z, scaled_goal
@@ -20,13 +20,13 @@ MOST_FRICTION = 30.0
 _ROWS = 5
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _place(k):
     """The row of the contact that entry k of the two cones is, the normal row twice."""
     return 0 if k % 3 == 0 else (k if k < 3 else k - 1)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def begin_rolling(p, w, c, push, rate):
     """The first point: each cone bears half of the velocity."""
     i = p.start[c]
@@ -35,7 +35,7 @@ def begin_rolling(p, w, c, push, rate):
     w.upper[i] = 0.5 * rate / min(p.parameter[c, 1], MOST_FRICTION)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def load_rolling(p, w, c, exact, small):
     """s, z, T and the gap of a rolling contact into the small workspace; returns the rows of both cones."""
     i, s, z, gap, turn = p.start[c], small[S], small[Z], small[GAP], small[TURN]
@@ -58,7 +58,7 @@ def load_rolling(p, w, c, exact, small):
     return 6
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def _goals(p, w, c, aim, small):
     """r of both cones, and their scales."""
     load_rolling(p, w, c, aim[2], small)
@@ -71,7 +71,7 @@ def _goals(p, w, c, aim, small):
     return scaled_goal(aim[0], aim[1], 0, 3, small), scaled_goal(aim[0], aim[1], 3, 3, small)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def aim_rolling(p, w, c, aim, small):
     """K, f and K L for an aim; False outside the cones."""
     scales = _goals(p, w, c, aim, small)
@@ -101,7 +101,7 @@ def aim_rolling(p, w, c, aim, small):
     return True
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def change_rolling(p, w, c, aim, small):
     """Changes of impulses and multipliers for the change of the velocities; how far they may go."""
     scales, i = _goals(p, w, c, aim, small), p.start[c]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.cone_scaling import divide, scale, scaling, unscale
 from perp.kernels.friction_laws import MOST_ROWS
 
@@ -16,7 +16,7 @@ MATRIX = 11
 INFINITE = 1e300
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def scaled_goal(target, corrected, at, size, small):
     """Scaling of the cone of `size` rows at `at`; r of V Δz + V⁻¹ Δs = r into line R, from MOST_ROWS + at.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.kernels.structs import StructType
 
 _I, _F, _F2 = types.int64[::1], types.float64[::1], types.float64[:, ::1]
@@ -69,7 +69,7 @@ def pack_tree_problem(arrays):
 TreeView: Any = NamedTuple("TreeView", [(name, Any) for name, _ in PROBLEM_FIELDS])  # pyright: ignore[reportArgumentType]
 
 
-@kernel(nogil=True)
+@part
 def problem_view(p):
     """The arrays of a struct inside compiled code, borrowed: the caller holds the struct meanwhile."""
     return TreeView(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def times(column, value, begin, end, v):
     """The product of a row, entries begin … end − 1, and v."""
     total, e = 0.0, begin
@@ -22,7 +22,7 @@ def times(column, value, begin, end, v):
     return total
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def add(column, value, begin, end, push, v):
     """Add push times a row to v."""
     e = begin

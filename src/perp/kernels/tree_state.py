@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.small_systems import solve_small
 from perp.kernels.tree_algebra import solve_mass
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def evaluate(p, w, first_island, end_island):
     """v = v̂ + M⁻¹ Jᵀ λ and u = L v + b + Σ λ over some islands."""
     v = p.velocity
@@ -41,7 +41,7 @@ def evaluate(p, w, first_island, end_island):
             p.row_velocity[i] = total
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def copy_rows(p, w, k, source, target):
     """The rows of island k from one array into another."""
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -50,7 +50,7 @@ def copy_rows(p, w, k, source, target):
             target[i] = source[i]
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def weigh_rows(p, w, c):
     """K L of constraint c, from its K."""
     i, size, K = p.start[c], p.start[c + 1] - p.start[c], w.K[c]
@@ -64,14 +64,14 @@ def weigh_rows(p, w, c):
             w.KL[at + r * width + e] = total
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def own_mass(p, t, j):
     """Where the diagonal entry of freedom j of tree t is in `mass`."""
     first = p.tree_start[t]
     return p.mass_start[t] + (j - first) * (p.tree_start[t + 1] - first + 1)
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def impulse_step(p, w, c, i):
     """Δλ of row i of constraint c: −f − K L Δv, or M Δv where freedoms are impulses."""
     if p.count[2]:
@@ -83,7 +83,7 @@ def impulse_step(p, w, c, i):
     return -total
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def hold_row(p, w, c, r, weight, u):
     """Equation of row r of constraint c for no velocity but that of a compliance: weight Δλ + L Δv = −u."""
     i, K = p.start[c] + r, w.K[c]
@@ -99,7 +99,7 @@ def hold_row(p, w, c, r, weight, u):
         w.KL[e] = K[r, r] * p.left[e]
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def clear_row(p, w, c, r):
     """Row r of A that of the identity, where there is an A."""
     if p.count[2]:
@@ -107,7 +107,7 @@ def clear_row(p, w, c, r):
             w.A[c, r, s] = 1.0 if r == s else 0.0
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def keep_equations(p, w, c, A, size):
     """K, f and A of constraint c from [A | K | f]; solved for Δλ unless freedoms are impulses.
 
@@ -126,7 +126,7 @@ def keep_equations(p, w, c, A, size):
     return True
 
 
-@kernel(nogil=True, error_model="numpy")
+@part
 def goes_on(p, w, k, steady):
     """Whether island k moves at its start as before, with the velocities in `change`, but for `steady` units.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.kernels.friction_laws import MOST_ROWS
 from perp.kernels.structs import StructType
 from perp.kernels.tree_problem import TreeProblem
@@ -82,7 +82,7 @@ def _pack(integers, vectors, mobility, outcome, panel, A, K):
 WorkspaceView: Any = NamedTuple("WorkspaceView", [(name, Any) for name, _ in WORKSPACE_FIELDS])  # pyright: ignore[reportArgumentType]
 
 
-@kernel(nogil=True)
+@part
 def workspace_view(w):
     """The arrays of the struct, borrowed as in `problem_view`."""
     return WorkspaceView(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 
 UNIT = 2.0**-53
 # Errors below this part of what is at work cannot change a verdict at the tolerances that doubles allow.
@@ -22,7 +22,7 @@ NEGLIGIBLE = 1e-12
 _SPLITTER = 2.0**27 + 1.0
 
 
-@kernel(nogil=True)
+@part
 def product_error(a, b, product):
     """The part of a·b that `product` has lost (Dekker)."""
     t = _SPLITTER * a
@@ -34,21 +34,21 @@ def product_error(a, b, product):
     return a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
 
 
-@kernel(nogil=True)
+@part
 def sum_error(a, b, total):
     """The part of a + b that `total` has lost (Knuth)."""
     t = total - a
     return (a - (total - t)) + (b - t)
 
 
-@kernel(nogil=True)
+@part
 def hidden(terms, count, size):
     """What a sum of so many terms may be off, relative to what is at work; 0 where that is negligible."""
     value = (count * UNIT) ** 2 * terms / size
     return value if value > NEGLIGIBLE else 0.0
 
 
-@kernel(nogil=True)
+@part
 def dense_row(M, q, z, i):
     """Entry i of M z + q for a dense M, and the largest of its terms."""
     total, lost, largest = q[i], 0.0, 0.0
@@ -61,7 +61,7 @@ def dense_row(M, q, z, i):
     return total + lost if math.isfinite(lost) else total, largest
 
 
-@kernel(nogil=True)
+@part
 def sparse_row(data, indices, indptr, q, z, i):
     """The same for M in compressed rows."""
     total, lost, largest = q[i], 0.0, 0.0
@@ -84,7 +84,7 @@ def largest_length(entries):
     return NEGLIGIBLE / round_off if round_off > 0.0 else math.inf
 
 
-@kernel(nogil=True)
+@part
 def _largest_push(d, z):
     largest = 0.0
     for j in range(z.size):

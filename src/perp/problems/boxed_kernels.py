@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 
 # Bounds so near to each other that no mobility makes a velocity of their distance: see `beyond`.
 STRICT = 1e290
@@ -39,7 +39,7 @@ def sparse_slack(data, indices, indptr, q, z, w):
         w[i] = total + q[i]
 
 
-@kernel(nogil=True)
+@part
 def clip(x, lo, hi):
     """The number x moved into [lo, hi]; NaN stays NaN."""
     if x < lo:
@@ -49,7 +49,7 @@ def clip(x, lo, hi):
     return x
 
 
-@kernel(nogil=True)
+@part
 def beyond(d, x):
     """The distance x of an impulse from a bound as a velocity.
 
@@ -60,7 +60,7 @@ def beyond(d, x):
     return math.copysign(math.inf, x) if x != 0.0 else 0.0
 
 
-@kernel(nogil=True)
+@part
 def bounds_at(low, high, j, z):
     """The bounds of a row that follows row j; its own for j = −1, those of |z_i| for j = −2 − i."""
     if j == -1:
@@ -81,13 +81,13 @@ def boxed_natural_map(lo, hi, limiting_row, d, z, w, out):
         out[i] = clip(w[i], d[i] * (z[i] - high), d[i] * (z[i] - low))
 
 
-@kernel(nogil=True)
+@part
 def _limited(low, high, factor, d, z, w):
     """What is wrong with a row whose bounds are low · factor and high · factor."""
     return abs(clip(w, d * (z - high * factor), d * (z - low * factor)))
 
 
-@kernel(nogil=True)
+@part
 def _following(lo, hi, follows, i, d, z, w):
     """What is wrong with row i, whose bounds follow another one as in `bounds_at`.
 
@@ -120,33 +120,6 @@ def boxed_verdict(lo, hi, limiting_row, d, size, z, w):
         if not value <= largest:
             largest = value
     return largest if math.isfinite(largest) else math.inf
-
-
-@kernel(nogil=True)
-def relative_norm(values, reference):
-    """‖values‖ / ‖reference‖ (reference 0 counts as 1), safe from overflow and underflow."""
-    scale = 0.0
-    for value in reference:
-        scale = max(scale, abs(value))
-    if scale == 0.0:
-        scale = 1.0
-        size = 1.0
-    else:
-        total = 0.0
-        for value in reference:
-            total += (value / scale) ** 2
-        size = total**0.5
-    largest = 0.0
-    for value in values:
-        if value != value:
-            return value
-        largest = max(largest, abs(value))
-    if largest == 0.0:
-        return 0.0
-    total = 0.0
-    for value in values:
-        total += (value / largest) ** 2
-    return (largest / scale) * (total**0.5 / size)
 
 
 @kernel(nogil=True)

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.problems.boxed_kernels import STRICT
 from perp.problems.set_kernels import BOX
 from perp.problems.validation import Matrix, Vector, freeze, is_sparse
 
 
-@kernel(nogil=True)
+@part
 def _root(parent, i):
     while parent[i] != i:
         parent[i] = parent[parent[i]]
@@ -28,7 +28,7 @@ def _root(parent, i):
     return i
 
 
-@kernel(nogil=True)
+@part
 def join(parent, i, j):
     """Put i and j on one island; 1 where that makes one of two, else 0."""
     a, b = _root(parent, i), _root(parent, j)
@@ -86,13 +86,13 @@ def own_sizes(q, start, kind, parameters, d, length):
     return size
 
 
-@kernel(nogil=True)
+@part
 def demanded(low, high):
     """The size of the impulse nearest to zero within bounds."""
     return max(low, max(-high, 0.0))
 
 
-@kernel(nogil=True)
+@part
 def mobility_within(low, high, d, size):
     """The mobility of a row with bounds: at least what makes a velocity of `size` of their distance.
 
@@ -158,7 +158,7 @@ def _sparse_sizes(data, indices, indptr, q, lo, hi, limiting_row, d):
     return _row_sizes(parent, q, lo, hi, limiting_row, d)
 
 
-@kernel(nogil=True)
+@part
 def _row_sizes(parent, q, lo, hi, limiting_row, d):
     size = np.abs(q)
     for i in range(q.size):
@@ -169,7 +169,7 @@ def _row_sizes(parent, q, lo, hi, limiting_row, d):
     return size
 
 
-@kernel(nogil=True)
+@part
 def _join_limited(limiting_row, parent):
     for i in range(parent.size):
         j = limiting_row[i]

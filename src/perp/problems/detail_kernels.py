@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.problems.law_kernels import friction_violation
 from perp.problems.set_kernels import (
     BOX,
@@ -100,7 +100,7 @@ def measure(kind, start, parameters, d, length, relaxed, impulse, u, x, y, floor
     return primal, dual, complementarity, literature, approach, sticking, angle
 
 
-@kernel(nogil=True)
+@part
 def _friction(kind, p, impulse, u, first, last):
     """How much of the cone is used (1 on its surface), friction, slip, and the slip that dissipates most.
 

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.problems.accurate_slack import dense_row, hidden, largest_length, sparse_row
 from perp.problems.boxed_kernels import beyond, clip, dense_slack, sparse_slack
 from perp.problems.polar_kernels import beyond_cone
@@ -31,20 +31,20 @@ from perp.problems.set_kernels import (
 _STEPS = 100
 
 
-@kernel(nogil=True)
+@part
 def _row(i, first, d, length):
     """What makes a velocity of an impulse of row i, and of a rate of row i."""
     s = length if i - first >= 3 else 1.0
     return d / s, s
 
 
-@kernel(nogil=True)
+@part
 def _reach(coefficient, push):
     """Radius of a friction disc; ∞ · 0 is 0: without a normal impulse there is no friction."""
     return coefficient * push if push > 0.0 else 0.0
 
 
-@kernel(nogil=True)
+@part
 def _disc(radius, begin, end, first, d, length, impulse, u, out):
     """F = x − P(x − u) with x = d λ and P the projection onto a disc, into rows begin … end−1 of `out`.
 
@@ -62,7 +62,7 @@ def _disc(radius, begin, end, first, d, length, impulse, u, out):
             out[i] = g * impulse[i] - (g * impulse[i] - s * u[i]) * (radius / size)
 
 
-@kernel(nogil=True)
+@part
 def _multiplier(axis, y):
     """The ν > 0 with Σ (a_i y_i / (a_i² + ν))² = 1: y_i / (1 + ν/a_i²) is the nearest point of an ellipse.
 
@@ -91,7 +91,7 @@ def _multiplier(axis, y):
     return nu
 
 
-@kernel(nogil=True)
+@part
 def _ellipse(p, push, first, last, d, length, impulse, u, out):
     """The same for the ellipse with semi-axes μ_i · push, all as velocities."""
     k = last - first - 1
@@ -123,13 +123,13 @@ def _ellipse(p, push, first, last, d, length, impulse, u, out):
             out[row] = x
 
 
-@kernel(nogil=True)
+@part
 def _worse(x, y):
     """Whichever is further from zero."""
     return x if abs(x) >= abs(y) else y
 
 
-@kernel(nogil=True)
+@part
 def friction_violation(kind, p, first, last, d, length, impulse, u, out):
     """A friction contact: the smaller of what keeps it from being closed and from being open.
 
@@ -162,7 +162,7 @@ def friction_violation(kind, p, first, last, d, length, impulse, u, out):
             out[i] = _row(i, first, d, length)[0] * impulse[i]
 
 
-@kernel(nogil=True)
+@part
 def relaxed_violation(kind, p, first, last, d, length, impulse, u, x, out):
     """A relaxed contact, −u ∈ N_K(λ): x − P(x − u) with x = d λ, which bounds the distance from it."""
     unit = p
@@ -191,7 +191,7 @@ def relaxed_violation(kind, p, first, last, d, length, impulse, u, x, out):
         out[first] += math.copysign(ROUND_OFF * abs(d * impulse[first]), out[first])
 
 
-@kernel(nogil=True)
+@part
 def violation(kind, start, parameters, d, length, relaxed, impulse, u, x, out):
     """How far every row is from its law [velocity] into `out`: zero at a solution; `x` is workspace."""
     for c in range(kind.size):
@@ -213,7 +213,7 @@ def violation(kind, start, parameters, d, length, relaxed, impulse, u, x, out):
             friction_violation(k, parameters[c], first, last, d[c], length[c], impulse, u, out)
 
 
-@kernel(nogil=True)
+@part
 def worst(start, size, values):
     """The largest length of a constraint's rows relative to its size; infinite where one is not finite."""
     largest = 0.0
@@ -228,7 +228,7 @@ def worst(start, size, values):
     return largest
 
 
-@kernel(nogil=True)
+@part
 def _largest_push(start, d, length, impulse):
     """The largest velocity that an impulse causes anywhere."""
     largest = 0.0

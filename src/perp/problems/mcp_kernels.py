@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 
 # Fractions of Σ|J_ij z_j| and Σ|J_ij| below which a size means nothing: 1e-8 of the first is about 50 units
 # of round-off; the second lets a zero be a zero where all terms of a row vanish.
@@ -35,7 +35,7 @@ def own_sizes(f, by_slope, near, around, confirmed, terms, total):
     return s
 
 
-@kernel
+@part
 def _largest_change(values, i, here):
     largest = 0.0
     for k in range(values.shape[0]):
@@ -57,7 +57,7 @@ def in_own_sizes(z, f, s, lo, hi, influence):
     return below, above, relative
 
 
-@kernel
+@part
 def _in_own_size(distance, bound, width, influence):
     """A signed distance from a bound (infinite where there is none) over the size of its variable."""
     if distance == 0.0:

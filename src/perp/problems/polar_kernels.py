@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.problems.set_kernels import COHESION, COULOMB, ELLIPTIC, WIDEST, ellipse_root
 
 
-@kernel(nogil=True)
+@part
 def _beyond_coulomb(mu, normal, y, first, last, out):
     """t (−μ, y_T/‖y_T‖) with t = (‖y_T‖ − μ y_N) / (1 + μ²); y in the polar cone, 0 in the cone."""
     length = 0.0
@@ -31,7 +31,7 @@ def _beyond_coulomb(mu, normal, y, first, last, out):
         out[i] = share * y[i]
 
 
-@kernel(nogil=True)
+@part
 def _beyond_elliptic(p, normal, y, first, last, out):
     """ν y_i / (μ_i² + ν) and −ν P_N with the ν of the projection."""
     used = polar = 0.0
@@ -57,7 +57,7 @@ def _beyond_elliptic(p, normal, y, first, last, out):
             out[i] = y[i] * (s / (mu * mu * c + s))
 
 
-@kernel(nogil=True)
+@part
 def _beyond_rolling(mu, mu_r, normal, y, first, out):
     """‖y_T‖ − μ t and ‖y_R‖ − μ_r t of the discs that bind, t being the normal part of the projection."""
     tangent = math.hypot(y[first + 1], y[first + 2])
@@ -91,7 +91,7 @@ def _beyond_rolling(mu, mu_r, normal, y, first, out):
     out[first + 3], out[first + 4] = share_r * y[first + 3], share_r * y[first + 4]
 
 
-@kernel(nogil=True)
+@part
 def beyond_cone(kind, p, y, first, last, out):
     """y − P(y) for one friction set, rows first … last−1 of y into out, another array."""
     normal = y[first] + p[COHESION]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.problems.accurate_slack import improve_dense
 from perp.problems.boxed_kernels import boxed_verdict, dense_slack
 
 
-@kernel(nogil=True)
+@part
 def judge_rows(M, q, lo, hi, limiting_row, mobility, size, z, w):
     """The residual of z; w = M z + q is written. Infinite where z or w is not finite."""
     for value in z:

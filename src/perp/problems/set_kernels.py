@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 
 FREE, NONNEGATIVE, BOX, COULOMB, ELLIPTIC, ROLLING = 0, 1, 2, 3, 4, 5
 ROUND_OFF = 2.0**-53
@@ -20,13 +20,13 @@ COHESION = 5
 WIDEST = 1e150
 
 
-@kernel(nogil=True)
+@part
 def _times(coefficient, slip):
     """Coefficient times slip, where ∞ · 0 is 0: what does not slip needs no shift."""
     return coefficient * slip if slip != 0.0 else 0.0
 
 
-@kernel(nogil=True)
+@part
 def coefficient_of(kind, p, k):
     """The friction coefficient of tangent k = 1, 2, … of a friction set with parameters p."""
     if kind == COULOMB:
@@ -51,7 +51,7 @@ def shift(kind, p, u, first, last):
     return sliding + rolling
 
 
-@kernel(nogil=True)
+@part
 def _project_coulomb(mu, normal, x, first, last, out):
     """Nearest point of ‖x_T‖ ≤ μ x_N in 2 or 3 dimensions (closed form), with `normal` for x_N."""
     two = last - first == 2
@@ -74,7 +74,7 @@ def _project_coulomb(mu, normal, x, first, last, out):
         out[first + 2] = scale * x[first + 2]
 
 
-@kernel(nogil=True)
+@part
 def ellipse_root(p, normal, x, first, last, out):
     """s = ν / (1 + ν), 1 − s and y_N of a point outside of an elliptic cone; its y_i go into `out`."""
     # with s = ν / (1 + ν): 1 / (μ² + ν) = (1 − s) / (μ² (1 − s) + s), 1 − ν = (1 − 2 s) / (1 − s).
@@ -103,7 +103,7 @@ def ellipse_root(p, normal, x, first, last, out):
     return s, c, top
 
 
-@kernel(nogil=True)
+@part
 def _project_elliptic(p, normal, x, first, last, out):
     """Nearest point of ‖(x_i/μ_i)‖ ≤ x_N, with `normal` for x_N.
 
@@ -132,7 +132,7 @@ def _project_elliptic(p, normal, x, first, last, out):
     _, _, out[first] = ellipse_root(p, normal, x, first, last, out)
 
 
-@kernel(nogil=True)
+@part
 def _project_rolling(mu, mu_r, normal, x, first, out):
     """Nearest point of ‖x_T‖ ≤ μ x_N, ‖x_R‖ ≤ μ_r x_N, with `normal` for x_N.
 

@@ -44,7 +44,7 @@ _ITERATIONS = 30
 _STEP, _SHARE = 1e-4, 0.3
 
 
-@kernel(error_model="numpy")
+@kernel
 def _bouncing(w):
     """Contacts that bounced in the last step: gap and speed of approach, constraint and shapes."""
     n, k = w.count[CONTACTS], 0
@@ -58,7 +58,7 @@ def _bouncing(w):
     return out[:k], which[:k]
 
 
-@kernel(error_model="numpy")
+@kernel
 def _touched(w, first, second):
     """Whether two shapes pushed each other in the last step."""
     p = w.problem

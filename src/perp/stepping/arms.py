@@ -7,7 +7,7 @@ takes energy whatever the step.
 
 from __future__ import annotations
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.motion import turn_coefficients
 from perp.dynamics.motions import body_velocities
 from perp.stepping.contact_rows import refill
@@ -19,7 +19,7 @@ from perp.stepping.world import JOINTS
 _GAIN = 1e-9
 
 
-@kernel(error_model="numpy")
+@part
 def average_arms(w):
     """Whether contacts of an island did positive work; they then act with the arms of the way it went."""
     p, work, s, start = w.problem, w.workspace, w.scene, w.start
@@ -39,7 +39,7 @@ def average_arms(w):
     return changed
 
 
-@kernel(error_model="numpy")
+@part
 def _average(w, c):
     """Where the impulse of contact c acts: r̄ in place of the arm of each carried point."""
     place = w.start

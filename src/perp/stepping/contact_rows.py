@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from perp.collision.finding import more
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.motions import contact_entries, pair_columns, turn_entries
 from perp.dynamics.rows import TARGET
 from perp.kernels.arrays import copy_into, fill
@@ -33,7 +33,7 @@ _STAYED = 1e-3
 _FALLS = 4.0
 
 
-@kernel(error_model="numpy")
+@part
 def room_for_contacts(w, count):
     """Room for so many contacts in the arrays of the world."""
     if count <= w.approach.size:
@@ -53,13 +53,13 @@ def room_for_contacts(w, count):
     w.lively, w.sag = more(w.lively, 5 * n).reshape(n, 5), more(w.sag, n)
 
 
-@kernel(error_model="numpy")
+@part
 def rows_of(dim):
     """Rows of a contact by mujoco's dimension: normal, two tangents, spin, two rolling rates."""
     return 1 if dim <= 1 else (3 if dim <= 3 else (4 if dim == 4 else 6))
 
 
-@kernel(error_model="numpy")
+@part
 def needed(w):
     """Constraints, rows and entries that the step needs, with joint rows collected."""
     p, place = w.problem, w.start
@@ -71,7 +71,7 @@ def needed(w):
     return w.count[JOINTS] + place.count[0], w.count[JOINTS] + rows, entries
 
 
-@kernel(error_model="numpy")
+@part
 def _widest(w):
     """Freedoms on the paths of two contacting bodies at most."""
     s, place, most = w.scene, w.start, 1
@@ -87,7 +87,7 @@ def _widest(w):
     return most
 
 
-@kernel(error_model="numpy")
+@part
 def carry(w, c):
     """The carried points of contact c at the start, in the world and in bodies, and where impulses act."""
     place = w.start
@@ -101,7 +101,7 @@ def carry(w, c):
         into_body(place, b, w.carried[c, side], w.local[c, side])
 
 
-@kernel(error_model="numpy")
+@part
 def into_body(place, b, point, out):
     """A point of the world in a body's frame."""
     if b < 0:
@@ -112,7 +112,7 @@ def into_body(place, b, point, out):
         out[k] = R[0, k] * (point[0] - x[0]) + R[1, k] * (point[1] - x[1]) + R[2, k] * (point[2] - x[2])
 
 
-@kernel(error_model="numpy")
+@part
 def into_world(place, b, local, out):
     """A point of a body's frame in the world."""
     if b < 0:
@@ -123,7 +123,7 @@ def into_world(place, b, local, out):
         out[k] = x[k] + R[k, 0] * local[0] + R[k, 1] * local[1] + R[k, 2] * local[2]
 
 
-@kernel(error_model="numpy")
+@part
 def add_contacts(w, first):
     """Rows of the contacts from `first` on; those that no freedom can open get none."""
     n, geom = w.start.count[0], w.start.geom
@@ -141,7 +141,7 @@ def add_contacts(w, first):
         fill_contact(w, c)
 
 
-@kernel(error_model="numpy")
+@part
 def fill_contact(w, c):
     """Set, rows and entries of contact c, after those of the contacts before it."""
     s, p, place = w.scene, w.problem, w.start
@@ -191,7 +191,7 @@ def fill_contact(w, c):
         w.normal0[c, k] = place.frame[c, 0, k]
 
 
-@kernel(error_model="numpy")
+@part
 def refill(w, c):
     """Entries of contact c anew, after its frame or points have changed."""
     s, p, place = w.scene, w.problem, w.start
@@ -205,7 +205,7 @@ def refill(w, c):
     w.approach[c] = times(p.column, p.value, at, at + n, w.v)
 
 
-@kernel(error_model="numpy")
+@part
 def _adhesion(w, c):
     """Force with which adhesion motors pull at contact c [N]: each is shared by the contacts of its body."""
     s, total = w.scene, 0.0
@@ -223,7 +223,7 @@ def _adhesion(w, c):
     return max(total, 0.0)
 
 
-@kernel(error_model="numpy")
+@part
 def _sticks(w, adhesion, c):
     """Whether a contact is one of a sticky body, and closed."""
     first, last, place = adhesion[1], adhesion[2], w.start
@@ -233,7 +233,7 @@ def _sticks(w, adhesion, c):
     return False
 
 
-@kernel(error_model="numpy")
+@part
 def _set_of(w, k, c, dim):
     p, mu = w.problem, w.start.friction[c]
     p.parameter[k, 5] = w.h * (w.start.cohesion[c] + _adhesion(w, c))
@@ -245,7 +245,7 @@ def _set_of(w, k, c, dim):
         p.parameter[k, r] = mu[r] if r < dim - 1 else 0.0
 
 
-@kernel(error_model="numpy")
+@part
 def gaps_at_end(w, v, left):
     """Constant parts of the gaps over the step with velocities v.
 
@@ -279,7 +279,7 @@ def gaps_at_end(w, v, left):
         w.gap_linear[c] = gap - h * times(p.column, p.left, at, at + n, v)
 
 
-@kernel(error_model="numpy")
+@part
 def overlap_at_start(w, geom, about):
     """The deepest gap of two shapes at the start [m], zero where they were apart; `about` as in `pair_of`."""
     first, last = pair_of(w.start.geom, geom, about, w.count[CONTACTS] - w.count[LATE])
@@ -289,7 +289,7 @@ def overlap_at_start(w, geom, about):
     return deepest
 
 
-@kernel(error_model="numpy")
+@part
 def pair_of(at, geom, about, count):
     """First and last contact (not included) of two shapes among the first `count`; they follow each other.
 
@@ -310,7 +310,7 @@ def pair_of(at, geom, about, count):
     return 0, 0
 
 
-@kernel(error_model="numpy")
+@part
 def contact_biases(w):
     """Bias of the normal rows.
 
@@ -344,7 +344,7 @@ def contact_biases(w):
             p.bias[i] += (1.0 - correction) * (allowed - gap) / h
 
 
-@kernel(error_model="numpy")
+@part
 def bounces(w, c):
     """Whether a contact closes in the step, faster than a fall of two steps.
 
@@ -358,7 +358,7 @@ def bounces(w, c):
     return gap + h * free <= 0.0 or gap + h * w.approach[c] <= 0.0
 
 
-@kernel(error_model="numpy")
+@part
 def recall(w):
     """Impulses of matched contacts of the last step as a start; see `remember`.
 
@@ -371,7 +371,7 @@ def recall(w):
         _pair(w, np.inf, used, paired)
 
 
-@kernel(error_model="numpy")
+@part
 def _pair(w, furthest, used, paired):
     """Pair contacts with unused ones of the last step that are no further than this; returns how many."""
     place, low, old, found = w.start, 0, w.old_count[0], 0
@@ -399,7 +399,7 @@ def _pair(w, furthest, used, paired):
     return found
 
 
-@kernel(error_model="numpy")
+@part
 def _recall_one(w, c, old):
     """The impulse of a contact of the last step for contact c."""
     p, place, i = w.problem, w.start, w.problem.start[w.count[JOINTS] + c]
@@ -414,7 +414,7 @@ def _recall_one(w, c, old):
         w.sag[c] = min(max(-place.gap[c], 0.0), max(0.0, soft * p.impulse[i] / w.h))
 
 
-@kernel(error_model="numpy")
+@part
 def remember(w):
     """Keep the impulses of a finished step, as forces in the world; those of late contacts too."""
     p, place, n = w.problem, w.start, w.count[CONTACTS]

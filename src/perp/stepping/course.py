@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.motions import body_velocities
 from perp.dynamics.rows import DRIVE
 from perp.kernels.arrays import copy_into, fill
@@ -89,7 +89,7 @@ _WILD = 10.0
 _FEEDS = 1.05
 
 
-@kernel(error_model="numpy")
+@part
 def advance(w):
     """From the stage that a step is at to its end, or to where something is asked for."""
     x = w.course
@@ -124,7 +124,7 @@ def advance(w):
             return NEEDS_ROOM
 
 
-@kernel(error_model="numpy")
+@part
 def begin(w, packed):
     """The problem of a step from a packed state; NEEDS_ROOM where it does not fit."""
     same = load(w, packed)
@@ -140,7 +140,7 @@ def begin(w, packed):
     return DONE
 
 
-@kernel(error_model="numpy")
+@part
 def begin_rows(w):
     """Rows and contacts of the start, with biases for the way that the impulses of the last step have."""
     w.joints_at_end, w.contacts_at_end, w.corrected = w.level[0], w.level[1], 1
@@ -156,13 +156,13 @@ def begin_rows(w):
     return READY
 
 
-@kernel(error_model="numpy")
+@part
 def _spent(w):
     """Whether the Newton steps of the step are used up (other solvers have limits of their own)."""
     return not w.foreign and w.info[end.NEWTON] >= _MOST_STEPS
 
 
-@kernel(error_model="numpy")
+@part
 def _solve_for(w, purpose):
     """The next solve is for another purpose: its loops begin anew."""
     x = w.course
@@ -171,7 +171,7 @@ def _solve_for(w, purpose):
     w.nearest = np.inf
 
 
-@kernel(error_model="numpy")
+@part
 def _solve(w):
     # loose bodies that lean on each other are thrown by what a rough solve leaves: the arch at 0.1 ms falls
     share = 0.0 if w.course[EXACT] or (w.scene.cut and w.count[CONTACTS]) else _ROUGH
@@ -181,7 +181,7 @@ def _solve(w):
         w.solve_info[1] = 0
 
 
-@kernel(error_model="numpy")
+@part
 def _solve_again(w):
     """Whether the solved problem is not yet that of the step; it is now."""
     x, info = w.course, w.info
@@ -223,7 +223,7 @@ def _solve_again(w):
     return True
 
 
-@kernel(error_model="numpy")
+@part
 def _from_the_nearest(w):
     """A problem without an answer once more from the best answer before it, with contacts as at the start."""
     p = w.problem
@@ -238,7 +238,7 @@ def _from_the_nearest(w):
     again(w)
 
 
-@kernel(error_model="numpy")
+@part
 def _diverges(w, off):
     """Whether rounds bring rows no nearer to holding at the end; the nearest answer is then taken again."""
     x, p = w.course, w.problem
@@ -257,7 +257,7 @@ def _diverges(w, off):
     return True
 
 
-@kernel(error_model="numpy")
+@part
 def _held(w):
     """What comes after solves for a purpose."""
     x, count = w.course, w.count
@@ -300,7 +300,7 @@ def _held(w):
     x[STAGE] = ARRIVE
 
 
-@kernel(error_model="numpy")
+@part
 def _hold_velocities(w):
     """The problem at velocity level without corrections, from no impulses: it feeds no energy."""
     w.joints_at_end = w.contacts_at_end = 0
@@ -310,7 +310,7 @@ def _hold_velocities(w):
     start_over(w)
 
 
-@kernel(error_model="numpy")
+@part
 def _calm(w):
     """The next solve is that of an impact at the start: it takes energy, whatever comes after.
 
@@ -324,7 +324,7 @@ def _calm(w):
     w.course[EXACT] = 1
 
 
-@kernel(error_model="numpy")
+@part
 def _let_go(w):
     """The scene moves with the velocities of an impact at the start: rows are still those of the impact."""
     p = w.problem
@@ -339,7 +339,7 @@ def _let_go(w):
             p.bias[i] -= p.left[e] * w.delta[p.column[e]]
 
 
-@kernel(error_model="numpy")
+@part
 def _is_wild(w):
     """Whether an answer moves bodies far faster than the free motion does, and by many times their size."""
     body_velocities(w.scene, w.start, w.problem.velocity, w.twist, w.body_velocity)
@@ -352,7 +352,7 @@ def _is_wild(w):
     return not fastest <= _WILD * (w.speed + w.scene.size / w.h)
 
 
-@kernel(error_model="numpy")
+@part
 def _is_unsteady(w):
     """Whether a step was given up while δ still changed: its motion is not that of its velocities.
 
@@ -373,13 +373,13 @@ def _is_unsteady(w):
     return change > _UNSTEADY * w.speed / max(1.0, w.scene.size)
 
 
-@kernel(error_model="numpy")
+@part
 def _most_drifts(w):
     """Solves for Coriolis forces: of single bodies they converge at once, or not at all."""
     return _MOST_DRIFTS // 2 if w.scene.cut else _MOST_DRIFTS
 
 
-@kernel(error_model="numpy")
+@part
 def _is_fed(w):
     """Whether an answer has more kinetic energy than the free motion although nothing drives it."""
     for k in range(w.count[JOINTS]):
@@ -391,7 +391,7 @@ def _is_fed(w):
     return kinetic_energy(w, w.guess) > _FEEDS * kinetic_energy(w, w.kick)
 
 
-@kernel(error_model="numpy")
+@part
 def _look_further(w):
     """Arrive; whether contacts of the end or arms of impulses ask for another solve, or for room."""
     x = w.course
@@ -420,7 +420,7 @@ def _look_further(w):
     return True
 
 
-@kernel(error_model="numpy")
+@part
 def put_right(w, packed):
     """A step without velocities, forces, drives and friction: a projection onto joints, limits and gaps."""
     x = w.course

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.stepping.world import EDGES, FIXED
 
 # Normals count as those of a face, and as across edges, to this cosine.
@@ -19,7 +19,7 @@ _ALIGNED, _ACROSS = 1e-12, 1e-6
 _CROSSING = 1e-3
 
 
-@kernel(error_model="numpy")
+@part
 def find_facet(w, place, c, e):
     """The face or edges of contact c, which is contact e of a place: `facing` and `facet` in their bodies."""
     w.facing[c] = FIXED
@@ -52,7 +52,7 @@ def find_facet(w, place, c, e):
     _into_body(place, place.body[e, 1], b, b)
 
 
-@kernel(error_model="numpy")
+@part
 def normal_at_end(w, c, out):
     """The normal of contact c at the end of the step, as its face or edges have turned."""
     side = w.facing[c]
@@ -74,7 +74,7 @@ def normal_at_end(w, c, out):
     out[0], out[1], out[2] = x / size, y / size, z / size
 
 
-@kernel(error_model="numpy")
+@part
 def touch_at_end(w, c, points):
     """Where contact c would touch at the end, from its carried points there.
 
@@ -107,7 +107,7 @@ def touch_at_end(w, c, points):
     )
 
 
-@kernel(error_model="numpy")
+@part
 def _turned(place, b, v):
     """The same, as three numbers."""
     if b < 0:
@@ -120,13 +120,13 @@ def _turned(place, b, v):
     )
 
 
-@kernel(error_model="numpy")
+@part
 def turn_into_world(place, b, v, out):
     """A vector of a body's frame in the world."""
     out[0], out[1], out[2] = _turned(place, b, v)
 
 
-@kernel(error_model="numpy")
+@part
 def _into_body(place, b, v, out):
     """A vector of the world in a body's frame."""
     if b < 0:
@@ -137,14 +137,14 @@ def _into_body(place, b, v, out):
         out[k] = R[0, k] * x + R[1, k] * y + R[2, k] * z
 
 
-@kernel(error_model="numpy")
+@part
 def _along(place, g, axis, v):
     """Component of a vector along an axis of a shape."""
     R = place.geom_xmat[g]
     return R[axis] * v[0] + R[3 + axis] * v[1] + R[6 + axis] * v[2]
 
 
-@kernel(error_model="numpy")
+@part
 def _face(w, place, e, side):
     """Whether the normal is that of a face of a shape: a plane, a box, an end of a cylinder."""
     g = place.geom[e, side]
@@ -156,7 +156,7 @@ def _face(w, place, e, side):
     return found
 
 
-@kernel(error_model="numpy")
+@part
 def _edge(w, place, e, side):
     """The axis of a box that the normal is across, or −1: it is that of the edge that touches."""
     g, best, least = place.geom[e, side], -1, _ACROSS

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.libmujoco import mj_comVel, mj_differentiatePos, mj_integratePos, mj_rne
 from perp.dynamics.motion import turn
 from perp.dynamics.motions import weights
@@ -28,7 +28,7 @@ _SWEEPS = 40
 _STEADY = 1e-9
 
 
-@kernel(error_model="numpy")
+@part
 def parts_of(w, v):
     """In how many parts the motion with v is taken; balls and free bodies count."""
     s, longest = w.scene, 0.0
@@ -40,12 +40,12 @@ def parts_of(w, v):
     return _count(longest)
 
 
-@kernel(error_model="numpy")
+@part
 def _count(angle):
     return int(angle / _PART) + 1 if angle < (_MOST - 1) * _PART else _MOST
 
 
-@kernel(error_model="numpy")
+@part
 def mean_spin(x, y, z, inertia, h):
     """The angular velocity in the frame of a free body that turns it over h as its own motion does.
 
@@ -87,13 +87,13 @@ def mean_spin(x, y, z, inertia, h):
     return scale * qx, scale * qy, scale * qz
 
 
-@kernel(error_model="numpy")
+@part
 def whole_turns(expected, angle):
     """The angle that is nearest to what is expected among those that look like it."""
     return angle + 2.0 * math.pi * round((expected - angle) / (2.0 * math.pi))
 
 
-@kernel(error_model="numpy")
+@part
 def drift_in_parts(w, v, parts):
     """δ for the velocity v after all impulses, and what the velocity gains at the end of the step.
 
@@ -132,7 +132,7 @@ def drift_in_parts(w, v, parts):
     return largest
 
 
-@kernel(error_model="numpy")
+@part
 def _half(w, x, back, h, middle):
     """The velocity of the middle, x̄ = x − (h/2) M̃⁻¹ c(q, x̄), by sweeps from x + back.
 
@@ -157,7 +157,7 @@ def _half(w, x, back, h, middle):
     return True
 
 
-@kernel(error_model="numpy")
+@part
 def _turned(w, v, h, out):
     """−(h/2) M̃⁻¹ c(q, v) at the place `end`, whose weights are in `gained` and factor in `factor_end`."""
     s, p = w.scene, w.end
@@ -169,7 +169,7 @@ def _turned(w, v, h, out):
     solve(s.M_begin, s.M_count, s.M_column, w.factor_end, out)
 
 
-@kernel(error_model="numpy")
+@part
 def _unwind(w, expected, v):
     """Whole turns that a difference of quaternions does not see, from what is expected."""
     s = w.scene

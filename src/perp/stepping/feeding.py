@@ -7,13 +7,13 @@ radians a step has a mean spin far below its spin.
 
 from __future__ import annotations
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.rows import DRIVE
 from perp.stepping.contact_rows import bounces
 from perp.stepping.world import JOINTS
 
 
-@kernel(error_model="numpy")
+@part
 def contact_work(w, k, turn):
     """Work of the contacts of island k that neither bounce, spring nor move on a belt [J].
 
@@ -43,7 +43,7 @@ def contact_work(w, k, turn):
     return total
 
 
-@kernel(error_model="numpy")
+@part
 def power(w, k):
     """Energy that the impulses of island k give beyond the work of all forces [J], and its kinetic energy."""
     p, work = w.problem, w.workspace
@@ -62,7 +62,7 @@ def power(w, k):
     return gain, kinetic
 
 
-@kernel(error_model="numpy")
+@part
 def noise(w, k):
     """Work that contacts of island k do within the tolerance of their rows [J]."""
     p, work, joints, total = w.problem, w.workspace, w.count[JOINTS], 0.0
@@ -74,7 +74,7 @@ def noise(w, k):
     return total
 
 
-@kernel(error_model="numpy")
+@part
 def contacts_feed(w, share):
     """Whether an island gains more than this share of its kinetic energy from its contacts."""
     work, joints = w.workspace, w.count[JOINTS]

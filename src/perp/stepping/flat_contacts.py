@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 
 # Normals of contacts that are one, and the spread of their heights on a face over that on what touches it.
 _PARALLEL, _FLAT = 1e-9, 1e-3
@@ -22,7 +22,7 @@ _ROUGH = 10.0
 _NONE = 1e-6
 
 
-@kernel(error_model="numpy")
+@part
 def lay_flat(w, first, end):
     """Let the contacts first … end − 1 of two shapes act on the surface that they lie flat on."""
     place = w.start

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.motions import body_entries, pair_columns, turn_entries
 from perp.dynamics.row_kernels import evaluate_rows
 from perp.dynamics.rows import (
@@ -51,7 +51,7 @@ from perp.stepping.world import JOINTS
 _NEAR, _STEPS = 0.1, 4.0
 
 
-@kernel(error_model="numpy")
+@part
 def _add(w, group, index, law, value):
     """A new row, whose entries follow; returns its number and where they begin."""
     p, k = w.problem, w.count[JOINTS]
@@ -67,7 +67,7 @@ def _add(w, group, index, law, value):
     return k, p.row_begin[k]
 
 
-@kernel(error_model="numpy")
+@part
 def _drive(w, k, force, stiffness, gain, low, high):
     """Make row k a drive; for an infinite gain `force` is the rate that it holds."""
     p = w.problem
@@ -78,13 +78,13 @@ def _drive(w, k, force, stiffness, gain, low, high):
         p.parameter[k, 0], p.parameter[k, 1] = w.h * low, w.h * high
 
 
-@kernel(error_model="numpy")
+@part
 def _one(w, k, at, dof, sign):
     p = w.problem
     p.column[at], p.value[at], p.row_begin[k + 1] = dof, sign, at + 1
 
 
-@kernel(error_model="numpy")
+@part
 def _tendon(w, place, k, at, t, sign):
     s, p, n = w.scene, w.problem, w.scene.tendon_count[t]
     for e in range(n):
@@ -93,7 +93,7 @@ def _tendon(w, place, k, at, t, sign):
     p.row_begin[k + 1] = at + n
 
 
-@kernel(error_model="numpy")
+@part
 def collect_rows(w):
     """The joint rows of a step.
 
@@ -112,7 +112,7 @@ def collect_rows(w):
     _motors(w)
 
 
-@kernel(error_model="numpy")
+@part
 def _between_bodies(w):
     s, p, h, place = w.scene, w.problem, w.h, w.start
     if not s.law.size:
@@ -144,7 +144,7 @@ def _between_bodies(w):
             _drive(w, k, force, par[STIFFNESS], gain, -limit, limit)
 
 
-@kernel(error_model="numpy")
+@part
 def _push(w, b, row, force):
     """A force along a row of a body, on the freedoms."""
     s, place, j = w.scene, w.start, w.scene.last_dof[b]
@@ -163,7 +163,7 @@ def _push(w, b, row, force):
         j = s.dof_parent[j]
 
 
-@kernel(error_model="numpy")
+@part
 def _coordinates(w):
     s, p, h = w.scene, w.problem, w.h
     for i in range(s.limit_at.size):
@@ -187,7 +187,7 @@ def _coordinates(w):
         _drive(w, k, 0.0, 0.0, np.inf, -s.rub_force[i], s.rub_force[i])
 
 
-@kernel(error_model="numpy")
+@part
 def _ball(w, i, q, out, at):
     """How far a ball joint is from its largest angle; the row of that into out[at …]."""
     a = w.scene.ball_at[i]
@@ -201,7 +201,7 @@ def _ball(w, i, q, out, at):
     return w.scene.ball_limit[i] - 2.0 * math.atan2(size, side * q[a])
 
 
-@kernel(error_model="numpy")
+@part
 def _tendons(w):
     s, place, h = w.scene, w.start, w.h
     for t in range(s.tendon_count.size):
@@ -228,14 +228,14 @@ def _tendons(w):
             _drive(w, k, -stiffness * stretch, stiffness, gain, -np.inf, np.inf)
 
 
-@kernel(error_model="numpy")
+@part
 def _polynomial(c, x):
     """Value and slope."""
     value = c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])))
     return value, c[1] + x * (2.0 * c[2] + x * (3.0 * c[3] + x * 4.0 * c[4]))
 
 
-@kernel(error_model="numpy")
+@part
 def _coupled(w, e, place, q):
     """Value of an equality and the slope of its polynomial."""
     s = w.scene
@@ -248,7 +248,7 @@ def _coupled(w, e, place, q):
     return y - s.couple_reference[e, 0] - value, slope
 
 
-@kernel(error_model="numpy")
+@part
 def _coupling_entries(w, e, place, slope, at, column, out):
     """Entries of an equality; returns how many."""
     s = w.scene
@@ -277,7 +277,7 @@ def _coupling_entries(w, e, place, slope, at, column, out):
     return n
 
 
-@kernel(error_model="numpy")
+@part
 def _coupling(w, e):
     p = w.problem
     value, slope = _coupled(w, e, w.start, w.q)
@@ -285,7 +285,7 @@ def _coupling(w, e):
     p.row_begin[k + 1] = at + _coupling_entries(w, e, w.start, slope, at, p.column, p.value)
 
 
-@kernel(error_model="numpy")
+@part
 def motor_signal(w, i):
     """What motor i multiplies its gain with: its control within its range, or its activation."""
     s = w.scene
@@ -294,7 +294,7 @@ def motor_signal(w, i):
     return min(max(w.control[s.motor_control[i]], s.motor_low[i]), s.motor_high[i])
 
 
-@kernel(error_model="numpy")
+@part
 def _motors(w):
     """Affine actuators: F = (g₀ + g₁ ℓ + g₂ ℓ̇) c + b₀ + b₁ ℓ + b₂ ℓ̇, implicit where it holds back."""
     s, p, place, h = w.scene, w.problem, w.start, w.h
@@ -326,14 +326,14 @@ def _motors(w):
         _drive(w, k, F, 0.0, K, low, high)
 
 
-@kernel(error_model="numpy")
+@part
 def is_curved(w, k):
     """Whether the value of row k is not linear in the velocities of the step."""
     group = w.group[k]
     return group == TABLE or group == BALL or group == COUPLE or (TENDON_LOWER <= group <= TENDON_UPPER)
 
 
-@kernel(error_model="numpy")
+@part
 def rows_at_end(w, v, left):
     """Constant parts of the rows over the step with velocities v; with `left` rows are taken at its end."""
     s, p, h, place = w.scene, w.problem, w.h, w.end
@@ -386,7 +386,7 @@ def rows_at_end(w, v, left):
         w.linear[k] = value - h * moving
 
 
-@kernel(error_model="numpy")
+@part
 def joint_biases(w):
     """What the laws add to the velocities of the joint rows."""
     p, h = w.problem, w.h

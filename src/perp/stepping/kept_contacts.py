@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from perp.collision.finding import copy_line, make_room
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.stepping.contact_rows import into_world, pair_of
 
 # As shares of a body's size: points that touch have stayed together to this, and those nearer than this to
@@ -21,7 +21,7 @@ _TOUCH, _SAME = 1e-6, 1e-3
 _MOST = 8
 
 
-@kernel(error_model="numpy")
+@part
 def keep_touching(w):
     """Put contacts of the last step that are missing back among those of the start."""
     place, points, low = w.start, np.empty((2, 3)), 0
@@ -44,7 +44,7 @@ def keep_touching(w):
             _insert(place, first, last, points)
 
 
-@kernel(error_model="numpy")
+@part
 def _is_missing(place, first, last, point, near):
     for c in range(first, last):
         away = 0.0
@@ -55,7 +55,7 @@ def _is_missing(place, first, last, point, near):
     return True
 
 
-@kernel(error_model="numpy")
+@part
 def _insert(place, first, last, points):
     """A contact at these points behind those of its shapes, like the first of them."""
     n = place.count[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from perp.collision.finding import more
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.motions import body_velocities
 from perp.kernels.arrays import copy_into, fill
 from perp.stepping import verdict as end
@@ -29,7 +29,7 @@ FAILED, FULL = 5, 6
 PER_CONTACT = 14
 
 
-@kernel(error_model="numpy")
+@part
 def step_worlds(w):
     """Go on with the chunk of `w.worlds`: DONE, or what is asked for before it goes on."""
     b, at = w.worlds, w.worlds.at
@@ -64,7 +64,7 @@ def step_worlds(w):
     return DONE
 
 
-@kernel(error_model="numpy")
+@part
 def fixed_memory(w):
     """Numbers of a memory but for its contacts."""
     size = 1 + w.old_joint.size + w.rotor_rate.size + w.rotor_v.size + w.count.size
@@ -73,7 +73,7 @@ def fixed_memory(w):
     return size
 
 
-@kernel(error_model="numpy")
+@part
 def _mark_frozen(b, i):
     for k in range(b.status.shape[1]):
         b.status[i, k], b.residual[i, k] = b.failed[i], np.inf
@@ -81,7 +81,7 @@ def _mark_frozen(b, i):
         copy_into(b.states[i, k], b.state[i, : b.states.shape[2]])
 
 
-@kernel(error_model="numpy")
+@part
 def _load_world(w, i):
     """This thread's world becomes the i-th."""
     b, line = w.worlds, w.worlds.state[i]
@@ -99,7 +99,7 @@ def _load_world(w, i):
         b.status[i, k], b.residual[i, k] = 0, 0.0
 
 
-@kernel(error_model="numpy")
+@part
 def _begin_step(w, i, k):
     """Controls, and the state at the end of the last step as that of the start."""
     b = w.worlds
@@ -117,7 +117,7 @@ def _begin_step(w, i, k):
     b.at[place.WARNINGS] = b.full_start[0] + b.full_end[0]
 
 
-@kernel(error_model="numpy")
+@part
 def _give_control(w, given):
     """Control values to motors of trees, or to the laws of cut joints; whether any is another one."""
     b, changed = w.worlds, False
@@ -131,7 +131,7 @@ def _give_control(w, given):
     return changed
 
 
-@kernel(error_model="numpy")
+@part
 def _end_step(w, i, k):
     """What there is to say about a step; whether the world can go on."""
     b = w.worlds
@@ -150,15 +150,15 @@ def _end_step(w, i, k):
     b.time[i] += w.h
     if b.states.size:
         at = 0
-        for part in (w.q_end, w.v_end, w.act_end):
-            copy_into(b.states[i, k, at : at + part.size], part)
-            at += part.size
+        for field in (w.q_end, w.v_end, w.act_end):
+            copy_into(b.states[i, k, at : at + field.size], field)
+            at += field.size
     if b.at[place.LOGGING]:
         _log_contacts(w, i, k)
     return True
 
 
-@kernel(error_model="numpy")
+@part
 def _freeze(w, i, k, status):
     """The world stays where it was before the step, remembers nothing, and takes no further step."""
     b, s, line = w.worlds, w.scene, w.worlds.state[i]
@@ -183,7 +183,7 @@ def _freeze(w, i, k, status):
         copy_into(b.states[i, j], line[: b.states.shape[2]])
 
 
-@kernel(error_model="numpy")
+@part
 def _log_contacts(w, i, k):
     b, n = w.worlds, w.count[CONTACTS]
     first = b.contact_count[0]
@@ -199,21 +199,21 @@ def _log_contacts(w, i, k):
     b.contact_count[0] = first + n
 
 
-@kernel(error_model="numpy")
+@part
 def _store_memory(w, line):
     n = w.old_count[0]
     line[0] = n
     at = 1
-    for part in (w.old_joint, w.rotor_rate, w.rotor_v):
-        copy_into(line[at : at + part.size], part)
-        at += part.size
+    for field in (w.old_joint, w.rotor_rate, w.rotor_v):
+        copy_into(line[at : at + field.size], field)
+        at += field.size
     for k in range(w.count.size):
         line[at + k] = w.count[k]
     at += w.count.size
     if w.sleep > 0.0:
-        for part in (w.still_time, w.sleep_wrench.ravel(), w.control):
-            copy_into(line[at : at + part.size], part)
-            at += part.size
+        for field in (w.still_time, w.sleep_wrench.ravel(), w.control):
+            copy_into(line[at : at + field.size], field)
+            at += field.size
         for k in range(w.sleep_island.size):
             line[at + k] = w.sleep_island[k]
         at += w.sleep_island.size
@@ -224,20 +224,20 @@ def _store_memory(w, line):
         at += PER_CONTACT
 
 
-@kernel(error_model="numpy")
+@part
 def _load_memory(w, line):
     n = int(line[0])
     at = 1
-    for part in (w.old_joint, w.rotor_rate, w.rotor_v):
-        copy_into(part, line[at : at + part.size])
-        at += part.size
+    for field in (w.old_joint, w.rotor_rate, w.rotor_v):
+        copy_into(field, line[at : at + field.size])
+        at += field.size
     for k in range(w.count.size):
         w.count[k] = int(line[at + k])
     at += w.count.size
     if w.sleep > 0.0:
-        for part in (w.still_time, w.sleep_wrench.ravel(), w.control):
-            copy_into(part, line[at : at + part.size])
-            at += part.size
+        for field in (w.still_time, w.sleep_wrench.ravel(), w.control):
+            copy_into(field, line[at : at + field.size])
+            at += field.size
         for k in range(w.sleep_island.size):
             w.sleep_island[k] = int(line[at + k])
         at += w.sleep_island.size

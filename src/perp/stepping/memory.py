@@ -6,7 +6,7 @@ from perp.compilation.kernel import kernel
 from perp.stepping.world import PAUSE
 
 
-@kernel(error_model="numpy")
+@kernel
 def forget(w):
     """No impulses of earlier steps."""
     w.old_count[0] = 0
@@ -14,7 +14,7 @@ def forget(w):
     w.count[PAUSE:] = 0
 
 
-@kernel(error_model="numpy")
+@kernel
 def memory(w):
     """What is remembered from step to step, as copies."""
     n = w.old_count[0]
@@ -24,7 +24,7 @@ def memory(w):
     )  # fmt: skip
 
 
-@kernel(error_model="numpy")
+@kernel
 def set_memory(w, joint, geom, local, force, rotor, rotor_v, count):
     """Remember what `memory` returned."""
     w.old_joint[:], w.rotor_rate[:], w.rotor_v[:], w.count[:] = joint, rotor, rotor_v, count

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.stepping.world import CONTACTS, JOINTS
 
 # Columns of a packed contact.
@@ -17,7 +17,7 @@ GEOM, BODY, ROWS, POINT, FRAME, GAP, FRICTION, RESTITUTION, ROUND, ACCURACY, SLI
 _NO_SLIP = 1e-6
 
 
-@kernel(error_model="numpy")
+@part
 def pack_contacts(w):
     """One line a contact of the step, and the impulses of the joint rows behind them, as one array."""
     p, place, n, joints = w.problem, w.start, w.count[CONTACTS], w.count[JOINTS]
@@ -50,7 +50,7 @@ def pack_contacts(w):
     return out
 
 
-@kernel(error_model="numpy")
+@part
 def pack_state(w):
     """q, v, activations, turns.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.row_kernels import DISTANCE, LATERAL, POINT
 from perp.dynamics.rows import HOLD
 from perp.dynamics.scalar_tables import TABLE
@@ -25,7 +25,7 @@ _DEPENDENT = 1e-4
 _IMMOBILE = 1e-9
 
 
-@kernel(error_model="numpy")
+@part
 def _mobilities(w, rows, n, W, scale):
     """What the W of each row is held against: the largest of the rows of its joint that have its unit.
 
@@ -46,7 +46,7 @@ def _mobilities(w, rows, n, W, scale):
         first = end
 
 
-@kernel(error_model="numpy")
+@part
 def _together(w, k, other):
     """Whether two rows belong to one joint, and are both lengths or both angles."""
     if k == other:
@@ -57,12 +57,12 @@ def _together(w, k, other):
     return one[1] == two[1] and one[2] == two[2] and _is_length(one[0]) == _is_length(two[0])
 
 
-@kernel(error_model="numpy")
+@part
 def _is_length(kind):
     return kind == POINT or kind == LATERAL or kind == DISTANCE
 
 
-@kernel(error_model="numpy")
+@part
 def leave_out_dependent(w):
     """Bilateral rows that depend on others become rows whose impulse is zero; returns how many."""
     p, nv = w.problem, w.kick.size

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.stepping.contact_rows import bounces
 from perp.stepping.feeding import power
 from perp.stepping.world import JOINTS
@@ -31,7 +31,7 @@ _SOLVES = 8
 _ROUND_OFF = 1e-9
 
 
-@kernel(error_model="numpy")
+@part
 def too_lively(w, solves):
     """Whether restitution was lowered somewhere because the step would gain energy.
 

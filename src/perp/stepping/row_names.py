@@ -20,13 +20,13 @@ _TENDONS = {
 }  # fmt: skip
 
 
-@kernel(error_model="numpy")
+@kernel
 def _contact_shapes(w, c):
     """The two shapes of a contact of the step."""
     return w.start.geom[c, 0], w.start.geom[c, 1]
 
 
-@kernel(error_model="numpy")
+@kernel
 def _identity(w, k):
     """Group of a joint row, and its number there."""
     return w.group[k], w.index[k]

@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from perp.collision.finding import copy_line, lean_frame, make_room
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.kernels.arrays import fill
 from perp.stepping.contact_rows import (
     fill_contact,
@@ -50,7 +50,7 @@ _FLIPPED = 0.2
 _SLID = 0.1
 
 
-@kernel(error_model="numpy")
+@part
 def excess(w, e):
     """How much deeper than allowed contact e of the end overlaps [m].
 
@@ -84,7 +84,7 @@ def excess(w, e):
     return allowed - reserve - gap
 
 
-@kernel(error_model="numpy")
+@part
 def _given_way(w, geom):
     """How far two shapes have given way to their forces in the step, at most [m]."""
     p, place, deepest = w.problem, w.start, 0.0
@@ -95,13 +95,13 @@ def _given_way(w, geom):
     return deepest
 
 
-@kernel(error_model="numpy")
+@part
 def overlap(w, e):
     """How deep contact e of the end overlaps, but for what its shapes give way to their force [m]."""
     return -w.end.gap[e] - w.end.accuracy[e] - (_given_way(w, w.end.geom[e]) if w.gives else 0.0)
 
 
-@kernel(error_model="numpy")
+@part
 def add_late(w):
     """Overlaps at the end that no row forbade become rows of the step.
 
@@ -146,7 +146,7 @@ def add_late(w):
     return added
 
 
-@kernel(error_model="numpy")
+@part
 def immobile(w, e):
     """Whether contact e of the end is one that no freedom can open."""
     if not w.info[LEFT_OUT]:
@@ -158,7 +158,7 @@ def immobile(w, e):
     return False
 
 
-@kernel(error_model="numpy")
+@part
 def _is_known(w, e):
     """Whether a late row of the same shapes with about the same normal is there already."""
     start, end = w.start, w.end
@@ -174,7 +174,7 @@ def _is_known(w, e):
     return False
 
 
-@kernel(error_model="numpy")
+@part
 def _way(w, c, out):
     """How far the second carried point moves in the step, less the first."""
     point = np.empty(3)
@@ -185,7 +185,7 @@ def _way(w, c, out):
             out[k] += (-1.0 if side == 0 else 1.0) * (point[k] - w.carried[c, side, k])
 
 
-@kernel(error_model="numpy")
+@part
 def turn_normals(w):
     """Normals of round surfaces that pass by are turned for the way they go.
 
@@ -219,7 +219,7 @@ def turn_normals(w):
     return worst
 
 
-@kernel(error_model="numpy")
+@part
 def _slid(w, c, e):
     """How far the centres of curvature of a contact moved within their bodies [m]."""
     end, far = w.end, 0.0
@@ -240,7 +240,7 @@ def _slid(w, c, e):
     return far
 
 
-@kernel(error_model="numpy")
+@part
 def _straighten(w, c):
     """Give a turned row the normal of its start back."""
     if w.turned[c] == 0:
@@ -255,7 +255,7 @@ def _straighten(w, c):
     refill(w, c)
 
 
-@kernel(error_model="numpy")
+@part
 def _turn_one(w, c, e, way, n, pushed):
     """Turn the normal of contact c with the one that it is at the end.
 

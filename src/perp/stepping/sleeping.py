@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.kernels.arrays import fill
 
 # A body whose surface moves by less than this share of its size in a second is at rest.
@@ -32,7 +32,7 @@ def trees_of(m: Any, reduced: bool, bodies: int) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-@kernel(error_model="numpy")
+@part
 def wake_island(w, tree):
     """Wake a tree and all that fell asleep with it."""
     time, island = w.still_time, w.sleep_island
@@ -45,7 +45,7 @@ def wake_island(w, tree):
             time[t] = 0.0
 
 
-@kernel(error_model="numpy")
+@part
 def disturb(w):
     """Wake those that were moved, that another force acts on, or that trees awake may touch.
 
@@ -89,7 +89,7 @@ def disturb(w):
     place.count[0] = kept
 
 
-@kernel(error_model="numpy")
+@part
 def _move_line(p, to, c):
     if to == c:
         return
@@ -99,7 +99,7 @@ def _move_line(p, to, c):
     p.cohesion[to], p.surface[to], p.soft[to] = p.cohesion[c], p.surface[c], p.soft[c]
 
 
-@kernel(error_model="numpy")
+@part
 def fall_asleep(w):
     """How long trees have rested after a step; those asleep stay to the last bit. Before `finish`."""
     p, s = w.problem, w.scene
@@ -149,7 +149,7 @@ def fall_asleep(w):
             w.end.x[b], w.end.quat[b], w.end.R[b] = w.start.x[b], w.start.quat[b], w.start.R[b]
 
 
-@kernel(error_model="numpy")
+@kernel
 def wake(w, body):
     """Wake the island of a body, or all where it is negative."""
     if body < 0:

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.dynamics.actuators import advance
 from perp.dynamics.libmujoco import mj_comVel, mj_fwdActuation, mj_fwdVelocity, mj_passive, mj_rne
 from perp.dynamics.motions import add_wrenches, weights
@@ -32,7 +32,7 @@ from perp.stepping.fast_turns import drift_in_parts, mean_spin, parts_of
 _SWEEPS = 40
 
 
-@kernel(error_model="numpy")
+@part
 def collect_forces(w):
     """Weights, given wrenches, springs and forces of the air on the freedoms; activations of the end."""
     s, p = w.scene, w.start
@@ -64,7 +64,7 @@ def collect_forces(w):
             w.force[j] += p.spring[j] + p.lift[j] + p.fluid[j]
 
 
-@kernel(error_model="numpy")
+@part
 def apply_forces(w):
     """M̃ by trees into the problem, its factor, and the velocity after the forces into `kick`."""
     s, p, problem = w.scene, w.start, w.problem
@@ -96,7 +96,7 @@ def apply_forces(w):
         problem.mass[at + i * n + i] = p.M[a + last] + w.extra[k]
 
 
-@kernel(error_model="numpy")
+@part
 def _cut_masses(w):
     s, p, mass = w.scene, w.start, w.problem.mass
     for b in range(s.mass.size):
@@ -113,7 +113,7 @@ def _cut_masses(w):
                 mass[at + 6 * (3 + i) + 3 + j] = total
 
 
-@kernel(error_model="numpy")
+@part
 def _spin_of(s, p, b, momentum, at, scale, out):
     """I⁻¹ of scale · momentum[at …] of body b in the world, into out[at …]."""
     R = p.R[b]
@@ -126,7 +126,7 @@ def _spin_of(s, p, b, momentum, at, scale, out):
             out[at + i] += R[i, k] * rate
 
 
-@kernel(error_model="numpy")
+@part
 def mass_solve(w, x):
     """M̃⁻¹ x in place."""
     s = w.scene
@@ -146,7 +146,7 @@ def mass_solve(w, x):
                 x[at + i] += R[i, k] * rate
 
 
-@kernel(error_model="numpy")
+@part
 def drift(w, v, within):
     """δ for the velocity v after all impulses, by sweeps until it changes by less than `within` of it.
 
@@ -158,7 +158,7 @@ def drift(w, v, within):
     return _drift_of_trees(w, v, within) if w.parts == 1 else drift_in_parts(w, v, w.parts)
 
 
-@kernel(error_model="numpy")
+@part
 def _drift_of_trees(w, v, within):
     s, p, c = w.scene, w.start, w.coriolis
     largest = speed = 0.0
@@ -189,7 +189,7 @@ def _drift_of_trees(w, v, within):
     return largest
 
 
-@kernel(error_model="numpy")
+@part
 def _drift_of_bodies(w, v):
     """δ = ω − I⁻¹ Π with the spin ω of each body's own motion, in the frames of the bodies."""
     s, h, largest = w.scene, w.h, 0.0
@@ -209,7 +209,7 @@ def _drift_of_bodies(w, v):
     return largest
 
 
-@kernel(error_model="numpy")
+@part
 def velocities_after(w):
     """The velocity of the end from that which moved the scene; the place at the end is complete."""
     v, s, p, c = w.problem.velocity, w.scene, w.end, w.coriolis
@@ -244,7 +244,7 @@ def velocities_after(w):
         _spin_of(s, w.end, b, w.guess, at, 1.0, w.v_end)
 
 
-@kernel(error_model="numpy")
+@part
 def kinetic_energy(w, v):
     """½ vᵀ M̃ v over the problem's mass [J]."""
     p, total = w.problem, 0.0

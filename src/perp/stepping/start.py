@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.dynamics.rows import DRIVE, HOLD, LIMIT
 from perp.kernels.arrays import fill
 from perp.problems.sets import BOX, COULOMB
 from perp.stepping.world import CONTACTS, JOINTS
 
 
-@kernel(error_model="numpy")
+@part
 def quieten_forces(w):
     """No velocities and no forces; between `collect` and `assemble`."""
     fill(w.v, 0.0)
@@ -25,7 +25,7 @@ def quieten_forces(w):
     w.recovery = np.inf
 
 
-@kernel(error_model="numpy")
+@part
 def quieten_rows(w):
     """No drives, no friction, no restitution; after `assemble`."""
     p = w.problem
@@ -41,7 +41,7 @@ def quieten_rows(w):
     w.speed = max(w.speed, w.scene.size / w.h)
 
 
-@kernel(error_model="numpy")
+@kernel
 def contradiction(w):
     """Largest error of a joint, overshoot of a limit and overlap at the start, [m or rad] each."""
     joint = limit = overlap = 0.0

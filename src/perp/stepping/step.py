@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from perp.collision.finding import find_contacts
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.dynamics.libmujoco import mj_integratePos
 from perp.dynamics.motion import move
 from perp.dynamics.motions import body_velocities
@@ -67,7 +67,7 @@ _IMPLAUSIBLE = 1e4
 _TURNS = 8
 
 
-@kernel(error_model="numpy")
+@part
 def advance_coordinates(w, v):
     """q⁺ = q⁻ ⊕ h v."""
     s, q = w.scene, w.q_end
@@ -78,7 +78,7 @@ def advance_coordinates(w, v):
     move(w.q, v, w.h, q)
 
 
-@kernel(error_model="numpy")
+@part
 def settle(w):
     """`end` complete at the world's state, with the contacts in reach."""
     go_to(w.scene, w.end, w.q, True)
@@ -87,7 +87,7 @@ def settle(w):
     find_contacts(w.scene, w.end, w.body_velocity, w.h)
 
 
-@kernel(error_model="numpy")
+@part
 def collect(w):
     """Forces and joint rows at the start.
 
@@ -104,7 +104,7 @@ def collect(w):
     return READY
 
 
-@kernel(error_model="numpy")
+@part
 def assemble(w):
     """Contacts and the way that the step will take as the impulses of the last one have it, into `guess`."""
     p = w.problem
@@ -125,14 +125,14 @@ def assemble(w):
     copy_into(p.left, p.value[:entries])
 
 
-@kernel(error_model="numpy")
+@part
 def turn_over(w):
     """The end of the last step becomes the start of this one."""
     w.start, w.end = w.end, w.start
     keep_touching(w)
 
 
-@kernel(error_model="numpy")
+@part
 def count_rows(w):
     """Constraints and rows of the problem."""
     p = w.problem
@@ -140,7 +140,7 @@ def count_rows(w):
     p.count[1] = p.start[p.count[0]] if p.count[0] else 0
 
 
-@kernel(error_model="numpy")
+@part
 def predict(w):
     """v̄ of the last step's impulses into `guess`, its δ, and the free velocity with it."""
     p, v = w.problem, w.guess
@@ -165,7 +165,7 @@ def predict(w):
         p.free_velocity[j] = w.kick[j] + w.delta[j]
 
 
-@kernel(error_model="numpy")
+@part
 def scales(w):
     """What velocities [m/s] and positions [m] of the step are held against, and the units of the rows.
 
@@ -192,7 +192,7 @@ def scales(w):
     set_units(w)
 
 
-@kernel(error_model="numpy")
+@part
 def set_units(w):
     """What a solve may leave of each row."""
     p = w.problem
@@ -208,7 +208,7 @@ def set_units(w):
                 )
 
 
-@kernel(error_model="numpy")
+@part
 def linearise(w, v, left):
     """Biases of all rows for a step that moves with v.
 
@@ -227,25 +227,25 @@ def linearise(w, v, left):
     contact_biases(w)
 
 
-@kernel(error_model="numpy")
+@part
 def _ahead(w):
     """Whether rows of cut joints are those of the end at once: not in loops, where they may depend."""
     return 1 if w.scene.cut and not w.scene.loops else 0
 
 
-@kernel(error_model="numpy")
+@part
 def guessed(w):
     """Biases for the way that the impulses of the last step would have; rows of cut joints where it ends."""
     linearise(w, w.guess, _ahead(w))
 
 
-@kernel(error_model="numpy")
+@part
 def again(w):
     """Biases anew at the velocities of the last solve, after something else has changed."""
     linearise(w, w.problem.velocity, 1 if w.info[ROUNDS] else _ahead(w))
 
 
-@kernel(error_model="numpy")
+@part
 def measure_at_end(w):
     """Contacts are measured along their rows at the end of the step from here on, which converges faster.
 
@@ -259,7 +259,7 @@ def measure_at_end(w):
     again(w)
 
 
-@kernel(error_model="numpy")
+@part
 def measure_at_start(w):
     """Contacts are measured along the rows that their impulses act along for the rest of the step."""
     p = w.problem
@@ -269,7 +269,7 @@ def measure_at_start(w):
     copy_into(p.left[first:end], p.value[first:end])
 
 
-@kernel(error_model="numpy")
+@part
 def far_sighted(w):
     """Whether any row depends on the positions at the end in a way that is not linear."""
     if w.contacts_at_end and w.count[CONTACTS]:
@@ -282,7 +282,7 @@ def far_sighted(w):
     return some
 
 
-@kernel(error_model="numpy")
+@part
 def look(w):
     """Rows at the end of a solved step, and how far they are from what the solve took them for, in units."""
     p, v, worst = w.problem, w.problem.velocity, 0.0
@@ -310,7 +310,7 @@ def look(w):
     return worst
 
 
-@kernel(error_model="numpy")
+@part
 def drift_again(w):
     """Whether Coriolis forces of the solved step are others than those that it was solved with.
 
@@ -328,7 +328,7 @@ def drift_again(w):
     return True
 
 
-@kernel(error_model="numpy")
+@part
 def arrive(w):
     """The place and the velocities at the end, with the contacts there."""
     if not far_sighted(w) or not w.scene.cut:
@@ -343,7 +343,7 @@ def arrive(w):
     find_contacts(w.scene, w.end, w.body_velocity, w.h)
 
 
-@kernel(error_model="numpy")
+@part
 def lively(w, solves):
     """Whether restitution was lowered; biases are then those of the lower one."""
     if not too_lively(w, solves):
@@ -352,7 +352,7 @@ def lively(w, solves):
     return True
 
 
-@kernel(error_model="numpy")
+@part
 def look_around(w, looks):
     """Whether contacts of the end change the step: 1 for turned normals, 2 for new rows, −1 without room.
 
@@ -373,7 +373,7 @@ def look_around(w, looks):
     return added
 
 
-@kernel(error_model="numpy")
+@part
 def work_of_joints(w):
     """Work of all rows but what drives gave, as a share of the kinetic energy: joints do none."""
     p, total, kinetic = w.problem, 0.0, kinetic_energy(w, w.problem.velocity)
@@ -392,7 +392,7 @@ def work_of_joints(w):
     return total / kinetic if kinetic > 0.0 else 0.0
 
 
-@kernel(error_model="numpy")
+@part
 def start_over(w):
     """The problem as it was assembled, from no impulses."""
     p = w.problem
@@ -403,7 +403,7 @@ def start_over(w):
     linearise(w, w.kick, 0)
 
 
-@kernel(error_model="numpy")
+@part
 def second_stage(w):
     """Velocities of the first solve are those of the end; the next solve only puts positions right."""
     p = w.problem
@@ -413,7 +413,7 @@ def second_stage(w):
     w.info[ROUNDS] = 1
 
 
-@kernel(error_model="numpy")
+@part
 def overlaps(w):
     """Whether shapes overlap or limits are exceeded at the start by more than can be overlooked."""
     for c in range(w.count[CONTACTS]):
@@ -425,7 +425,7 @@ def overlaps(w):
     return some
 
 
-@kernel(error_model="numpy")
+@kernel
 def bodies_at(w):
     """Positions, quaternions and velocities of the bodies at the world's state; the next step begins anew."""
     n = w.scene.mass.size
@@ -435,7 +435,7 @@ def bodies_at(w):
     return w.end.x.copy(), w.end.quat.copy(), velocity
 
 
-@kernel(error_model="numpy")
+@kernel
 def load(w, packed):
     """The state of a packed array into the world; whether it is where the last step ended."""
     same, at = True, 0

@@ -13,7 +13,7 @@ from perp.stepping.step import load
 STEP, GO_ON, PROBLEM, PUT_RIGHT, MANY = range(5)
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel(nogil=True)
 def run(w, packed, task):
     """Do a task from a packed state: all that Python asks of a world comes in here, compiled once.
 

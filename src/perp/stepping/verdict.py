@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.dynamics.motions import body_velocities
 from perp.dynamics.place import go_to
 from perp.dynamics.row_kernels import evaluate_rows
@@ -35,7 +35,7 @@ LARGEST_TRAVEL = 1e6
 SHARE = 0.1
 
 
-@kernel(error_model="numpy")
+@part
 def start_rotors(w, place):
     """Rates of rotors whose bodies do not move as the last step said, from their velocities."""
     s = w.scene
@@ -66,7 +66,7 @@ def start_rotors(w, place):
         w.rotor_rate[i] = rate
 
 
-@kernel(error_model="numpy")
+@part
 def judge(w):
     """Residuals of the step by block, in their own units, and the worst over its scale."""
     p, work, g = w.problem, w.workspace, np.empty(8)
@@ -95,7 +95,7 @@ def judge(w):
     w.figure[RESIDUAL] = worst
 
 
-@kernel(error_model="numpy")
+@part
 def mechanics(w):
     """Energies and momenta at the end."""
     s, place, u, f = w.scene, w.end, w.body_velocity, w.figure
@@ -126,7 +126,7 @@ def mechanics(w):
     f[POTENTIAL] += _spring_energy(w)
 
 
-@kernel(error_model="numpy")
+@part
 def _spring_energy(w):
     """Energy of the springs of coordinates and tendons at the end [J]."""
     s, q, total = w.scene, w.q_end, 0.0
@@ -149,7 +149,7 @@ def _spring_energy(w):
     return total
 
 
-@kernel(error_model="numpy")
+@part
 def verdict(w):
     """Overlap, joint error and how far coordinates moved."""
     s, place, f = w.scene, w.end, w.figure
@@ -193,7 +193,7 @@ def verdict(w):
     f[TRAVEL] = far if far <= LARGEST_TRAVEL * (s.size if 0.0 < s.size < np.inf else 1.0) else np.inf
 
 
-@kernel(error_model="numpy")
+@part
 def finish(w):
     """The state at the end, and what there is to say about the step."""
     judge(w)
@@ -228,7 +228,7 @@ def finish(w):
         fill(w.old_joint, 0.0)
 
 
-@kernel(error_model="numpy")
+@kernel
 def energy_at(w):
     """Kinetic and potential energy of the world's state [J]."""
     s, place = w.scene, w.end

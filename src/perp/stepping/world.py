@@ -179,7 +179,7 @@ FIXED, EDGES = -1, 2
 START_ROWS, END_ROWS, START_ROWS_ONLY = range(3)
 
 
-@kernel(error_model="numpy")
+@kernel
 def pack_world(x):
     """The struct of a tuple of the fields in their order."""
     w = structref.new(WorldType)  # pyright: ignore[reportCallIssue]
@@ -202,23 +202,23 @@ def pack_world(x):
     return w
 
 
-@kernel(error_model="numpy")
+@kernel
 def _replace_problem(w, problem, workspace, near_impulse):
     w.problem, w.workspace, w.near_impulse = problem, workspace, near_impulse
 
 
-@kernel(error_model="numpy")
+@kernel
 def set_worlds(w, worlds):
     """The chunk that is stepped next."""
     w.worlds = worlds
 
 
-@kernel(error_model="numpy")
+@kernel
 def _measure(problem, workspace):
     return prepare(problem_view(problem), workspace_view(workspace))
 
 
-@kernel(error_model="numpy")
+@kernel
 def _set_options(w, numbers, flags):
     w.h, w.tolerance, w.recovery, w.sleep, w.contact_correction, w.contact_compliance = numbers
     w.recovery_speed, w.corrected = w.recovery, 1

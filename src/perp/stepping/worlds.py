@@ -53,7 +53,7 @@ FIRST, LAST, STEPS, WORLD, STEP, LOADED, BEGUN, LOGGING, WARNINGS = range(9)
 PLACES = 9
 
 
-@kernel(error_model="numpy")
+@kernel
 def pack_worlds(x):
     """The struct of a tuple of the fields in their order."""
     b = structref.new(WorldsType)  # pyright: ignore[reportCallIssue]
@@ -78,7 +78,7 @@ def _write_number(typing_context, address, value):
 write_number = intrinsic(_write_number)
 
 
-@kernel(error_model="numpy")
+@kernel
 def logged(b):
     """Contacts that were logged, a copy."""
     return b.contact[: b.contact_count[0]].copy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from perp.compilation.kernel import whole
 from perp.solvers.pivoting import factors
 
 SIZES = [1, 2, 3, 4, 5, 8, 17, 40]
@@ -17,7 +18,7 @@ def spd(n: int) -> np.ndarray:
 
 def upper(A: np.ndarray) -> np.ndarray:
     U = A.copy()
-    assert factors.cholesky(U, A.shape[0], np.empty(A.shape[0])) == -1
+    assert whole(factors.cholesky)(U, A.shape[0], np.empty(A.shape[0])) == -1
     return U
 
 
@@ -31,8 +32,8 @@ def test_cholesky_is_numpys(n: int) -> None:
 def test_triangular_solves_invert(n: int) -> None:
     A, x = spd(n), np.arange(1.0, n + 1)
     U, b = upper(A), A @ x
-    factors.solve_transposed(U, n, b)
-    factors.solve_upper(U, n, b)
+    whole(factors.solve_transposed)(U, n, b)
+    whole(factors.solve_upper)(U, n, b)
     np.testing.assert_allclose(b, x, rtol=1e-9)
 
 
@@ -41,7 +42,7 @@ def test_removing_any_row_gives_the_factor_of_the_rest(n: int) -> None:
     A = spd(n)
     for p in range(n):
         U = upper(A)
-        factors.remove(U, n, p)
+        whole(factors.remove)(U, n, p)
         rest = np.delete(np.arange(n), p)
         T = np.triu(U[: n - 1, : n - 1])
         np.testing.assert_allclose(T.T @ T, A[np.ix_(rest, rest)], rtol=1e-11, atol=1e-12)
@@ -53,8 +54,8 @@ def test_appending_a_row_gives_the_factor_of_all(n: int) -> None:
     U = np.zeros((n, n))
     U[:-1, :-1] = upper(A[:-1, :-1].copy())
     column = A[-1].copy()
-    factors.solve_transposed(U, n - 1, column)
-    factors.append(U, n - 1, column, A[-1, -1] - column[:-1] @ column[:-1])
+    whole(factors.solve_transposed)(U, n - 1, column)
+    whole(factors.append)(U, n - 1, column, A[-1, -1] - column[:-1] @ column[:-1])
     np.testing.assert_allclose(np.triu(U), np.linalg.cholesky(A).T, rtol=1e-11, atol=1e-12)
 
 
@@ -64,16 +65,16 @@ def test_lu_solves_what_needs_exchanges(n: int) -> None:
     A[0, 0] = 0.0 if n > 1 else 1.0
     x = np.arange(1.0, n + 1)
     b, order = A @ x, np.empty(n, dtype=np.int64)
-    assert factors.lu(A, n, order) == -1
-    factors.lu_solve(A, n, order, b)
+    assert whole(factors.lu)(A, n, order) == -1
+    whole(factors.lu_solve)(A, n, order, b)
     np.testing.assert_allclose(b, x, rtol=1e-8)
 
 
 def test_singular_blocks_are_named_by_their_row() -> None:
     A = np.ones((3, 3))
-    assert factors.cholesky(A.copy(), 3, np.empty(3)) == 1
-    assert factors.lu(A.copy(), 3, np.empty(3, dtype=np.int64)) == 1
-    assert factors.cholesky(np.full((2, 2), np.nan), 2, np.empty(2)) == 0
+    assert whole(factors.cholesky)(A.copy(), 3, np.empty(3)) == 1
+    assert whole(factors.lu)(A.copy(), 3, np.empty(3, dtype=np.int64)) == 1
+    assert whole(factors.cholesky)(np.full((2, 2), np.nan), 2, np.empty(2)) == 0
 
 
 @pytest.mark.parametrize("k", [0, 1, 3, 4, 7, 8, 9, 20])
@@ -82,5 +83,5 @@ def test_add_rows_is_a_product(k: int) -> None:
     M, rows, f = rng.standard_normal((25, 25)), rng.permutation(25), rng.standard_normal(25)
     x = rng.standard_normal(11)
     expected = x + f[:k] @ M[rows[:k], :11]
-    factors.add_rows(x, M, rows, f, k)
+    whole(factors.add_rows)(x, M, rows, f, k)
     np.testing.assert_allclose(x, expected, rtol=1e-12, atol=1e-13)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.validation import is_sparse
 from perp.solvers.attempt import Attempt, Control
@@ -39,7 +39,7 @@ COMPILED_STEPS = 12
 SMALLEST_PIVOT = 1e-10
 
 
-@kernel(fastmath={"contract"})
+@part(fastmath={"contract"})
 def _cholesky(U, m, diagonal):
     """The factor Uᵀ U of the leading m × m block in place (upper triangle); False when not definite."""
     for k in range(m):
@@ -58,7 +58,7 @@ def _cholesky(U, m, diagonal):
     return True
 
 
-@kernel
+@part
 def _slack(M, q, z, w):
     for i in range(q.size):
         w[i] = q[i]

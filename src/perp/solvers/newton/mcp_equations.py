@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.problems import MCP
 from perp.problems.validation import Vector, freeze, is_sparse, row_blocks
 from perp.solvers.least_norm import least_norm
@@ -32,7 +32,7 @@ PROXIMAL = (0.0, 1e-10, 1e-6, 1e-3)
 ACCURATE = 1e-6
 
 
-@kernel
+@part
 def fischer_burmeister(a, b, penalty):
     """φ(a, b) and its derivatives; at the origin those of the direction (1, 1)."""
     r = math.hypot(a, b)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.solvers.pivoting.factors import add_multiple, add_rows, dot, lu, lu_solve, pivot_kernel
+from perp.solvers.pivoting.factors import add_multiple, add_rows, dot, lu, lu_solve, pivot_kernel, pivot_part
 from perp.solvers.pivoting.inverse import (
     PAD,
     border,
@@ -45,7 +45,7 @@ SIGN = 1e-10
 SIZE, ENTERING, AGE, WRONG, HEADER = 0, 1, 2, 3, 4
 
 
-@pivot_kernel
+@pivot_part
 def _refine(T, q, d, columns, rows, m, artificial, inverse, x, w, b):
     """Correct the basic x until w = M z + q + d z₀ vanishes in the block's rows; returns what is left over q.
 
@@ -76,7 +76,7 @@ def _refine(T, q, d, columns, rows, m, artificial, inverse, x, w, b):
     return error / size if error > 0.0 else 0.0
 
 
-@pivot_kernel
+@pivot_part
 def _invert(T, d, columns, rows, m, artificial, inverse, factor, order, b):
     """The inverse of the block from scratch; returns whether it exists."""
     for a in range(m):
@@ -96,7 +96,7 @@ def _invert(T, d, columns, rows, m, artificial, inverse, factor, order, b):
     return True
 
 
-@pivot_kernel
+@pivot_part
 def _solve_again(T, q, columns, rows, m, factor, order, x, w, b):
     """Set x by the factors of the block, refined with their own residual: better than an explicit inverse."""
     for a in range(m):
@@ -112,7 +112,7 @@ def _solve_again(T, q, columns, rows, m, factor, order, x, w, b):
             x[a] -= b[a]
 
 
-@pivot_kernel
+@pivot_part
 def _row_of_block(T, d, columns, m, i, r):
     """Set r to row i of [d, M] in the basic columns."""
     r[0] = d[i]
@@ -120,7 +120,7 @@ def _row_of_block(T, d, columns, m, i, r):
         r[c] = T[columns[c], i]
 
 
-@pivot_kernel
+@pivot_part
 def _perturbation(T, d, columns, rows, m, inverse, leaving, rate, r, out):
     """How a basic variable, divided by its rate, depends on a perturbation of q; shape (n,)."""
     n = d.size
@@ -140,7 +140,7 @@ def _perturbation(T, d, columns, rows, m, inverse, leaving, rate, r, out):
         out[rows[b]] += total / rate
 
 
-@pivot_kernel
+@pivot_part
 def _leaving(T, d, columns, rows, m, inverse, x, w, dx, dw, ties, work):
     """The variable that blocks first: its place among the block's columns, m + i for w_i, or −1.
 
@@ -199,7 +199,7 @@ def _leaving(T, d, columns, rows, m, inverse, x, w, dx, dw, ties, work):
     return best
 
 
-@pivot_kernel
+@pivot_part
 def _doubtful(out, m, dx, dw):
     """Whether the pivot is so small, or absent, that it may be round-off of an old inverse."""
     if out < 0:
@@ -212,7 +212,7 @@ def _doubtful(out, m, dx, dw):
     return abs(dx[out] if out < m else dw[out - m]) < SMALL_PIVOT * largest
 
 
-@pivot_kernel
+@pivot_part
 def _wrong_signs(q, x, m, w):
     """Whether a basic variable is negative beyond round-off, or not a number."""
     size, largest = 0.0, 0.0
@@ -229,7 +229,7 @@ def _wrong_signs(q, x, m, w):
     return not least >= -SIGN * size
 
 
-@pivot_kernel
+@pivot_part
 def _begin(T, q, d, integers, columns, rows, position, spare, x, b, w, inverse, factor):
     """Bring z₀ into the starting basis; returns whether that basis is a solution already."""
     n = q.size

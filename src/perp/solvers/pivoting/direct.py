@@ -20,7 +20,7 @@ import numpy as np
 from perp.problems import LCP, ProblemError, Status
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.pivoting.factors import lu, lu_solve, pivot_kernel
+from perp.solvers.pivoting.factors import lu, lu_solve, pivot_kernel, pivot_part
 from perp.solvers.pivoting.lemke import LemkeOptions, lemke
 from perp.solvers.pivoting.rows import dense
 from perp.solvers.registry import register
@@ -47,7 +47,7 @@ class DirectOptions:
     all_solutions: bool = False
 
 
-@pivot_kernel
+@pivot_part
 def _edge(M, choice, j, i):
     """Component i of edge j of a cone: of −M where the choice has bit j, else of I."""
     if (choice >> j) & 1:
@@ -55,7 +55,7 @@ def _edge(M, choice, j, i):
     return 1.0 if i == j else 0.0
 
 
-@pivot_kernel
+@pivot_part
 def _cone_2d(M, q, choice, z):
     """Whether q lies in a cone of the plane, by the signs of its areas with the edges; z if it does."""
     a, b = _edge(M, choice, 0, 0), _edge(M, choice, 0, 1)
@@ -74,7 +74,7 @@ def _cone_2d(M, q, choice, z):
     return INSIDE
 
 
-@pivot_kernel
+@pivot_part
 def _volume(ax, ay, az, bx, by, bz, cx, cy, cz):
     """The determinant of three vectors, and the sum of the magnitudes in it."""
     x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
@@ -86,7 +86,7 @@ def _volume(ax, ay, az, bx, by, bz, cx, cy, cz):
     return x * cx + y * cy + z * cz, size
 
 
-@pivot_kernel
+@pivot_part
 def _cone_3d(M, q, choice, z):
     """Whether q lies in a cone of space, by the signs of its volumes with the cone's faces; z if it does."""
     ax, ay, az = _edge(M, choice, 0, 0), _edge(M, choice, 0, 1), _edge(M, choice, 0, 2)
@@ -112,7 +112,7 @@ def _cone_3d(M, q, choice, z):
     return INSIDE
 
 
-@pivot_kernel
+@pivot_part
 def _cone(M, q, choice, z, block, order, x):
     """Whether the choice of free rows gives a solution, by solving for them; z if it does."""
     n = q.size

@@ -9,17 +9,18 @@ Reference: Golub and Van Loan, Matrix Computations, sections 4.2 and 6.5.
 
 from __future__ import annotations
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 
 # Sums may be reordered and fused so that loops become vector instructions; NaN and infinity keep their
-# meaning. A division by zero gives an infinity, as in C.
-pivot_kernel = kernel(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+# meaning.
+_SUMS = {"reassoc", "contract", "nsz"}
+pivot_kernel, pivot_part = kernel(fastmath=_SUMS), part(fastmath=_SUMS)
 # A pivot below this fraction of the diagonal it came from is round-off: the block is singular to working
 # precision. 64 rows of accumulated unit round-off.
 SINGULAR = 1.5e-14
 
 
-@pivot_kernel
+@pivot_part
 def dot(x, y):
     """The inner product of two vectors of the same size."""
     total = 0.0
@@ -28,20 +29,20 @@ def dot(x, y):
     return total
 
 
-@pivot_kernel
+@pivot_part
 def add_multiple(x, a, y):
     """Add a y to x in place."""
     for i in range(x.size):
         x[i] += a * y[i]
 
 
-@pivot_kernel
+@pivot_part
 def _add_four(x, a, b, c, d, y, z, u, v):
     for i in range(x.size):
         x[i] += a * y[i] + b * z[i] + c * u[i] + d * v[i]
 
 
-@pivot_kernel
+@pivot_part
 def add_rows(x, M, rows, factors, k):
     """Add Σ factors[a] M[rows[a]] over the first k rows to x, eight at a time; x may be a leading part.
 
@@ -72,7 +73,7 @@ def add_rows(x, M, rows, factors, k):
         a += 1
 
 
-@pivot_kernel
+@pivot_part
 def cholesky(U, k, diagonal):
     """Factor the leading k×k block in place (upper triangle); returns −1, or the first singular row.
 
@@ -102,7 +103,7 @@ def cholesky(U, k, diagonal):
     return -1
 
 
-@pivot_kernel
+@pivot_part
 def solve_transposed(U, k, x):
     """Solve Uᵀ y = x in place."""
     for i in range(k):
@@ -110,14 +111,14 @@ def solve_transposed(U, k, x):
         add_multiple(x[i + 1 : k], -x[i], U[i, i + 1 : k])
 
 
-@pivot_kernel
+@pivot_part
 def solve_upper(U, k, x):
     """Solve U y = x in place."""
     for i in range(k - 1, -1, -1):
         x[i] = (x[i] - dot(U[i, i + 1 : k], x[i + 1 : k])) / U[i, i]
 
 
-@pivot_kernel
+@pivot_part
 def append(U, k, column, pivot):
     """Grow the factor by one index, by U⁻ᵀ times its matrix column and its Schur complement > 0."""
     for i in range(k):
@@ -125,7 +126,7 @@ def append(U, k, column, pivot):
     U[k, k] = pivot**0.5
 
 
-@pivot_kernel
+@pivot_part
 def remove(U, k, p):
     """Shrink the factor by the index in place p: its column goes, rotations make it triangular again."""
     for i in range(p):
@@ -145,7 +146,7 @@ def remove(U, k, p):
             y[j] = c * below - s * above
 
 
-@pivot_kernel
+@pivot_part
 def lu(A, k, order):
     """Factor the leading k×k block in place with row exchanges; returns −1, or the first singular column."""
     for i in range(k):
@@ -168,7 +169,7 @@ def lu(A, k, order):
     return -1
 
 
-@pivot_kernel
+@pivot_part
 def lu_solve(A, k, order, x):
     """Solve with the factors of `lu` in place."""
     for i in range(k):

@@ -21,7 +21,7 @@ from perp.problems import LCP, BoxedLCP, Status
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt
 from perp.solvers.linear import solve_regularised
-from perp.solvers.pivoting.factors import pivot_kernel
+from perp.solvers.pivoting.factors import pivot_kernel, pivot_part
 from perp.solvers.pivoting.rows import AT_HI, AT_LO, FREE, UNSEEN, bounds_of, dense, describe
 
 # Rates below this fraction of the largest are round-off, not pivots; ratios as close as this are ties.
@@ -35,7 +35,7 @@ ORDERS = 16
 DRIVEN, RETURNED, UNBOUNDED, EXHAUSTED = 0, 1, 2, 3
 
 
-@pivot_kernel
+@pivot_part
 def exchange(T, place, column):
     """Exchange the basic variable in `place` with the nonbasic one in `column`."""
     n = T.shape[0]
@@ -53,7 +53,7 @@ def exchange(T, place, column):
                     T[i, j] += factor * row[j]
 
 
-@pivot_kernel
+@pivot_part
 def _room(variable, direction, n, r, lo, hi, sides, value):
     """How far a basic variable may move in a direction: to a bound of z, or to zero of w."""
     i = variable if variable < n else variable - n
@@ -70,7 +70,7 @@ def _room(variable, direction, n, r, lo, hi, sides, value):
     return np.inf
 
 
-@pivot_kernel
+@pivot_part
 def drive_row(T, r, lo, hi, basic, nonbasic, sides, x, y, limit):
     """Drive row r; returns (how that ended, pivots).
 

@@ -20,6 +20,7 @@ from perp.solvers.pivoting.factors import (
     append,
     dot,
     pivot_kernel,
+    pivot_part,
     remove,
     solve_transposed,
     solve_upper,
@@ -58,7 +59,7 @@ PIVOTS_PER_ROW = 50
 _FREE_COUNT, _PLACE, _TOP, _REPAIRS_DONE, _DRIVEN, HEADER = 0, 1, 2, 3, 4, 5
 
 
-@pivot_kernel
+@pivot_part
 def _add_free(M, sides, rows, k, U, x, i):
     """Make row i free unless it depends on the free rows; returns the new number of free rows."""
     for a in range(k):
@@ -73,7 +74,7 @@ def _add_free(M, sides, rows, k, U, x, i):
     return k + 1
 
 
-@pivot_kernel
+@pivot_part
 def _drop_free(rows, k, U, place):
     """Take the row in this place out of the free ones; returns their new number."""
     remove(U, k, place)
@@ -82,7 +83,7 @@ def _drop_free(rows, k, U, place):
     return k - 1
 
 
-@pivot_kernel
+@pivot_part
 def _settle(M, q, lo, hi, sides, rows, k, U, x, z, w, passes):
     """Put resting rows on their bounds, solve the free ones afresh, and compute every w."""
     n = q.size
@@ -106,7 +107,7 @@ def _settle(M, q, lo, hi, sides, rows, k, U, x, z, w, passes):
         add_rows(w, M, rows, x, k)
 
 
-@pivot_kernel
+@pivot_part
 def _warm(M, q, lo, hi, sides, rows, U, x, z, w):
     """Take over the suggested sides: free rows that leave their bounds or depend on others are dropped.
 
@@ -133,7 +134,7 @@ def _warm(M, q, lo, hi, sides, rows, U, x, z, w):
     return k
 
 
-@pivot_kernel
+@pivot_part
 def _check_free(M, q, lo, hi, sides, rows, k, U, x, z, w, root, zero):
     """Repair what round-off has done to free rows; returns their number and whether something was wrong.
 
@@ -157,7 +158,7 @@ def _check_free(M, q, lo, hi, sides, rows, k, U, x, z, w, root, zero):
     return k, wrong
 
 
-@pivot_kernel
+@pivot_part
 def _doubt(lo, hi, sides, z, w, zero):
     """Turn resting rows whose sign is wrong by more than `zero` into UNSEEN ones; returns if any is."""
     wrong = False
@@ -170,7 +171,7 @@ def _doubt(lo, hi, sides, z, w, zero):
     return wrong
 
 
-@pivot_kernel
+@pivot_part
 def _zero_level(q, root, z):
     """The size of w below which it is round-off: a fraction of what is summed to get any of its entries."""
     largest, widest, total = 0.0, 0.0, 0.0
@@ -181,7 +182,7 @@ def _zero_level(q, root, z):
     return ROUND_OFF * (largest + widest * total)
 
 
-@pivot_kernel
+@pivot_part
 def _next_row(order, place, sides, lo, hi, z, w, zero, worst_first):
     """The next row to drive, and its place in the order: the first unseen one, or the most wrong one."""
     n = z.size
@@ -196,7 +197,7 @@ def _next_row(order, place, sides, lo, hi, z, w, zero, worst_first):
     return row, place
 
 
-@pivot_kernel
+@pivot_part
 def _blocked(lo, hi, sides, rows, k, d, z, w, dw, floor, step):
     """The first row in the way of a step; returns (step, row or −1, its place among the free rows or −1)."""
     row, place = -1, -1

@@ -8,19 +8,19 @@ Reference: Golub and Van Loan, Matrix Computations, section 2.1.4 (Sherman, Morr
 
 from __future__ import annotations
 
-from perp.solvers.pivoting.factors import pivot_kernel
+from perp.solvers.pivoting.factors import pivot_part
 
 # Rows of the inverse are padded to whole vector registers.
 PAD = 16
 
 
-@pivot_kernel
+@pivot_part
 def padded(m):
     """The width that rows of the inverse are worked on: full vector registers, the rest being zeros."""
     return (m + PAD - 1) // PAD * PAD
 
 
-@pivot_kernel
+@pivot_part
 def replace_column(inverse, m, p, dx):
     """The inverse after column p of the block has become −(block) dx."""
     width = padded(m)
@@ -34,7 +34,7 @@ def replace_column(inverse, m, p, dx):
                 inverse[a, b] += factor * inverse[p, b]
 
 
-@pivot_kernel
+@pivot_part
 def border(inverse, m, dx, g, schur):
     """The inverse after the block has grown by a column −(block) dx and a row g (block)."""
     scale = 1.0 / schur
@@ -54,7 +54,7 @@ def border(inverse, m, dx, g, schur):
         inverse[m, b] = -scale * g[b]
 
 
-@pivot_kernel
+@pivot_part
 def replace_row(inverse, m, p, g):
     """The inverse after row p of the block has become g (block)."""
     scale = 1.0 / g[p]
@@ -66,7 +66,7 @@ def replace_row(inverse, m, p, g):
         inverse[a, p] = factor
 
 
-@pivot_kernel
+@pivot_part
 def shrink(inverse, m, p, r):
     """The inverse after column p and row r of the block have gone; the last ones take their places."""
     last = m - 1
@@ -85,7 +85,7 @@ def shrink(inverse, m, p, r):
         inverse[a, last] = 0.0
 
 
-@pivot_kernel
+@pivot_part
 def product(inverse, m, b, out):
     """Set out = inverse b; b is padded with zeros."""
     width = padded(m)
@@ -98,7 +98,7 @@ def product(inverse, m, b, out):
         out[a] = total
 
 
-@pivot_kernel
+@pivot_part
 def product_from_left(inverse, m, b, out):
     """Set out = bᵀ inverse, four rows at a time, padded with zeros."""
     width = padded(m)

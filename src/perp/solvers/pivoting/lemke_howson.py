@@ -21,7 +21,7 @@ import numpy as np
 from perp.problems import LCP, Status
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.pivoting.factors import pivot_kernel
+from perp.solvers.pivoting.factors import pivot_kernel, pivot_part
 from perp.solvers.pivoting.general_driving import exchange
 from perp.solvers.pivoting.rows import dense, dense_memory
 from perp.solvers.registry import NoOptions, register
@@ -44,7 +44,7 @@ def first_player(problem: LCP) -> int:
     return rows if (M[:rows, rows:] > 0).all() and (M[rows:, :rows] > 0).all() else 0
 
 
-@pivot_kernel
+@pivot_part
 def _in_order(T, x, column, basic, first, last):
     """The place, among rows of one player, whose w is last to become nonnegative as a variable grows."""
     step, place = -1.0, -1
@@ -54,7 +54,7 @@ def _in_order(T, x, column, basic, first, last):
     return place
 
 
-@pivot_kernel
+@pivot_part
 def _enter(T, x, basic, nonbasic, place, column):
     """Let the variable of a column enter in a place; returns what has left."""
     step = -x[place] / T[place, column]

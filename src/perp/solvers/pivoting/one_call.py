@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import part
 from perp.problems.boxed_kernels import clip
 from perp.problems.row_verdict import judge_rows
 from perp.solvers.pivoting.complementary_path import HEADER, SIZE, WRONG, lemke_pivots, workspace
-from perp.solvers.pivoting.factors import dot, pivot_kernel
+from perp.solvers.pivoting.factors import dot, pivot_kernel, pivot_part
 from perp.solvers.pivoting.inverse import padded
 from perp.solvers.pivoting.principal import PATIENCE, principal_steps
 from perp.solvers.pivoting.rows import AT_HI, AT_LO, DONE, FREE
@@ -23,10 +23,10 @@ from perp.solvers.pivoting.rows import AT_HI, AT_LO, DONE, FREE
 STEPS = 20
 # Sweeps before the first exchange: each takes a fifth of an exchange at n = 64 and saves about one.
 SWEEPS = 3
-lemke_workspace = kernel(workspace)
+lemke_workspace = part(workspace)
 
 
-@pivot_kernel
+@pivot_part
 def _swept_sides(M, q, lo, hi, z, sides):
     """Sides of a cold start: those where projected Gauss–Seidel sweeps from rest put the rows."""
     n = q.size
@@ -41,7 +41,7 @@ def _swept_sides(M, q, lo, hi, z, sides):
         sides[i] = AT_HI if z[i] >= hi[i] else (AT_LO if z[i] <= lo[i] else FREE)
 
 
-@pivot_kernel
+@pivot_part
 def _exchange(M, q, lo, hi, d, symmetric, z):
     """Block principal pivoting into z; returns sides and steps, no sides where it does not settle."""
     n = q.size
@@ -61,7 +61,7 @@ def _exchange(M, q, lo, hi, d, symmetric, z):
     return sides, steps
 
 
-@pivot_kernel
+@pivot_part
 def _path(T, q, z):
     """Lemke's path into z; returns the basic z and pivots, −1 pivots where it does not end well."""
     n = q.size

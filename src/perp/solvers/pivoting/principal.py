@@ -29,6 +29,7 @@ from perp.solvers.pivoting.factors import (
     lu,
     lu_solve,
     pivot_kernel,
+    pivot_part,
     remove,
     solve_transposed,
     solve_upper,
@@ -74,7 +75,7 @@ REPAIR_STEPS = 200
 SHARP = 1e-13
 
 
-@pivot_kernel
+@pivot_part
 def _fill(M, shift, scale, rows, k, U, symmetric):
     """Copy the free block into U, with the shift on its diagonal."""
     for a in range(k):
@@ -84,7 +85,7 @@ def _fill(M, shift, scale, rows, k, U, symmetric):
         target[a] += shift * scale[rows[a]]
 
 
-@pivot_kernel
+@pivot_part
 def _update(M, shift, scale, rows, k, sides, position, U, column):
     """Bring the factor from the old free set to the one in `sides`; returns the new size, −1 if singular."""
     n = sides.size
@@ -112,7 +113,7 @@ def _update(M, shift, scale, rows, k, sides, position, U, column):
     return k
 
 
-@pivot_kernel
+@pivot_part
 def _free_block(M, shift, scale, sides, rows, position, U, x, order, symmetric):
     """Collect and factor the free block afresh; returns its size, −1 if it is singular."""
     k = 0
@@ -127,7 +128,7 @@ def _free_block(M, shift, scale, sides, rows, position, U, x, order, symmetric):
     return k if singular < 0 else -1
 
 
-@pivot_kernel
+@pivot_part
 def _solve_free(U, k, order, x, symmetric):
     if symmetric:
         solve_transposed(U, k, x)
@@ -136,7 +137,7 @@ def _solve_free(U, k, order, x, symmetric):
         lu_solve(U, k, order, x)
 
 
-@pivot_kernel
+@pivot_part
 def _slack_of_resting(M, q, lo, hi, shift, scale, center, sides, z, w, symmetric):
     """Put resting rows at their bounds and free ones at zero; w = M z + q + shift scale (z − center)."""
     n = q.size
@@ -152,7 +153,7 @@ def _slack_of_resting(M, q, lo, hi, shift, scale, center, sides, z, w, symmetric
             w[i] += dot(M[i], z)
 
 
-@pivot_kernel
+@pivot_part
 def _move_free(M, shift, scale, rows, k, x, z, w, symmetric):
     """Add x to the free rows of z, and what that does to w."""
     for a in range(k):
@@ -169,7 +170,7 @@ def _move_free(M, shift, scale, rows, k, x, z, w, symmetric):
         w[i] += total
 
 
-@pivot_kernel
+@pivot_part
 def _wrong_rows(q, lo, hi, sides, z, w, wrong):
     """List the rows whose sign is wrong; returns how many."""
     largest = 0.0
