@@ -45,7 +45,8 @@ def _large_and_dominant(M: Any) -> bool:
 
     Free boundaries with a drift and options are of this kind: block exchanges end on such M-matrices.
     """
-    from perp.solvers.pivoting.sparse_principal import SMALLEST, has_no_positive_coupling
+    from perp.solvers.pivoting.coarse_start import has_no_positive_coupling
+    from perp.solvers.pivoting.sparse_principal import SMALLEST
 
     if not (is_sparse(M) and M.shape[0] > SMALLEST and has_no_positive_coupling(M)):
         return False

@@ -12,6 +12,7 @@ from perp.solvers.attempt import Control
 from perp.solvers.auto import candidates
 from perp.solvers.pivoting.coarse_start import coarsen
 from perp.solvers.pivoting.sparse_lemke import follow
+from perp.solvers.pivoting.sparse_principal import step_limit
 
 
 def membrane(side):
@@ -127,7 +128,7 @@ def test_covering_vector_of_the_user():
 
 def test_columns_of_smaller_problems_are_nonnegative():
     A, _ = membrane(30)
-    P = coarsen(A)
+    P = coarsen(A, symmetric=True)
     assert P is not None
     assert P.data.min() >= 0.0
     assert P.shape[1] < 0.3 * P.shape[0]
@@ -163,3 +164,52 @@ def test_without_dominance_lemke_comes_first():
     M = csr_array(eye_array(450) * 1.2 - random_array((450, 450), density=3 / 450, rng=rng))
     assert candidates(perp.LCP(M, np.ones(450)))[0] == "lemke"
     assert candidates(american_put(450))[0] == "principal"
+
+
+def tridiagonal(n, below=-1.0, above=-1.0):
+    """The band with no more on its diagonal than beside it: its condition grows as n²."""
+    beside = [np.full(n - 1, below), np.full(n, -below - above), np.full(n - 1, above)]
+    return csr_array(diags_array(beside, offsets=[-1, 0, 1]))
+
+
+@pytest.mark.parametrize("solver", ["principal", "lemke"])
+def test_rows_that_barely_touch(solver):
+    """z = (1 − sin) / k² touches zero in single points without a force: round-off of 1e-6 would decide them."""
+    n = 100_000
+    q = np.sin(2 * np.pi * np.arange(n) / 5000)
+    solution = perp.solve(perp.LCP(tridiagonal(n), q), solver)
+    assert solution.residual <= 1e-9
+    assert solution.iterations <= 20
+
+
+def test_large_answers_to_the_last_digit():
+    """z = i (n + 1 − i) / 2, up to 1.25e9, and doubles hold it; z of another load they do not, and that is said."""
+    n = 100_000
+    i = np.arange(1.0, n + 1)
+    assert np.array_equal(
+        perp.solve(perp.LCP(tridiagonal(n), -np.ones(n)), "principal").z, i * (n + 1 - i) / 2
+    )
+    with pytest.raises(perp.NotSolved, match=r"Every row is on its side, but z is as large as 1.4e\+09"):
+        perp.solve(perp.LCP(tridiagonal(n), np.full(n, -1.1)), "principal")
+
+
+@pytest.mark.parametrize("below", [-1.2, -1.01])
+@pytest.mark.parametrize("seed", [0, 3])
+def test_free_regions_that_drift_grow_fast(below, seed):
+    """With a drift the edge of a free region lies hundreds of rows from that of the smaller problem."""
+    n = 40_000
+    q = 0.01 * np.cumsum(np.random.default_rng(seed).standard_normal(n))
+    problem = perp.LCP(tridiagonal(n, below), q)
+    solution = perp.solve(problem, "principal", tol=1e-9)
+    assert solution.iterations <= 60
+    assert np.array_equal(perp.solve(problem, "lemke", tol=1e-9).z, solution.z)
+
+
+def test_a_beam_without_an_end_is_given_up():
+    """Fourth differences are no M-matrix, and single exchanges on 6000 rows would take hours."""
+    band = tridiagonal(6000)
+    problem = perp.LCP(band @ band, np.sin(2 * np.pi * np.arange(6000) / 500))
+    solution = perp.solve(problem, "principal", throw=False, max_iterations=150)
+    assert solution.status.name == "ITERATION_LIMIT"
+    assert solution.iterations == 150
+    assert step_limit(problem.M) <= 1100

@@ -5,6 +5,8 @@ steps as it has layers. A smaller problem over aggregates of rows, z = P y with 
 few layers and the same edge up to the size of an aggregate; it is made and solved the same way in turn. Every
 y ≥ 0 gives a z ≥ 0, and for symmetric positive semidefinite M the smaller problem minimises the same energy
 over fewer z. It costs two sparse products; a level has a third to a tenth of the rows of the one above.
+Where M is not symmetric and smoothing would couple rows with the wrong sign (flow that outruns diffusion on
+the wider mesh), columns stay constant on their aggregates.
 
 Reference: Vaněk, Mandel and Brezina, Algebraic multigrid by smoothed aggregation for second and fourth order
 elliptic problems, Computing 56 (1996).
@@ -17,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from perp.compilation.kernel import kernel
-from perp.problems.validation import Vector
 
 # Entries below this fraction of the diagonal do not join rows: the value of Vaněk, Mandel and Brezina.
 STRENGTH = 0.08
@@ -66,11 +67,12 @@ def aggregate(data, indices, indptr, diagonal, group):
     return count
 
 
-def coarsen(M: Any) -> Any | None:
+def coarsen(M: Any, symmetric: bool) -> Any | None:
     """The columns P ≥ 0 of a smaller problem, shape (n, m) sparse; None where rows hardly depend on others.
 
     Args:
-        M: Symmetric `csr_array` with a positive diagonal.
+        M: `csr_array` with a positive diagonal.
+        symmetric: Whether it is.
     """
     from scipy.sparse import csr_array, diags_array
 
@@ -83,11 +85,19 @@ def coarsen(M: Any) -> Any | None:
     first = csr_array((np.ones(n), group, np.arange(n + 1)), shape=(n, count))
     smooth = csr_array(first - diags_array(DAMPING / diagonal) @ (M @ first))
     smooth.data = np.maximum(smooth.data, 0.0)
+    if not symmetric and has_no_positive_coupling(M) and not has_no_positive_coupling(smaller(M, smooth)):
+        return first
     return smooth
 
 
-def smaller(M: Any, q: Vector, P: Any) -> tuple[Any, Vector]:
-    """Matrix and vector of the smaller problem: Pᵀ M P and Pᵀ q."""
+def has_no_positive_coupling(M: Any) -> bool:
+    """Whether no entry off the diagonal of a sparse matrix is positive (a Z-matrix)."""
+    rows = np.repeat(np.arange(M.shape[0]), np.diff(M.indptr))
+    return bool((M.data[rows != M.indices] <= 0.0).all())
+
+
+def smaller(M: Any, P: Any) -> Any:
+    """The matrix of the smaller problem, Pᵀ M P; its vector is Pᵀ q."""
     from scipy.sparse import csr_array
 
-    return csr_array(P.T @ (M @ P)), P.T @ q
+    return csr_array(P.T @ (M @ P))

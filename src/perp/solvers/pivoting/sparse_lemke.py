@@ -23,12 +23,13 @@ from perp.solvers.attempt import Attempt, Control
 from perp.solvers.boxed_rows import is_symmetric
 from perp.solvers.linear import factorise
 from perp.solvers.pivoting.rows import FREE, bounds_of, sides_of
-from perp.solvers.pivoting.sparse_principal import SparseSteps, exchange, first_sides
+from perp.solvers.pivoting.sparse_principal import SparseSteps, beyond_doubles, exchange, first_sides
 
 # Block exchanges of the crash, and how often changed columns pile up before the basis is factored anew.
 CRASH_STEPS = 40
 CHANGES = 64
-PIVOTS_PER_ROW = 10
+# Pivots: so many a row while they are cheap, and fewer where each passes 10⁵ rows: ten seconds in both cases.
+PIVOTS_PER_ROW, WORK, FEWEST_PIVOTS = 10, 2 * 10**8, 2000
 # Rates below this fraction of the largest one are round-off, not pivots; ratios closer than this are ties.
 PIVOT_TOLERANCE, TIE = 1e-10, 1e-12
 # z₀ below this fraction of its first value is zero.
@@ -175,7 +176,8 @@ def sparse_lemke(problem: LCP, control: Control, covering: Vector | None = None)
     reason, pivots = None, 0
     extra: dict[str, Any] = {}
     if outcome != "done":
-        limit = max(0, control.limit(PIVOTS_PER_ROW * problem.size) - steps.steps)
+        most = min(PIVOTS_PER_ROW * problem.size, max(FEWEST_PIVOTS, WORK // problem.size))
+        limit = max(0, control.limit(most) - steps.steps)
         end = follow(problem, np.flatnonzero(sides == FREE), control, limit, covering)
         pivots = end.pivots
         if covering is None and end.reason in (Status.RAY, Status.STALLED):
@@ -193,6 +195,7 @@ def sparse_lemke(problem: LCP, control: Control, covering: Vector | None = None)
     z = np.maximum(steps.z, 0.0)
     free = np.flatnonzero(sides == FREE)
     info: dict[str, Any] = {"active_set": free, "pivots": pivots, "crash_steps": steps.steps, **extra}
-    attempt = Attempt(z, steps.steps + pivots, reason, info)
+    words = beyond_doubles(steps, z, "done" if reason is None else "", control)
+    attempt = Attempt(z, steps.steps + pivots, reason, info, words)
     control.check(attempt.iterations, z)
     return attempt
