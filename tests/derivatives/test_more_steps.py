@@ -1,4 +1,4 @@
-"""Derivatives of steps: capsules and corners by formula, gradients without matrices, smoothing, random states."""
+"""Derivatives of steps: pairs of shapes, gradients without matrices, smoothing, random states."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ SLAB = '<geom type="box" size=".3 .3 .1" euler="3 2 0"/>'
 ROOF = '<geom type="box" size=".3 .1 .1" euler="45 3 0"/>'
 BEAM = '<geom type="box" size=".1 .3 .1" euler="4 45 0"/>'
 UPRIGHT = '<geom type="capsule" size=".06 .2" euler="10 5 0"/>'
+OVERHANGING = '<geom type="capsule" size=".06 .2" euler="5 88 0"/>'
 DIE = '<geom type="box" size=".06 .07 .08" euler="40 20 10"/>'
 
 
@@ -32,11 +33,13 @@ DIE = '<geom type="box" size=".06 .07 .08" euler="40 20 10"/>'
             (SLAB, UPRIGHT, "0.05 0.02 .52"),
             (SLAB, DIE, "0.05 0.02 .38"),
             (ROOF, BEAM, "0.05 0.02 .46"),
+            # over the edge of a face: a point within the capsule, clipped by the box
+            (SLAB, OVERHANGING, "0.25 0.02 .34"),
         )
         for level in ("velocity", "position")
     ],
 )
-def test_round_shapes_and_corners_have_formulas(coordinates, lower, upper, place, level):
+def test_pairs_of_shapes_that_move(coordinates, lower, upper, place, level):
     """Two bodies that move, in contact within the step: nothing is held, and differences agree."""
     sim = scene(
         body(lower, "0 0 .15" if lower is LYING else "0 0 .16", "a") + body(upper, place, "c"),
@@ -49,6 +52,24 @@ def test_round_shapes_and_corners_have_formulas(coordinates, lower, upper, place
     found = agree(sim, ("mass:c",), rtol=5e-6)
     assert {"stick", "slide"} & set(found.mode)
     assert not found.frozen
+
+
+@pytest.mark.parametrize("friction", [0.05, 0.8])
+def test_flat_on_a_face_is_a_kink_of_the_shapes(friction):
+    """A lid on hinges lies on a box: its normals turn with the face or with the lid, by which way it tilts."""
+    rough = f'friction="{friction} 0.01 0.001"'
+    lid = (
+        '<body name="lid" pos="-.2 0 .2"><joint axis="0 1 0"/><joint axis="0 0 1"/>'
+        f'<geom type="capsule" fromto=".02 0 .03 .4 0 .03" size=".03" {rough}/></body>'
+    )
+    box = f'<geom type="box" size=".1 .3 .1" pos=".1 0 .1" {rough}/>'
+    sim = scene(box + lid, coordinates="reduced")
+    sim.qvel = [0.0, 0.5]
+    sim.step()
+    found, gradient = sim.derivatives(), np.arange(1.0, 5.0)
+    assert found.degenerate.all()
+    assert "shapes part" in found.one_sided
+    np.testing.assert_allclose(found.vjp(gradient)[0], gradient @ found.A, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("coordinates", ["reduced", "maximal"])

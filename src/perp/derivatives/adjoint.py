@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import kernel, part
-from perp.derivatives.implicit import by_laws, eliminate, moving, numbers, path_laws, rows_of, solve_rows
+from perp.derivatives.elimination import eliminate, solve_rows
+from perp.derivatives.implicit import by_laws, moving, numbers, path_laws, rows_of
 
 
 @part
@@ -80,13 +81,13 @@ def _add_transposed(e, matrices, line, factor, dofs, through, out):
 
 @part
 def _island(e, k, smoothing, gradient, through, out):
-    """The part of one island; whether its rows are redundant, and whether all was found."""
+    """The part of one island; whether all was found."""
     dofs, constraints = numbers(e.island, k), numbers(e.place, k)
     rows, first = rows_of(e, constraints)
     n, m, nv = dofs.size, rows.size, e.Gq.shape[0]
     by_v, fine = _by_end(e, dofs, gradient, out)
     K, V = moving(e, dofs, rows)
-    X, zeta, redundant = np.empty((n, 1 + m)), np.empty(n), False
+    X, zeta = np.empty((n, 1 + m)), np.empty(n)
     for i in range(n):
         X[i, 0] = by_v[i, 0]
         for j in range(m):
@@ -109,7 +110,7 @@ def _island(e, k, smoothing, gradient, through, out):
             W[b, b] += e.compliance[rows[b]]
         if smoothing > 0.0:
             fine = path_laws(e, constraints, rows, first, W, smoothing) and fine
-        redundant = solve_rows(by_laws(e, constraints, first, W).T.copy(), s)
+        solve_rows(by_laws(e, constraints, first, W), s, True)
         at = 2 * nv + e.Ga.shape[1] + e.Gu.shape[1]
         for c in range(constraints.size):
             size = first[c + 1] - first[c]
@@ -129,7 +130,7 @@ def _island(e, k, smoothing, gradient, through, out):
         _add_transposed(e, (e.Gq, e.Gp, e.Go, e.Ga, e.Gu, e.G), dofs[i], -zeta[i], dofs, through, out)
     for i in range(m):
         _add_transposed(e, (e.Uq, e.Up, e.Uo, e.Ua, e.Uu, e.U), rows[i], rho[i], dofs, through, out)
-    return redundant, fine
+    return fine
 
 
 @kernel(nogil=True)
@@ -143,14 +144,13 @@ def backward(e, smoothing, gradient, out):
         out: Out, shape (2 nv + na + nu + parameters,).
 
     Returns:
-        As `forward`.
+        Whether all points of the central path were found and all matrices are regular.
     """
     nv, na, nu = e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1]
-    redundant, fine, through = False, True, np.zeros(nv)
+    fine, through = True, np.zeros(nv)
     out[:] = 0.0
     for k in range(e.islands):
-        some, found = _island(e, k, smoothing, gradient, through, out)
-        redundant, fine = redundant or some, fine and found
+        fine = _island(e, k, smoothing, gradient, through, out) and fine
     for j in range(nv):
         out[j] += through[j]
     for b in range(e.triples.size):
@@ -164,4 +164,4 @@ def backward(e, smoothing, gradient, out):
             out[2 * nv + j] += e.act_a[i, j] * gradient[2 * nv + i]
         for j in range(nu):
             out[2 * nv + na + j] += e.act_u[i, j] * gradient[2 * nv + i]
-    return redundant, fine
+    return fine

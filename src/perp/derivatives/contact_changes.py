@@ -3,13 +3,13 @@
 A small motion ξ = (ω, v) of each body about the origin, at the start and at the end of the step, 24 numbers
 in all, changes normal n, point p midway and gap of a contact. Known by formula are
 
-    a plane or face of one body against a point or centre C carried by the other:
-        dn = ω × n of the face,   dgap = n · (Ċ of its body − Ċ of the face)
+    a plane of the first body against a point or centre C carried by the other:
+        dn = ω × n of the plane,   dgap = n · (Ċ of its body − Ċ of the plane)
     two centres C₀ and C₁, with L their distance:   dn = (I − n nᵀ) (Ċ₁ − Ċ₀) / L,   dgap = n · (Ċ₁ − Ċ₀)
-        where a centre slides along the axis of a capsule so that the axis stays normal to C₁ − C₀
 
-All others are given as a table of (dn, dp, dgap). From these follow the turn φ of the frame, the points where
-impulses act, and the gap at the end n · (P₁⁺ − P₀⁺) − r of points that the bodies carry along.
+For all others the detector gives a table of (dn, dp, dgap), see `detector`. From these follow the turn φ of
+the frame, the points where impulses act, and the gap at the end n · (P₁⁺ − P₀⁺) − r of points that the bodies
+carry along.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from perp.dynamics.row_kernels import cross
 from perp.stepping.world import EDGES, FIXED
 
 # How the geometry of a contact is known.
-FACE_OF_FIRST, CENTRES, FACE_OF_SECOND, TABLE, CARRIED, SEGMENTS = range(6)
+FACE_OF_FIRST, CENTRES, TABLE, CARRIED = range(4)
 
 
 @part
@@ -38,48 +38,14 @@ def _add_velocity(out, column, P):
 
 
 @part
-def _slide(n, length, axes, slides, V0, V1):
-    """Let centres slide along the axes of capsules: d(C₁ − C₀) · a + (C₁ − C₀) · (ω × a) = 0 of each."""
-    lean = axes[0, 0] * axes[1, 0] + axes[0, 1] * axes[1, 1] + axes[0, 2] * axes[1, 2]
-    free, way = np.zeros((2, 12)), np.zeros((2, 12))
-    for side in range(2):
-        if not slides[side]:
-            continue
-        a = axes[side]
-        for k in range(12):
-            for r in range(3):
-                free[side, k] -= (V1[r, k] - V0[r, k]) * a[r]
-        for k in range(3):
-            # n · (e_k × a)
-            i, j = (k + 1) % 3, (k + 2) % 3
-            free[side, 6 * side + k] -= length * (n[j] * a[i] - n[i] * a[j])
-    both = slides[0] and slides[1]
-    for k in range(12):
-        # C₁ − C₀ changes by a₁ s₁ − a₀ s₀
-        if both:
-            way[0, k] = -(free[0, k] - lean * free[1, k]) / (1.0 - lean * lean)
-            way[1, k] = (free[1, k] - lean * free[0, k]) / (1.0 - lean * lean)
-        else:
-            way[0, k], way[1, k] = -free[0, k], free[1, k]
-        for r in range(3):
-            V0[r, k] += axes[0, r] * way[0, k]
-            V1[r, k] += axes[1, r] * way[1, k]
-
-
-@part
-def geometry_table(code, n, gap, radius, carried, axes, slides, G):
-    """(dn, dp, dgap) by the motions of both bodies, shape (7, 12), for what is known by formula.
-
-    `axes` and `slides` tell of capsules: their axes, and whether the nearest point is between their ends.
-    """
+def geometry_table(code, n, gap, radius, carried, G):
+    """(dn, dp, dgap) by the motions of both bodies, shape (7, 12), for what is known by formula."""
     G[:, :] = 0.0
     V0, V1 = np.zeros((3, 12)), np.zeros((3, 12))
-    if code == CENTRES or code == SEGMENTS:
+    if code == CENTRES:
         _add_velocity(V0, 0, carried[0])
         _add_velocity(V1, 6, carried[1])
         length = gap + radius[0] + radius[1]
-        if code == SEGMENTS:
-            _slide(n, length, axes, slides, V0, V1)
         for k in range(12):
             along = 0.0
             for r in range(3):
@@ -89,21 +55,19 @@ def geometry_table(code, n, gap, radius, carried, axes, slides, G):
                 G[r, k] = (V1[r, k] - V0[r, k] - n[r] * along) / length
                 G[3 + r, k] = V0[r, k] + G[r, k] * (radius[0] + 0.5 * gap) + 0.5 * n[r] * along
         return
-    first = code == FACE_OF_FIRST
-    face, other, sign = (0, 6, 1.0) if first else (6, 0, -1.0)
-    C, r1 = (carried[1], radius[1]) if first else (carried[0], radius[0])
-    _add_velocity(V0, face, C)
-    _add_velocity(V1, other, C)
-    G[0, face + 1], G[0, face + 2] = n[2], -n[1]
-    G[1, face + 2], G[1, face + 0] = n[0], -n[2]
-    G[2, face + 0], G[2, face + 1] = n[1], -n[0]
+    C, r1 = carried[1], radius[1]
+    _add_velocity(V0, 0, C)
+    _add_velocity(V1, 6, C)
+    G[0, 1], G[0, 2] = n[2], -n[1]
+    G[1, 2], G[1, 0] = n[0], -n[2]
+    G[2, 0], G[2, 1] = n[1], -n[0]
     for k in range(12):
         along = 0.0
         for r in range(3):
-            along += sign * n[r] * (V1[r, k] - V0[r, k])
+            along += n[r] * (V1[r, k] - V0[r, k])
         G[6, k] = along
         for r in range(3):
-            G[3 + r, k] = V1[r, k] - sign * (G[r, k] * (r1 + 0.5 * gap) + 0.5 * n[r] * along)
+            G[3 + r, k] = V1[r, k] - G[r, k] * (r1 + 0.5 * gap) - 0.5 * n[r] * along
 
 
 @part

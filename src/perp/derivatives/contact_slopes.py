@@ -6,96 +6,46 @@ import math
 
 import numpy as np
 
-from perp.compilation.kernel import kernel, part
+from perp.compilation.kernel import part
 from perp.derivatives.contact_assembly import GAP, RATE, RATE_AT_END, add_contact, add_rate_at_end
 from perp.derivatives.contact_changes import (
     CARRIED,
     CENTRES,
     FACE_OF_FIRST,
-    FACE_OF_SECOND,
-    SEGMENTS,
     TABLE,
     contact_changes,
     geometry_table,
     turned_changes,
 )
-from perp.derivatives.equations import ARMS, NORMAL, TANGENTS, TURNED
+from perp.derivatives.detector import (
+    BOX,
+    CAPSULE,
+    MESH,
+    PLANE,
+    SPHERE,
+    contact_table,
+    is_convex,
+    new_room,
+)
+from perp.derivatives.equations import ARMS, CONVEX, NORMAL, TANGENTS, TURNED
 from perp.derivatives.spatial import turn_matrices
 from perp.stepping.contact_rows import bounces, into_world
 from perp.stepping.course import FOUND
 from perp.stepping.facets import normal_at_end, turn_into_world
 from perp.stepping.verdict import ROUNDS
-from perp.stepping.world import CONTACTS, EDGES, JOINTS
+from perp.stepping.world import EDGES, JOINTS
 
-# mujoco's types of shapes.
-PLANE, SPHERE, CAPSULE, BOX, MESH = 0, 2, 3, 6, 7
 # Points that lie further from where they should, as a share of the scene's size, act with arms of their own.
 _AWAY = 1e-9
-# How near to an end of a capsule or a corner a contact counts as there; how near to parallel two capsules,
-# and a normal and the axis of a box, count as that: 1 − cos².
-_AT_END, _PARALLEL, _ALIGNED = 1e-9, 1e-8, 1e-12
 
 
 @part
-def formula_of(w, t, c, axes, slides):
-    """How the geometry of a contact is known; of capsules their axes, and whether the point slides along."""
-    place = w.start
-    first, second = t.geom_type[place.geom[c, 0]], t.geom_type[place.geom[c, 1]]
-    slides[0] = slides[1] = False
-    axes[:, :] = 0.0
-    if first == PLANE:
-        known = second == SPHERE or second == CAPSULE or second == BOX or second == MESH
-        return FACE_OF_FIRST if known else TABLE
-    if first != SPHERE and first != CAPSULE and first != BOX:
-        return TABLE
-    for side in range(2):
-        g = place.geom[c, side]
-        if t.geom_type[g] == CAPSULE:
-            along = 0.0
-            for r in range(3):
-                axes[side, r] = place.geom_xmat[g, 3 * r + 2]
-                along += axes[side, r] * (w.carried[c, side, r] - place.geom_xpos[g, r])
-            slides[side] = abs(along) < (1.0 - _AT_END) * t.geom_size[g, 1]
-    if second == SPHERE or second == CAPSULE:
-        lean = axes[0, 0] * axes[1, 0] + axes[0, 1] * axes[1, 1] + axes[0, 2] * axes[1, 2]
-        if slides[0] and slides[1] and lean * lean > 1.0 - _PARALLEL:
-            return TABLE
-        return CENTRES if first == SPHERE and second == SPHERE else SEGMENTS
-    if second != BOX:
-        return TABLE
-    # a centre, an end of a capsule or a corner on the face of a box
-    if first != BOX:
-        return TABLE if slides[0] or not _on_face(w, c, 1) else FACE_OF_SECOND
-    one, two = _on_face(w, c, 0), _on_face(w, c, 1)
-    if one != two and _is_corner(w, t, c, 1 if one else 0):
-        return FACE_OF_FIRST if one else FACE_OF_SECOND
-    return TABLE
-
-
-@part
-def _on_face(w, c, side):
-    """Whether the normal is that of a face of a box."""
-    g, n = w.start.geom[c, side], w.start.frame[c, 0]
-    for k in range(3):
-        along = 0.0
-        for r in range(3):
-            along += n[r] * w.start.geom_xmat[g, 3 * r + k]
-        if abs(along) > 1.0 - _ALIGNED:
-            return True
-    return False
-
-
-@part
-def _is_corner(w, t, c, side):
-    """Whether the contact is at a corner of a box."""
-    g = w.start.geom[c, side]
-    for k in range(3):
-        along = 0.0
-        for r in range(3):
-            along += (w.carried[c, side, r] - w.start.geom_xpos[g, r]) * w.start.geom_xmat[g, 3 * r + k]
-        if abs(abs(along) - t.geom_size[g, k]) > _AT_END * w.scene.size:
-            return False
-    return True
+def _formula_of(w, t, c):
+    """How the geometry of a contact is known."""
+    first, second = t.geom_type[w.start.geom[c, 0]], t.geom_type[w.start.geom[c, 1]]
+    if first == PLANE and (second == SPHERE or second == CAPSULE or second == BOX or second == MESH):
+        return FACE_OF_FIRST
+    return CENTRES if first == SPHERE and second == SPHERE else TABLE
 
 
 @part
@@ -105,32 +55,6 @@ def _touches(w, e, c):
     for i in range(e.start[k], e.start[k + 1]):
         acts = acts or e.impulse[i] != 0.0
     return e.moves[k] != 0 or (acts and not e.left_out[k])
-
-
-@kernel
-def contacts_without_formula(w, t, e):
-    """Contacts that take part whose shapes have no formula here."""
-    out, n = np.empty(e.held.size, np.int64), 0
-    axes, slides = np.empty((2, 3)), np.empty(2, np.bool_)
-    for c in range(e.held.size):
-        if _touches(w, e, c) and formula_of(w, t, c, axes, slides) == TABLE:
-            out[n] = c
-            n += 1
-    return out[:n]
-
-
-@kernel
-def contact_geometry(w):
-    """Shapes, bodies, points, frames and gaps of the contacts."""
-    n, p = w.count[CONTACTS], w.start
-    return p.geom[:n].copy(), p.body[:n].copy(), p.point[:n].copy(), p.frame[:n].copy(), p.gap[:n].copy()
-
-
-@kernel
-def shape_poses(w):
-    """Where shapes and bodies are at the start."""
-    p = w.start
-    return p.geom_xpos, p.geom_xmat, p.xpos, p.xmat, p.xipos, p.ximat, p.subtree_com
 
 
 @part
@@ -150,22 +74,13 @@ def normal_row(w, c):
 
 
 @part
-def contact_slopes(w, t, e, table_of, tables):
-    """All contacts into the derivatives.
-
-    Args:
-        w: The world after its step.
-        t: Its tree.
-        e: The equations.
-        table_of: Line of each contact in `tables` or −1.
-        tables: (dn, dp, dgap) of contacts without a formula, shape (n, 7, 12).
-    """
+def contact_slopes(w, t, e):
+    """All contacts into the derivatives: of the step that world w, with tree t, has just taken."""
     place, joints = w.start, w.count[JOINTS]
     F, A, N, spin = np.zeros((3, 24)), np.zeros((2, 3, 24)), np.zeros(24), np.zeros((2, 3, 3))
     ended, turns, G = np.empty((2, 3)), np.empty((2, 3, 3)), np.zeros((7, 12))
     moving, ends, axis = np.empty(2, np.bool_), np.empty(2, np.int64), np.empty(3)
-    axes, slides = np.empty((2, 3)), np.empty(2, np.bool_)
-    last, edges = np.empty(3), np.empty((2, 3))
+    last, edges, room = np.empty(3), np.empty((2, 3)), new_room()
     for c in range(e.held.size):
         if not _touches(w, e, c):
             continue
@@ -179,16 +94,19 @@ def contact_slopes(w, t, e, table_of, tables):
             else:
                 ended[side] = w.carried[c, side]
         late, frame, gap, radius = c >= w.course[FOUND], place.frame[c], place.gap[c], place.round[c]
-        code = formula_of(w, t, c, axes, slides)
-        if table_of[c] >= 0 and not late:
-            G[:, :] = tables[table_of[c]]
+        code = _formula_of(w, t, c)
+        kink = contact_table(w, t, c, room, G) if code == TABLE and not late else -1
+        if kink >= 0:
+            e.degenerate[joints + c] = kink
+            if is_convex(t.geom_type[place.geom[c, 0]], t.geom_type[place.geom[c, 1]]):
+                e.held[c] |= CONVEX
         elif code == TABLE or late:
             if code != FACE_OF_FIRST:
                 e.held[c] |= NORMAL
-            geometry_table(FACE_OF_FIRST, frame[0], gap, radius, w.carried[c], axes, slides, G)
+            geometry_table(FACE_OF_FIRST, frame[0], gap, radius, w.carried[c], G)
             code = CARRIED
         else:
-            geometry_table(code, frame[0], gap, radius, w.carried[c], axes, slides, G)
+            geometry_table(code, frame[0], gap, radius, w.carried[c], G)
         spin[:] = 0.0
         if w.turned[c] and code == CENTRES:
             turned_changes(frame, radius, w.carried[c], ended, F, A, N)

@@ -1,164 +1,189 @@
-"""Contacts of shapes without a formula here: how they change with poses, from differences of the detector.
+"""Compiled: how contacts of shapes without a formula here change with poses, by differences of the detector.
 
-Only the second body of a contact is moved, or the first where the second is the world: moving both together
-carries the contact along.
+Mujoco's function for the two shapes is called as they are, and with one of them moved by a little to both
+sides along six motions: its contacts tell (dn, dp, dgap). Moving both shapes together carries the contact
+along, which gives the motions of the other one. A call of most pairs takes less than a microsecond.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import numpy as np
 
-from perp.derivatives.contact_slopes import contact_geometry, shape_poses
-from perp.derivatives.equations import CONVEX
-from perp.scenes.engine import engine
+from perp.compilation.kernel import part
+from perp.dynamics.libmujoco import call_collision
+from perp.dynamics.row_kernels import cross
 
-# Steps of differences in radians and shares of a shape's size; convex pairs are known to about 1e-8.
+# mujoco's types of shapes, and how many contacts two of them have at most.
+PLANE, FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)
+MOST = 50
+# Steps of differences in radians and shares of a body's size; convex pairs are known to about 1e-8.
 _STEP, _CONVEX_STEP = 1e-6, 1e-4
+# One-sided differences that differ by more than this share of their scale are those of a kink.
+_KINK = 1e-2
+# A contact of the step is one of the detector's where it is this near, as a share of a body's size.
+_SAME = 1e-6
 
 
-def contact_tables(stepper: Any, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(dn, dp, dgap) of some contacts of the last step by the motions of both bodies.
+@part
+def is_convex(first, second):
+    """Whether mujoco finds the contact by iterations: their normals have errors that differences amplify."""
+    if first == PLANE or (first == SPHERE and second == CYLINDER):
+        return False
+    known = second == SPHERE or second == CAPSULE or second == BOX
+    return first == FIELD or not known
+
+
+@part
+def new_room():
+    """What `contact_table` keeps from contact to contact of the same shapes.
+
+    The shapes, how many contacts they have or −1, whether these have a kink; the contacts, those of both
+    sides, tables by the motions of one shape.
+    """
+    return (
+        np.full(4, -1), np.empty((MOST, 10)), np.empty((MOST, 10)), np.empty((MOST, 10)),
+        np.empty((MOST, 7, 6)),
+    )  # fmt: skip
+
+
+@part
+def contact_table(w, t, c, room, G):
+    """(dn, dp, dgap) of contact c by the motions of both bodies about the origin, shape (7, 12).
 
     Returns:
-        Line of each of `count` contacts or −1, the tables, shape (n, 7, 12), and what is held of them.
+        −1 where there is none: the detector does not find it, or another number of contacts with a shape a
+        little apart; 1 at a kink of the shapes, for example two faces that lie on each other, where it is the
+        derivative as they part; 0 otherwise.
     """
-    m, w = stepper.mujoco_model, stepper.world.struct
-    line, held, tables = np.full(count, -1, np.int64), np.zeros(count, np.int64), []
-    geom, body, point, frame, gap = contact_geometry(w)
-    owner = np.where(body[:, 1] >= 0, body[:, 1], body[:, 0])
-    detector = Detector(m, stepper.model.geom_body, shape_poses(w), max(0.0, float(gap.max())))
-    for b in np.unique(owner[wanted]):
-        mine = wanted[owner[wanted] == b]
-        pairs = {(int(geom[c, 0]), int(geom[c, 1])) for c in mine}
-        found = detector.table(int(b), pairs, float(stepper.model.size))
-        for c in mine:
-            pair = int(geom[c, 0]), int(geom[c, 1])
-            if found[pair] is None:
-                continue
-            if is_convex(int(m.geom_type[pair[0]]), int(m.geom_type[pair[1]])):
-                held[c] = CONVEX
-            here, lines = found[pair]
-            near = int(np.argmin(np.linalg.norm(here[:, 3:6] - point[c], axis=1)))
-            line[c] = len(tables)
-            tables.append(_completed(frame[c, 0], point[c], lines[near], second=bool(body[c, 1] >= 0)))
-    return line, np.array(tables).reshape(-1, 7, 12), held
+    pair, here, _, _, tables = room
+    place, size = w.start, np.inf
+    g, h = place.geom[c, 0], place.geom[c, 1]
+    for side in range(2):
+        if place.body[c, side] >= 0:
+            size = min(size, w.scene.bound[place.body[c, side]])
+    if pair[0] != g or pair[1] != h:
+        pair[0], pair[1] = g, h
+        pair[2] = _differences(w, t, c, size, room)
+    best, least = -1, (_SAME * size) ** 2
+    for i in range(pair[2]):
+        away = 0.0
+        for r in range(3):
+            away += (here[i, 1 + r] - place.point[c, r]) ** 2
+        if away <= least:
+            best, least = i, away
+    if best < 0:
+        return -1
+    # both bodies together carry all
+    one, other = (6, 0) if place.body[c, 1] >= 0 else (0, 6)
+    n, p, table, x, y = place.frame[c, 0], place.point[c], tables[best], np.zeros(3), np.empty(3)
+    for k in range(6):
+        for r in range(7):
+            G[r, one + k], G[r, other + k] = table[r, k], -table[r, k]
+        if k < 3:
+            x[k] = 1.0
+            cross(x, n, y)
+            for r in range(3):
+                G[r, other + k] += y[r]
+            cross(x, p, y)
+            for r in range(3):
+                G[3 + r, other + k] += y[r]
+            x[k] = 0.0
+        else:
+            G[k, other + k] += 1.0
+    return pair[3]
 
 
-def _completed(n: np.ndarray, p: np.ndarray, by_one: np.ndarray, *, second: bool) -> np.ndarray:
-    """A table by the motions of one body, completed by those of the other: both together carry all."""
-    together = np.zeros((7, 6))
-    together[:3, :3] = np.cross(np.eye(3), n).T
-    together[3:6, :3] = np.cross(np.eye(3), p).T
-    together[3:6, 3:] = np.eye(3)
-    G = np.zeros((7, 12))
-    mine, other = (6, 0) if second else (0, 6)
-    G[:, mine : mine + 6] = by_one
-    G[:, other : other + 6] = together - by_one
-    return G
+@part
+def _differences(w, t, c, size, room):
+    """Contacts of the shapes of contact c and their tables; how many, or −1 where their number changes."""
+    pair, here, plus, minus, tables = room
+    place, g, h = w.start, pair[0], pair[1]
+    moved = h if place.body[c, 1] >= 0 else g
+    first, second = t.geom_type[g], t.geom_type[h]
+    address = t.collide[first, second]
+    step = _CONVEX_STEP if is_convex(first, second) else _STEP
+    # margins are those of the end of the step, where things may move more slowly than at its start
+    margin = w.scene.geom_margin[g] + w.scene.geom_margin[h] + max(place.gap[c], 0.0) + size * step
+    count = call_collision(address, w.scene.model, place.data, here.ctypes.data, g, h, margin)
+    pair[3] = 0
+    X, R = place.geom_xpos[moved], place.geom_xmat[moved]
+    kept, turned = X.copy(), R.copy()
+    for k in range(6):
+        width = step if k < 3 else step * size
+        for sign in (1.0, -1.0):
+            side = plus if sign > 0.0 else minus
+            if k < 3:
+                _turn(turned, k, sign * width, R)
+            else:
+                X[k - 3] = kept[k - 3] + sign * width
+            found = call_collision(address, w.scene.model, place.data, side.ctypes.data, g, h, margin)
+            R[:], X[:] = turned, kept
+            if found != count:
+                return -1
+            _match(here, side, count)
+        first_side, second_side, span = plus, minus, 2.0 * width
+        if _has_kink(here, plus, minus, count, size, _KINK * step):
+            pair[3], span = 1, width
+            if _opens(plus, minus, count):
+                second_side = here
+            else:
+                first_side = here
+        for i in range(count):
+            for r in range(7):
+                # a table has normal, point and gap, the detector gap, point and normal
+                at = 4 + r if r < 3 else (r - 2 if r < 6 else 0)
+                tables[i, r, k] = (first_side[i, at] - second_side[i, at]) / span
+    # turns about the shape's centre become turns about the origin
+    for i in range(count):
+        for k in range(3):
+            a, b = (k + 1) % 3, (k + 2) % 3
+            for r in range(7):
+                tables[i, r, k] += kept[a] * tables[i, r, 3 + b] - kept[b] * tables[i, r, 3 + a]
+    return count
 
 
-def is_convex(first: int, second: int) -> bool:
-    """Whether mujoco finds the contact by iterations: their normals have errors that differences amplify."""
-    kinds = engine().mjtGeom
-    plane, sphere, capsule = int(kinds.mjGEOM_PLANE), int(kinds.mjGEOM_SPHERE), int(kinds.mjGEOM_CAPSULE)
-    box, cylinder = int(kinds.mjGEOM_BOX), int(kinds.mjGEOM_CYLINDER)
-    exact = {
-        (plane, cylinder), (sphere, capsule), (sphere, cylinder), (sphere, box), (capsule, capsule),
-        (capsule, box), (box, box), (plane, int(kinds.mjGEOM_ELLIPSOID)),
-    }  # fmt: skip
-    return (first, second) not in exact
+@part
+def _has_kink(here, plus, minus, count, size, allowed):
+    """Whether differences to both sides differ, of gaps and points as shares of a size."""
+    for i in range(count):
+        for r in range(7):
+            bend = abs(plus[i, r] - 2.0 * here[i, r] + minus[i, r])
+            if bend > allowed * (size if r < 4 else 1.0):
+                return True
+    return False
 
 
-class Detector:
-    """Differences of mujoco's collision at the start of a step.
-
-    Args:
-        m: mujoco's model of the world.
-        geom_body: Movable body of each shape or −1.
-        poses: Of shapes and bodies at the start of the step, see `shape_poses`.
-        reach: Largest gap of a contact of the step [m].
-    """
-
-    def __init__(self, m: Any, geom_body: np.ndarray, poses: Any, reach: float) -> None:
-        self.m, self.geom_body, self.reach = m, geom_body, reach
-        self.data = engine().MjData(m)
-        names = "geom_xpos", "geom_xmat", "xpos", "xmat", "xipos", "ximat", "subtree_com"
-        for name, array in zip(names, poses, strict=True):
-            getattr(self.data, name)[:] = array
-
-    def table(self, body: int, pairs: set[tuple[int, int]], size: float) -> dict[tuple[int, int], Any]:
-        """(dn, dp, dgap) of the contacts of some pairs by six motions of one body about the origin.
-
-        Returns:
-            By pair: points (k, 3) and tables (k, 7, 6), or None where the number of contacts changes.
-        """
-        geoms = np.flatnonzero(self.geom_body == body)
-        slots: dict[tuple[int, int], list[Any]] = {pair: [] for pair in pairs}
-        base = self._find(pairs)
-        for k in range(6):
-            convex = any(is_convex(int(self.m.geom_type[a]), int(self.m.geom_type[b])) for a, b in pairs)
-            step = _CONVEX_STEP if convex else _STEP
-            step *= 1.0 if k < 3 else size
-            sides = []
-            for sign in (1.0, -1.0):
-                kept = self.data.geom_xpos[geoms].copy(), self.data.geom_xmat[geoms].copy()
-                self._move(geoms, k, sign * step)
-                sides.append(self._find(pairs))
-                self.data.geom_xpos[geoms], self.data.geom_xmat[geoms] = kept
-            for pair in pairs:
-                slots[pair].append((sides[0][pair], sides[1][pair], step))
-        out: dict[tuple[int, int], Any] = {}
-        for pair in pairs:
-            here = base[pair]
-            if any(len(a) != len(here) or len(b) != len(here) for a, b, _ in slots[pair]) or not len(here):
-                out[pair] = None
-                continue
-            tables = [(_matched(here, a) - _matched(here, b)) / (2 * step) for a, b, step in slots[pair]]
-            out[pair] = here, np.stack(tables, axis=2)
-        return out
-
-    def _move(self, geoms: np.ndarray, k: int, step: float) -> None:
-        d = self.data
-        if k >= 3:
-            d.geom_xpos[geoms, k - 3] += step
-            return
-        c, s = np.cos(step), np.sin(step)
-        turn = np.eye(3)
-        i, j = (k + 1) % 3, (k + 2) % 3
-        turn[i, i] = turn[j, j] = c
-        turn[i, j], turn[j, i] = -s, s
-        d.geom_xpos[geoms] = d.geom_xpos[geoms] @ turn.T
-        d.geom_xmat[geoms] = (turn @ d.geom_xmat[geoms].reshape(-1, 3, 3)).reshape(-1, 9)
-
-    def _find(self, pairs: set[tuple[int, int]]) -> dict[tuple[int, int], np.ndarray]:
-        """Normal, point and gap of the contacts of each pair, shape (k, 7)."""
-        # margins are those of the end of the step, where things may move more slowly than at its start
-        m = self.m
-        margins = m.geom_margin, m.body_margin, m.pair_margin
-        kept = [margin.copy() for margin in margins]
-        for margin in margins:
-            margin += self.reach
-        engine().mj_collision(m, self.data)
-        for margin, before in zip(margins, kept, strict=True):
-            margin[:] = before
-        contacts = self.data.contact
-        found: dict[tuple[int, int], list[np.ndarray]] = {pair: [] for pair in pairs}
-        for c in range(self.data.ncon):
-            pair = int(contacts.geom[c, 0]), int(contacts.geom[c, 1])
-            if pair in found:
-                found[pair].append(
-                    np.concatenate([contacts.frame[c][:3], contacts.pos[c], [contacts.dist[c]]])
-                )
-        return {pair: np.array(lines).reshape(-1, 7) for pair, lines in found.items()}
+@part
+def _opens(plus, minus, count):
+    """Whether shapes are further apart on the first side."""
+    more = 0.0
+    for i in range(count):
+        more += plus[i, 0] - minus[i, 0]
+    return more >= 0.0
 
 
-def _matched(here: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """Contacts of a moved pair in the order of those where it was: the detector may swap them."""
-    left, order = list(range(len(there))), []
-    for line in here:
-        near = min(left, key=lambda k: float(np.sum((there[k, 3:6] - line[3:6]) ** 2)))
-        left.remove(near)
-        order.append(near)
-    return there[order]
+@part
+def _turn(R, k, angle, out):
+    """A rotation turned about an axis of the world, both as nine numbers."""
+    c, s, a, b = math.cos(angle), math.sin(angle), (k + 1) % 3, (k + 2) % 3
+    for j in range(3):
+        out[3 * a + j] = c * R[3 * a + j] - s * R[3 * b + j]
+        out[3 * b + j] = s * R[3 * a + j] + c * R[3 * b + j]
+
+
+@part
+def _match(here, there, count):
+    """Put contacts of moved shapes into the order of those where they were: the detector may swap them."""
+    for i in range(count):
+        best, least = i, np.inf
+        for j in range(i, count):
+            away = 0.0
+            for r in range(3):
+                away += (there[j, 1 + r] - here[i, 1 + r]) ** 2
+            if away < least:
+                best, least = j, away
+        if best != i:
+            for r in range(7):
+                there[i, r], there[best, r] = there[best, r], there[i, r]

@@ -19,6 +19,7 @@ from perp.compilation.kernel import kernel, part
 from perp.derivatives.laws import LOWER, OPEN, REST, UPPER, law
 from perp.derivatives.spatial import motions_about_origin, turn_matrices
 from perp.derivatives.tree_dynamics import twists
+from perp.dynamics.libmujoco import collision_functions
 from perp.dynamics.scene_tables import F2, F3, I2, F, I
 from perp.kernels.structs import StructType
 from perp.kernels.tree_islands import prepare
@@ -143,6 +144,8 @@ TREE_FIELDS = [
     ("geom_size", F2),
     ("geom_friction", F2),
     ("geom_priority", I),
+    # addresses of mujoco's functions that find contacts of two shapes, by their types
+    ("collide", I2),
 ]
 TreeType = StructType(TREE_FIELDS)
 
@@ -152,7 +155,7 @@ def pack_tree(x):
     """The struct of a tuple of the fields in their order; whoever keeps it keeps the arrays."""
     t = structref.new(TreeType)  # pyright: ignore[reportCallIssue]
     t.parent, t.before, t.last, t.carry, t.siblings, t.triples, t.body_last, t.end = x[:8]
-    t.mass, t.inertia, t.spring, t.geom_type, t.geom_size, t.geom_friction, t.geom_priority = x[8:]
+    t.mass, t.inertia, t.spring, t.geom_type, t.geom_size, t.geom_friction, t.geom_priority, t.collide = x[8:]
     return t
 
 
@@ -175,7 +178,7 @@ def tree_of(world: Any, m: Any, *, cut: bool) -> tuple[Any, ...]:
     return (
         parent, before, last, carry, not cut, triples, np.append(body_last, -1), end,
         mass, inertia, spring, np.array(m.geom_type, dtype=np.int64), m.geom_size, m.geom_friction,
-        np.array(m.geom_priority, dtype=np.int64),
+        np.array(m.geom_priority, dtype=np.int64), collision_functions(),
     )  # fmt: skip
 
 

@@ -15,12 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import kernel, part
+from perp.derivatives.elimination import add_rows, eliminate, solve_rows
 from perp.derivatives.smoothing import path_law, path_point
-
-# Pivots below this share of the largest mean redundant rows; singular values below the other are dropped.
-_PIVOT, _RANK = 1e-11, 1e-9
-# A freedom is eliminated in its turn unless its pivot is smaller than this share of its column.
-_TURN = 0.01
 
 
 @part
@@ -50,117 +46,11 @@ def _add_mapped(A, row, factor, dofs, triples, blocks, out):
             out[at + c] += factor * (total - A[row, triples[n] + c])
 
 
-@part(fastmath={"contract"})
-def _add_row(X, to, factor, row, width):
-    """X[to] += factor X[row] over the first columns."""
-    for j in range(width):
-        X[to, j] += factor * X[row, j]
-
-
-@part(fastmath={"contract"})
-def _add_rows(A, i, last, sign, X, out):
-    """out[i] += sign Σ A[i, k] X[k] over k < last, skipping zeros of A, two rows at a time."""
-    width, other = X.shape[1], -1
-    for k in range(last):
-        if A[i, k] == 0.0:
-            continue
-        if other < 0:
-            other = k
-            continue
-        f, g = sign * A[i, other], sign * A[i, k]
-        for j in range(width):
-            out[i, j] += f * X[other, j] + g * X[k, j]
-        other = -1
-    if other >= 0:
-        f = sign * A[i, other]
-        for j in range(width):
-            out[i, j] += f * X[other, j]
-
-
 @part
 def _add_product(A, B, out):
     """out += A B."""
     for i in range(A.shape[0]):
-        _add_rows(A, i, A.shape[1], 1.0, B, out)
-
-
-@part
-def eliminate(A, X):
-    """X ← A⁻¹ X, A is used up; False where A is singular.
-
-    Freedoms go from the leaves to the root as in `tree_algebra.factor_block`, so that entries between
-    branches stay zero and are skipped.
-    """
-    n, width = A.shape[0], X.shape[1]
-    for k in range(n - 1, -1, -1):
-        best = k
-        for i in range(k):
-            if abs(A[i, k]) > abs(A[best, k]):
-                best = i
-        if best != k and abs(A[k, k]) < _TURN * abs(A[best, k]):
-            for j in range(k + 1):
-                A[k, j], A[best, j] = A[best, j], A[k, j]
-            for j in range(width):
-                X[k, j], X[best, j] = X[best, j], X[k, j]
-        if A[k, k] == 0.0:
-            return False
-        for i in range(k):
-            if A[i, k] != 0.0:
-                f = -A[i, k] / A[k, k]
-                _add_row(A, i, f, k, k)
-                _add_row(X, i, f, k, width)
-    for k in range(n):
-        _add_rows(A, k, k, -1.0, X, X)
-        f = 1.0 / A[k, k]
-        for j in range(width):
-            X[k, j] *= f
-    return True
-
-
-@part
-def solve_rows(A, X):
-    """X ← A⁻¹ X for the rows of an island, or A⁺ X where they are redundant, which is returned."""
-    n, width = A.shape[0], X.shape[1]
-    top = 0.0
-    for i in range(n):
-        largest = 1e-300
-        for j in range(n):
-            largest = max(largest, abs(A[i, j]))
-        for j in range(n):
-            A[i, j] /= largest
-        for j in range(width):
-            X[i, j] /= largest
-    left, right = A.copy(), X.copy()
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(left[i, k]) > abs(left[best, k]):
-                best = i
-        top = max(top, abs(left[best, k]))
-        if not abs(left[best, k]) > _PIVOT * top:
-            u, s, vt = np.linalg.svd(A)
-            for i in range(n):
-                s[i] = 1.0 / s[i] if s[i] > _RANK * s[0] else 0.0
-            X[:, :] = (vt.T * s) @ (u.T @ X)
-            return True
-        if best != k:
-            for j in range(n):
-                left[k, j], left[best, j] = left[best, j], left[k, j]
-            for j in range(width):
-                right[k, j], right[best, j] = right[best, j], right[k, j]
-        for i in range(k + 1, n):
-            if left[i, k] != 0.0:
-                f = -left[i, k] / left[k, k]
-                _add_row(left, i, f, k, n)
-                _add_row(right, i, f, k, width)
-    for k in range(n - 1, -1, -1):
-        for i in range(k + 1, n):
-            if left[k, i] != 0.0:
-                _add_row(right, k, -left[k, i], i, width)
-        for j in range(width):
-            right[k, j] /= left[k, k]
-    X[:, :] = right
-    return False
+        add_rows(A, i, A.shape[1], 1.0, B, out)
 
 
 @part
@@ -303,11 +193,11 @@ def forward(e, smoothing, whole, impulse):
         impulse: Out, shape (rows, same).
 
     Returns:
-        Whether rows are redundant, and whether all points of the central path were found and all matrices are
-        regular.
+        Whether rows are redundant, whether velocities are unique all the same, whether redundant rows agree,
+        and whether all points of the central path were found and all matrices are regular.
     """
     nv, na, nu = e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1]
-    shared, redundant, fine = na + nu + e.G.shape[1], False, True
+    shared, redundant, unique, consistent, fine = na + nu + e.G.shape[1], False, True, True, True
     impulse[:, 2 * nv + na + nu :] = e.bound
     for k in range(e.islands):
         dofs, constraints = numbers(e.island, k), numbers(e.place, k)
@@ -339,7 +229,14 @@ def forward(e, smoothing, whole, impulse):
                                 dx[a + i, j] += f * U[a + q, j]
                     for j in range(D.shape[1]):
                         dx[a + i, 2 * n + na + nu + j] -= D[a + i, j]
-            redundant = solve_rows(by_laws(e, constraints, first, W), dx) or redundant
+            some, agree = solve_rows(by_laws(e, constraints, first, W), dx, False)
+            if some:
+                # impulses of the null space move nothing: none of any gradient by velocities is left out
+                redundant, consistent, probe = True, consistent and agree, np.zeros((m, 1))
+                for i in range(n):
+                    for j in range(m):
+                        probe[j, 0] += (1.0 + np.sin(i)) * Z[i, j]
+                unique = solve_rows(by_laws(e, constraints, first, W), probe, True)[1] and unique
             _add_product(Z, dx, dv)
             _scatter(impulse, rows, dx, dofs, nv, shared)
         end, final = _end_of(e, dofs, dv)
@@ -348,7 +245,7 @@ def forward(e, smoothing, whole, impulse):
         _scatter(whole, dofs, _carried(e, dofs, dv), dofs, nv, shared)
     whole[2 * nv :, 2 * nv : 2 * nv + na] = e.act_a
     whole[2 * nv :, 2 * nv + na : 2 * nv + na + nu] = e.act_u
-    return redundant, fine
+    return redundant, unique, consistent, fine
 
 
 @part

@@ -8,7 +8,8 @@ import numpy as np
 
 from perp.compilation.kernel import part
 from perp.derivatives.contact_assembly import GAP
-from perp.derivatives.contact_slopes import BOX, normal_row
+from perp.derivatives.contact_slopes import normal_row
+from perp.derivatives.detector import BOX
 from perp.derivatives.equations import SCALE
 from perp.derivatives.smooth import spin_momentum
 from perp.derivatives.spatial import apply, cross_force, cross_motion, dot, inertia_about_origin

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
+from perp.compilation.kernel import kernel, part
 from perp.derivatives.adjoint import backward
-from perp.derivatives.contact_slopes import contact_slopes, contacts_without_formula
-from perp.derivatives.detector import contact_tables
+from perp.derivatives.contact_slopes import contact_slopes
 from perp.derivatives.equations import HELD, new_equations, pack_tree, tree_of
 from perp.derivatives.errors import DerivativeError
 from perp.derivatives.implicit import fold_bounds, forward
@@ -42,15 +41,15 @@ if TYPE_CHECKING:
 # Overlap below this share of the scene's size counts as none.
 _CLOSED = 1e-9
 # What `_equations` says.
-_READY, _TABLES, _STIFF, _UNSOLVED = range(4)
+_READY, _STIFF, _UNSOLVED = range(3)
 
 
 @kernel(nogil=True)
 def _equations(w, t, given, asked, motors, every):
-    """All equations of the step that a world has just taken, but contacts that need tables of the detector.
+    """All equations of the step that a world has just taken.
 
     Returns:
-        Why there are none or what is needed, rows, in how many parts the drift was taken, the equations.
+        Why there are none, rows, in how many parts the drift was taken, the equations.
     """
     e = new_equations(w, t, given, asked[2], every)
     if w.stiff:
@@ -59,19 +58,17 @@ def _equations(w, t, given, asked, motors, every):
         return _UNSOLVED, 0, 0, e
     smooth_slopes(w, t, e)
     joint_slopes(w, t, e, *motors)
-    if contacts_without_formula(w, t, e).size:
-        return _TABLES, e.J.shape[0], w.parts, e
-    _contacts(w, t, e, asked, (np.full(e.held.size, -1), np.empty((0, 7, 12))))
-    return _READY, e.J.shape[0], w.parts, e
-
-
-@kernel(nogil=True)
-def _contacts(w, t, e, asked, tables):
-    """Contacts and parameters into the equations; islands, rows at a switch of what corrects them."""
-    contact_slopes(w, t, e, *tables)
+    contact_slopes(w, t, e)
     parameter_slopes(w, t, e, asked[0], asked[1])
     e.bound = fold_bounds(e)
     find_islands(w, e)
+    _find_switches(w, e)
+    return _READY, e.J.shape[0], w.parts, e
+
+
+@part
+def _find_switches(w, e):
+    """Rows at a switch of what corrects them."""
     joints, small = w.count[JOINTS], _CLOSED * w.scene.size
     for c in range(e.mode.size):
         # at velocity level overlap is corrected otherwise than a gap is
@@ -82,7 +79,7 @@ def _contacts(w, t, e, asked, tables):
             # what bounces holds no gap
             bounce = w.start.restitution[c - joints] > 0.0 and bounces(w, c - joints)
             exact = abs(w.start.gap[c - joints]) <= small and not bounce
-        e.degenerate[c] = exact and e.impulse[e.start[c]] > 0.0
+        e.degenerate[c] |= exact and e.impulse[e.start[c]] > 0.0
 
 
 @kernel
@@ -115,7 +112,7 @@ class StepDerivative:
         smoothing: κ of a smoothed derivative, zero for the derivative itself.
     """
 
-    one_sided = "the contact stays open, friction sticks, the row rests at its bound"
+    one_sided = "the contact stays open, friction sticks, the row rests at its bound, shapes part"
 
     def __init__(
         self, equations: Any, sizes: tuple[int, ...], asked: Asked, words: Any, smoothing: float
@@ -123,18 +120,17 @@ class StepDerivative:
         self.smoothing = smoothing
         self._equations, self._asked, self._words = equations, asked, words
         self._nv, self._na, self._nu, self._rows = sizes
-        self._known: tuple[bool, bool] | None = None
 
     @cached_property
-    def _whole(self) -> tuple[np.ndarray, np.ndarray]:
+    def _whole(self) -> tuple[np.ndarray, np.ndarray, tuple[bool, bool, bool]]:
         lines, columns = 2 * self._nv + self._na, 2 * self._nv + self._na + self._nu + self._asked.columns
         whole, impulse = np.zeros((lines, columns)), np.zeros((self._rows, columns))
-        self._learn(forward(self._equations, self.smoothing, whole, impulse))
-        return whole, impulse
+        *known, fine = forward(self._equations, self.smoothing, whole, impulse)
+        self._check(fine)
+        return whole, impulse, tuple(known)
 
-    def _learn(self, known: tuple[bool, bool]) -> None:
-        self._known = known
-        if not known[1]:
+    def _check(self, fine: bool) -> None:
+        if not fine:
             raise DerivativeError(
                 f"smoothing = {self.smoothing}: the central path was not found"
                 if self.smoothing
@@ -173,7 +169,7 @@ class StepDerivative:
         if g.shape != (n,):
             raise ProblemError(f"gradient has shape {g.shape}: ({n},) is needed")
         out = np.empty(n + self._nu + self._asked.columns)
-        self._learn(backward(self._equations, self.smoothing, g, out))
+        self._check(backward(self._equations, self.smoothing, g, out))
         return out[:n], out[n : n + self._nu], self._named(out[n + self._nu :])
 
     @cached_property
@@ -193,9 +189,17 @@ class StepDerivative:
     @property
     def redundant(self) -> bool:
         """Whether impulses are not unique; their derivative is the one of least norm."""
-        if self._known is None:
-            _ = self._whole
-        return self._known is not None and self._known[0]
+        return self._whole[2][0]
+
+    @property
+    def velocity_unique(self) -> bool:
+        """Whether velocities are unique: redundant contacts that slide may leave them open."""
+        return self._whole[2][1]
+
+    @property
+    def consistent(self) -> bool:
+        """Whether redundant constraints agree after a small change; otherwise some of them switch."""
+        return self._whole[2][2]
 
     @cached_property
     def frozen(self) -> tuple[str, ...]:
@@ -270,11 +274,6 @@ class StepDifferentiator:
             raise DerivativeError("the step put positions right after velocities: it has no derivative")
         if code == _UNSOLVED:
             raise DerivativeError("the step was not solved: it has no derivative")
-        if code == _TABLES:
-            wanted, kept = contacts_without_formula(w.struct, self._tree, e), _held(e)[0]
-            line, tables, held = contact_tables(self.stepper, wanted, kept.size)
-            kept |= held
-            _contacts(w.struct, self._tree, e, numbers, (line, tables))
         words = self._held
         if parts > 1 and not self._round:
             words += ("long turns, as if taken at once",)

@@ -58,41 +58,36 @@ def inverse_dynamics(t, S, place, motion, by_q, by_v, factors):
         for k in range(6):
             V[j, k] = V[parent[j], k] + S[j, k] * v[j]
             A[j, k] = A[parent[j], k] + S[j, k] * a[j] + x[k] * v[j]
-    mass_at, H, F = _behind(t, place, V, A)
-    s, w, rate = np.empty(6), np.empty(6), np.empty(6)
-    near, bent = np.empty(6), np.empty(6)
-    shift, turn, speed = np.empty((nv, 6)), np.empty((nv, 6)), np.empty((nv, 6))
+    behind, F = _behind(t, place, V, A)
+    # what I and H are applied to, side by side: by q, then by v
+    to_q, to_v, near = np.empty((nv, 12)), np.empty((nv, 12)), np.empty(12)
     for j in range(nv):
-        cross_motion(S[j], V[before[j]], w)
+        B = before[j]
+        cross_motion(V[B], S[j], y)
+        cross_motion(y, V[B], z)
+        cross_motion(S[j], A[B], x)
         for k in range(6):
-            w[k] = -w[k]
-            y[k] = V[before[j], k] + V[t.last[j], k]
-        cross_motion(w, V[before[j]], z)
-        cross_motion(S[j], A[before[j]], s)
-        cross_motion(S[j], y, rate)
-        for k in range(6):
-            shift[j, k], turn[j, k], speed[j, k] = -s[k] - z[k], w[k], -rate[k]
+            to_q[j, k], to_q[j, 6 + k], to_v[j, 6 + k] = -x[k] - z[k], y[k], S[j, k]
+            z[k] = V[B, k] + V[t.last[j], k]
+        cross_motion(z, S[j], to_v[j])
     for j in range(nv):
         # what is behind freedom j feels a motion of freedom k by I_j S_j and H_jᵀ S_j alone
-        for i in range(6):
-            one_way = other = 0.0
-            for m in range(6):
-                one_way += mass_at[j, m, i] * S[j, m]
-                other += H[j, m, i] * S[j, m]
-            near[i], bent[i] = one_way, other
+        for i in range(12):
+            near[i] = 0.0
+        for m in range(6):
+            f = S[j, m]
+            for i in range(12):
+                near[i] += f * behind[j, m, i]
         k = t.last[j]
         while k >= 0:
-            by_q[j, k] += factors[0] * (dot(near, shift[k]) + dot(bent, turn[k]))
-            by_v[j, k] += factors[1] * (dot(near, speed[k]) + dot(bent, S[k]))
+            by_q[j, k] += factors[0] * _dot12(near, to_q[k])
+            by_v[j, k] += factors[1] * _dot12(near, to_v[k])
             k = parent[k]
         # what is before the joint feels all that is behind it
-        cross_force(S[j], F[j], y)
+        cross_force(S[j], F[j], x)
         for i in range(6):
-            one_way, other = y[i], 0.0
-            for m in range(6):
-                one_way += mass_at[j, i, m] * shift[j, m] + H[j, i, m] * turn[j, m]
-                other += mass_at[j, i, m] * speed[j, m] + H[j, i, m] * S[j, m]
-            x[i], z[i] = one_way, other
+            x[i] += _dot12(behind[j, i], to_q[j])
+            z[i] = _dot12(behind[j, i], to_v[j])
         k = before[j]
         while k >= 0:
             by_q[k, j] += factors[0] * dot(S[k], x)
@@ -101,10 +96,18 @@ def inverse_dynamics(t, S, place, motion, by_q, by_v, factors):
 
 
 @part
+def _dot12(a, b):
+    total = 0.0
+    for i in range(12):
+        total += a[i] * b[i]
+    return total
+
+
+@part
 def _behind(t, place, V, A):
-    """I, H and F summed over what is behind each freedom."""
+    """I and H side by side, shape (nv, 6, 12), and F summed over what is behind each freedom."""
     nv = t.parent.size
-    mass_at, H, F = np.zeros((nv, 6, 6)), np.zeros((nv, 6, 6)), np.zeros((nv, 6))
+    out, F = np.zeros((nv, 6, 12)), np.zeros((nv, 6))
     x, y, p = np.empty(6), np.empty(6), np.empty(6)
     one, K = np.empty((6, 6)), np.empty((6, 6))
     for b in range(t.end.size):
@@ -118,17 +121,16 @@ def _behind(t, place, V, A):
         for k in range(6):
             F[j, k] += x[k] + y[k]
             for i in range(6):
-                mass_at[j, i, k] += one[i, k]
-        _add_bias(one, V[j], p, K, H[j])
+                out[j, i, k] += one[i, k]
+        _add_bias(one, V[j], p, K, out[j, :, 6:])
     for j in range(nv - 1, -1, -1):
         i = t.parent[j]
         if i >= 0:
             for r in range(6):
                 F[i, r] += F[j, r]
-                for k in range(6):
-                    mass_at[i, r, k] += mass_at[j, r, k]
-                    H[i, r, k] += H[j, r, k]
-    return mass_at, H, F
+                for k in range(12):
+                    out[i, r, k] += out[j, r, k]
+    return out, F
 
 
 @part

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import binding
+from llvmlite import binding, ir
 from numba import types
 from numba.core.typing.templates import Signature
+from numba.extending import intrinsic
 
 from perp.scenes.engine import engine
 
@@ -38,11 +39,15 @@ def _registered(name: str, *arguments: Any, result: Any = types.void) -> Any:
 
 
 @cache
+def _library() -> ctypes.CDLL:
+    (path,) = sorted(Path(engine().__file__).parent.glob("libmujoco*"))[:1]
+    return ctypes.CDLL(str(path))
+
+
+@cache
 def load() -> None:
     """Make the library's symbols known to the compiler; before any compiled caller is called."""
-    folder = Path(engine().__file__).parent
-    (path,) = sorted(folder.glob("libmujoco*"))[:1]
-    library = ctypes.CDLL(str(path))
+    library = _library()
     for name in (*_NAMES, "mj_rne", "mj_integratePos", "mj_differentiatePos", "mj_geomDistance"):
         address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
         binding.add_symbol(name, address)
@@ -59,6 +64,35 @@ mj_differentiatePos = _registered("mj_differentiatePos", _i, _i, types.float64, 
 mj_geomDistance = _registered(
     "mj_geomDistance", _i, _i, types.int32, types.int32, types.float64, _i, result=types.float64
 )
+
+
+@cache
+def collision_functions() -> np.ndarray:
+    """Addresses of the library's functions that find contacts of two shapes, by the types of both."""
+    count = int(engine().mjtGeom.mjNGEOMTYPES)
+    table: Any = (ctypes.c_int64 * count**2).in_dll(_library(), "mjCOLLISIONFUNC")
+    return np.array(table, dtype=np.int64).reshape(count, count)
+
+
+def _call_collision(typing_context, function, model, data, out, first, second, margin):
+    """Contacts of two shapes by such a function; how many there are.
+
+    Written are ten numbers a contact: distance, point midway, normal, a tangent.
+    """
+    del typing_context, function, model, data, out, first, second, margin
+
+    def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
+        number, word, real = (context.get_value_type(t) for t in (types.int64, types.int32, types.float64))
+        kind = ir.FunctionType(word, (number, number, number, word, word, real))
+        g, h = (builder.trunc(value, word) for value in values[4:6])
+        function = builder.inttoptr(values[0], kind.as_pointer())
+        found = builder.call(function, (*values[1:4], g, h, values[6]))
+        return builder.sext(found, number)
+
+    return types.int64(*(types.int64,) * 6, types.float64), generate
+
+
+call_collision: Any = intrinsic(_call_collision)
 
 
 class ContactLayout(NamedTuple):

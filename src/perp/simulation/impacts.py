@@ -196,6 +196,8 @@ class ImpactDerivative:
         self.A, self.B = whole[:, :n], whole[:, n : n + nu]
         self.parameters = last._named(whole[:, n + nu :])
         self.mode, self.redundant = last.mode, any(part.redundant for part in parts)
+        self.velocity_unique = all(part.velocity_unique for part in parts)
+        self.consistent = all(part.consistent for part in parts)
         # what closes at the end of a part is at a switch there, and open by definition
         self.degenerate = last.degenerate
         self.frozen = tuple(dict.fromkeys(word for part in parts for word in part.frozen))

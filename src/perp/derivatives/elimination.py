@@ -1,0 +1,217 @@
+"""Compiled: linear systems of the equations of a step, of freedoms and of rows that may be redundant."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perp.compilation.kernel import part
+
+# Pivots below this share of the largest mean redundant rows; below the other a better one is searched for.
+_PIVOT, _DOUBTFUL = 1e-10, 1e-4
+# Redundant rows agree to this share of what they ask for.
+_AGREE = 1e-6
+# A freedom is eliminated in its turn unless its pivot is smaller than this share of its column.
+_TURN = 0.01
+
+
+@part(fastmath={"contract"})
+def _add_row(X, to, factor, row, width):
+    """X[to] += factor X[row] over the first columns."""
+    for j in range(width):
+        X[to, j] += factor * X[row, j]
+
+
+@part(fastmath={"contract"})
+def add_rows(A, i, last, sign, X, out):
+    """out[i] += sign Σ A[i, k] X[k] over k < last, skipping zeros of A, two rows at a time."""
+    width, other = X.shape[1], -1
+    for k in range(last):
+        if A[i, k] == 0.0:
+            continue
+        if other < 0:
+            other = k
+            continue
+        f, g = sign * A[i, other], sign * A[i, k]
+        for j in range(width):
+            out[i, j] += f * X[other, j] + g * X[k, j]
+        other = -1
+    if other >= 0:
+        f = sign * A[i, other]
+        for j in range(width):
+            out[i, j] += f * X[other, j]
+
+
+@part
+def eliminate(A, X):
+    """X ← A⁻¹ X, A is used up; False where A is singular.
+
+    Freedoms go from the leaves to the root as in `tree_algebra.factor_block`, so that entries between
+    branches stay zero and are skipped.
+    """
+    n, width = A.shape[0], X.shape[1]
+    for k in range(n - 1, -1, -1):
+        best = k
+        for i in range(k):
+            if abs(A[i, k]) > abs(A[best, k]):
+                best = i
+        if best != k and abs(A[k, k]) < _TURN * abs(A[best, k]):
+            for j in range(k + 1):
+                A[k, j], A[best, j] = A[best, j], A[k, j]
+            for j in range(width):
+                X[k, j], X[best, j] = X[best, j], X[k, j]
+        if A[k, k] == 0.0:
+            return False
+        for i in range(k):
+            if A[i, k] != 0.0:
+                f = -A[i, k] / A[k, k]
+                _add_row(A, i, f, k, k)
+                _add_row(X, i, f, k, width)
+    for k in range(n):
+        add_rows(A, k, k, -1.0, X, X)
+        f = 1.0 / A[k, k]
+        for j in range(width):
+            X[k, j] *= f
+    return True
+
+
+@part
+def solve_rows(A, X, backwards):
+    """X ← A⁻¹ X for the rows of an island, or A⁺ X where they are redundant.
+
+    Rows are scaled; backwards X ← A⁻ᵀ X, transposed with its scales.
+
+    Returns:
+        Whether they are redundant, and whether those that depend on each other agree.
+    """
+    n, width = A.shape[0], X.shape[1]
+    scale = np.empty(n)
+    for i in range(n):
+        largest = 1e-300
+        for j in range(n):
+            largest = max(largest, abs(A[i, j]))
+        scale[i] = 1.0 / largest
+        for j in range(n):
+            A[i, j] *= scale[i]
+        if not backwards:
+            for j in range(width):
+                X[i, j] *= scale[i]
+    if backwards:
+        A = A.T.copy()
+    right = X.copy()
+    rank, order, null = _reduce(A.copy(), right, False)
+    agree = True
+    if rank < 0:
+        # what rows that depend on each other cannot agree on is left out
+        others = _reduce(A.T.copy(), np.empty((n, 0)), True)
+        right[:, :] = X
+        if others[0] < n:
+            _shorten(*others, right)
+            agree = _is_near(X, right)
+        rank, order, null = _reduce(A.copy(), right, True)
+    for k in range(n):
+        for j in range(width):
+            X[order[k], j] = right[k, j] if k < rank else 0.0
+    if rank < n:
+        _shorten(rank, order, null, X)
+    if backwards:
+        for i in range(n):
+            for j in range(width):
+                X[i, j] *= scale[i]
+    return rank < n, agree
+
+
+@part
+def _is_near(X, Y):
+    """Whether columns of two matrices are the same but for round-off."""
+    size, near = 0.0, True
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            size = max(size, abs(X[i, j]))
+    for j in range(X.shape[1]):
+        own = off = 0.0
+        for i in range(X.shape[0]):
+            own, off = max(own, abs(X[i, j])), max(off, abs(X[i, j] - Y[i, j]))
+        near = near and off <= _AGREE * max(own, _AGREE * size)
+    return near
+
+
+@part
+def _reduce(left, right, complete):
+    """Solutions of left x = right by elimination, those of dependent columns zero; left is used up.
+
+    Pivots are searched in their columns, or in all that is left (`complete`), which tells the rank.
+
+    Returns:
+        Rank, or −1 where a small pivot asks for a complete search; which unknown the first `rank` lines of
+        `right` are, then those that are zero; how the first change with these, shape (n, n − rank).
+    """
+    n, width = right.shape
+    order, rank, top = np.arange(n), n, 0.0
+    for k in range(n):
+        row, column = k, k
+        for j in range(k, n if complete else k + 1):
+            for i in range(k, n):
+                if abs(left[i, j]) > abs(left[row, column]):
+                    row, column = i, j
+        pivot = abs(left[row, column])
+        top = max(top, pivot)
+        if not pivot > (_PIVOT if complete else _DOUBTFUL) * top:
+            if not complete:
+                return -1, order, np.empty((n, 0))
+            rank = k
+            break
+        if row != k:
+            for j in range(n):
+                left[k, j], left[row, j] = left[row, j], left[k, j]
+            for j in range(width):
+                right[k, j], right[row, j] = right[row, j], right[k, j]
+        if column != k:
+            order[k], order[column] = order[column], order[k]
+            for i in range(n):
+                left[i, k], left[i, column] = left[i, column], left[i, k]
+        for i in range(k + 1, n):
+            if left[i, k] != 0.0:
+                f = -left[i, k] / left[k, k]
+                _add_row(left, i, f, k, n)
+                _add_row(right, i, f, k, width)
+    null = np.empty((n, n - rank))
+    for k in range(rank - 1, -1, -1):
+        for j in range(n - rank):
+            null[k, j] = -left[k, rank + j]
+        for i in range(k + 1, rank):
+            f = -left[k, i]
+            if f != 0.0:
+                _add_row(right, k, f, i, width)
+                _add_row(null, k, f, i, n - rank)
+        f = 1.0 / left[k, k]
+        for j in range(width):
+            right[k, j] *= f
+        for j in range(n - rank):
+            null[k, j] *= f
+    return rank, order, null
+
+
+@part
+def _shorten(rank, order, null, X):
+    """Take out of X what lies along the null space of a matrix, as `_reduce` tells it."""
+    n, width = order.size - rank, X.shape[1]
+    square, along = np.eye(n), np.empty((n, width))
+    for i in range(n):
+        for j in range(width):
+            along[i, j] = X[order[rank + i], j]
+    for k in range(rank):
+        for i in range(n):
+            f = null[k, i]
+            for j in range(n):
+                square[i, j] += f * null[k, j]
+            for j in range(width):
+                along[i, j] += f * X[order[k], j]
+    eliminate(square, along)
+    for i in range(n):
+        for j in range(width):
+            X[order[rank + i], j] -= along[i, j]
+    for k in range(rank):
+        for i in range(n):
+            f = null[k, i]
+            for j in range(width):
+                X[order[k], j] -= f * along[i, j]

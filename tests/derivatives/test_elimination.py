@@ -1,0 +1,29 @@
+"""Linear systems of rows that may be redundant, against NumPy's pseudo-inverse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perp.compilation.kernel import whole
+from perp.derivatives.elimination import solve_rows
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize(("n", "rank"), [(1, 1), (6, 6), (9, 7), (24, 13), (5, 0)])
+def test_redundant_rows_have_the_solution_of_least_norm(n, rank, backwards):
+    """Rows that agree, and rows that do not: least squares of scaled rows, and the same transposed."""
+    rng = np.random.default_rng(n + rank)
+    A = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, n)) * 10.0 ** rng.uniform(-3, 3, (n, 1))
+    scale = 1.0 / np.maximum(np.abs(A).max(axis=1), 1e-300)
+    inverse = np.linalg.pinv(scale[:, None] * A, rcond=1e-10) * scale
+    operator, matrix = (inverse.T, A.T) if backwards else (inverse, A)
+    agreeing = matrix @ rng.standard_normal((n, 4))
+    for right, agrees in ((agreeing, True), (rng.standard_normal((n, 4)), rank == n)):
+        found = right.copy()
+        redundant, agree = whole(solve_rows)(A.copy(), found, backwards)
+        assert bool(redundant) == (rank < n)
+        if rank:
+            assert bool(agree) == agrees
+        expected = operator @ right
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * np.abs(expected).max())
