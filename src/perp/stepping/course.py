@@ -213,8 +213,8 @@ def _solve_again(w):
         if not w.scene.cut and x[DRIFTS] < _MOST_DRIFTS and drift_again(w):
             x[DRIFTS] += 1
         return True
-    if x[DRIFTS] < _most_drifts(w) and drift_again(w):
-        x[DRIFTS] += 1
+    if x[DRIFTS] < _most_drifts(w) + x[BOUNCES] and drift_again(w):
+        x[DRIFTS] += 1  # another restitution has other Coriolis forces
     elif x[BOUNCES] < _MOST_BOUNCES and lively(w, x[BOUNCES]):
         x[BOUNCES] += 1
     else:

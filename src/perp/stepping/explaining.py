@@ -39,6 +39,8 @@ def cause(stepper: Stepper, record: StepRecord) -> str:
         return f"shapes overlap by {length(record.penetration)} at its end; try a smaller step"
     if w.info[end.CAUSE] == 4:
         return f"joints are open by {record.joint_error:.2g} m or rad at its end; try a smaller step"
+    if w.info[end.CAUSE] == 5:
+        return "its contacts or its turns have given bodies energy that nothing drives; try a smaller step"
     row = row_name(stepper, int(w.figure[end.WORST_ROW]))
     what = "no impulses were found that satisfy" if w.info[end.CAUSE] == 1 else "at its end misses"
     return (

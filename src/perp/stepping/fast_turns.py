@@ -20,9 +20,9 @@ from perp.dynamics.place import complete, go_to
 from perp.dynamics.tree_kernels import factorise, solve
 from perp.kernels.arrays import fill
 
-# Turn of a part [rad], which leaves φ²/12 = 0.1 % of Coriolis' forces, and parts of a step at most. Robots do
-# less in some milliseconds.
-_PART, _MOST = 0.125, 64
+# Turn of a part [rad], which leaves φ²/12 = 0.1 % of Coriolis' forces, and parts of a step at most: of trees,
+# and of single bodies, whose parts cost little. Robots turn less in some milliseconds.
+_PART, _MOST, _MOST_OF_BODIES = 0.125, 64, 4096
 _SWEEPS = 40
 # Change of the last sweep over the speed that is round-off, or near enough to it.
 _STEADY = 1e-9
@@ -37,12 +37,12 @@ def parts_of(w, v):
             angle = w.h * math.sqrt(v[j] ** 2 + v[j + 1] ** 2 + v[j + 2] ** 2)
             if not angle <= longest:
                 longest = angle
-    return _count(longest)
+    return _count(longest, _MOST)
 
 
 @part
-def _count(angle):
-    return int(angle / _PART) + 1 if angle < (_MOST - 1) * _PART else _MOST
+def _count(angle, most):
+    return int(angle / _PART) + 1 if angle < (most - 1) * _PART else most
 
 
 @part
@@ -52,7 +52,7 @@ def mean_spin(x, y, z, inertia, h):
     Π⁺ = exp(−k ω̂) Π with ω = I⁻¹ (Π + Π⁺)/2 in each part of length k; x, y, z are its rates at the start.
     """
     i, j, k = inertia
-    parts = _count(h * math.sqrt(x * x + y * y + z * z))
+    parts = _count(h * math.sqrt(x * x + y * y + z * z), _MOST_OF_BODIES)
     part = h / parts
     qw, qx, qy, qz = 1.0, 0.0, 0.0, 0.0
     a = b = c = ma = mb = mc = 0.0

@@ -111,6 +111,8 @@ def judge_as_itself(stepper: Stepper, record: StepRecord, own_residual: float | 
         w.info[end.CAUSE] = 3
     elif w.figure[end.OPEN] > open_by * size:
         w.info[end.CAUSE] = 4
+    elif w.figure[end.GAINED] > 0.0:
+        w.info[end.CAUSE] = 5
 
 
 def check_pair(stepper: Stepper, state: State, h: float) -> None:

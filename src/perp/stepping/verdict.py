@@ -16,6 +16,7 @@ from perp.kernels.arrays import fill
 from perp.kernels.friction_laws import violation
 from perp.kernels.tree_rows import times
 from perp.stepping.contact_rows import remember
+from perp.stepping.feeding import free_bodies_gain
 from perp.stepping.second_look import excess, immobile, overlap
 from perp.stepping.world import CLEAN, JOINTS, LATE, LEFT_OUT, ROTORS
 
@@ -24,7 +25,7 @@ NEWTON, SOLVES, ROUNDS, LOOKS, UNSOLVED = range(LEFT_OUT)
 BOUNCES, WANTED, CAUSE, PULLED, DEPENDENT = range(LEFT_OUT + 1, 11)
 RESIDUAL, JOINT_RESIDUAL, CONTACT_RESIDUAL, FRICTION_RESIDUAL, PENETRATION, JOINT_ERROR, TRAVEL = range(7)
 KINETIC, POTENTIAL, LINEAR, ANGULAR = 7, 8, 9, 12
-WORST_ROW, EXCESS, OPEN = 15, 16, 17
+WORST_ROW, EXCESS, OPEN, GAINED = 15, 16, 17, 18
 # Overlap at the end that a step may leave beyond what it should, as a share of the largest body.
 OVERLAP_ALLOWED = 5e-4
 # Joints that velocity level may leave open, as a share of the largest body.
@@ -211,8 +212,9 @@ def finish(w):
         w.rotor_v[:], w.count[ROTORS] = w.v_end, 1
     mechanics(w)
     verdict(w)
-    w.info[PULLED] = w.count[LATE]
-    # 1 the problem is not solved, 2 rows do not hold at the end, 3 shapes overlap, 4 joints are open
+    w.info[PULLED], w.figure[GAINED] = w.count[LATE], 1.0 if free_bodies_gain(w) else 0.0
+    # 1 the problem is not solved, 2 rows do not hold at the end, 3 shapes overlap, 4 joints are open, 5 free
+    # bodies have gained energy
     w.info[CAUSE] = 0
     if not w.figure[RESIDUAL] <= w.tolerance:
         w.info[CAUSE] = 1 if w.info[UNSOLVED] else 2
@@ -221,6 +223,8 @@ def finish(w):
     elif w.figure[OPEN] > (OVERLAP_ALLOWED if w.level[0] else OPEN_ALLOWED) * s.size:
         # rows that were left out as dependent count here like all others; what is soft may be anywhere
         w.info[CAUSE] = 4
+    elif w.figure[GAINED] > 0.0:
+        w.info[CAUSE] = 5
     remember(w)
     if not w.foreign and (w.info[CAUSE] == 1 or w.info[CAUSE] == 2):
         # impulses that satisfy nothing are no start for the next step

@@ -21,6 +21,7 @@ class WorldStatus(IntEnum):
     ROWS_OFF = 2  # rows do not hold at the end of the step
     OVERLAP = 3  # shapes overlap more than they should
     OPEN_JOINT = 4  # joints are open
+    ENERGY_GAINED = 5  # bodies have energy that nothing gave them
     FAILED = FAILED  # numbers overflow: the world stays at its last state until it is reset
     CONTACTS_FULL = FULL  # there are more contacts than mujoco's memory holds; as FAILED
 
