@@ -116,12 +116,13 @@ def _first_solves() -> None:
 
 @cache
 def _problems() -> list[Problem]:
-    """Random small problems of every type, mechanisms, a game, and a string of many rows on a floor."""
+    """Random small problems of every type, mechanisms, a tower, a game, a string of many rows on a floor."""
     n = 400
     string = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
     return [
         *(attempt.problem for seed in SEEDS for attempt in (*mixtures(seed), *rows(seed))),
         *(build(name).problem for name in ("box-on-slope", "stack", "chain")),
+        perp.Simulation(library.stack(5), step=0.01).contact_problem(),
         perp.LCP([[0, 0, 3, 1], [0, 0, 2, 4], [4, 1, 0, 0], [2, 3, 0, 0]], -np.ones(4)),
         perp.LCP(scipy.sparse.csr_array(string), np.where(np.arange(n) % 50 < 5, -0.1, 0.01)),
     ]

@@ -78,6 +78,11 @@ def _fill(packed, tree, problem):
     p.row_begin[b.start[count]] = end
 
 
+def tree_count(packed: Packed) -> int:
+    """How many trees `trees_of` makes."""
+    return _tree_of(packed.struct, np.empty(packed.blocks.mu.size, np.int64))
+
+
 def trees_of(packed: Packed, impulse: np.ndarray, unit: float) -> TreeProblem:
     """The tree problem of a packed one.
 

@@ -23,6 +23,8 @@ from perp.solvers.watching import now_runs
 LARGEST_ELIMINATION = 30_000
 # From this many constraints on Newton's method costs more than some hundred sweeps with momentum.
 MANY = 300
+# What is built of blocks has so many contacts on each face, and so many at least in all.
+FACE, BUILT = 3, 16
 # A start this good is near enough for Newton's method without sweeps before it.
 NEAR = 0.1
 
@@ -40,12 +42,14 @@ class Stage:
         when: Which problems it is for.
         options: Its options.
         steps: Its iterations at most.
+        above: The residual from which on it is worth its cost.
     """
 
     solver: str
     when: Callable[[ContactProblem], bool] = _always
     options: dict[str, Any] = field(default_factory=dict)
     steps: int = 10**9
+    above: float = 0.0
 
     @property
     def label(self) -> str:
@@ -58,8 +62,18 @@ def _few(problem: ContactProblem) -> bool:
     return problem.contact_count <= LARGEST_ELIMINATION
 
 
+def _built(problem: ContactProblem) -> bool:
+    """Whether many contacts lie in faces, so that a linear solve may find that everything stands."""
+    from perp.kernels.packed import pack
+    from perp.kernels.packed_trees import tree_count
+
+    count = problem.contact_count
+    return BUILT <= count <= LARGEST_ELIMINATION and count >= FACE * tree_count(pack(problem))
+
+
 STAGES = (
     Stage("block-gauss-seidel", options={"while_it_pays": True}),
+    Stage("proximal-point", _built, {"sweeps": 0, "held": True}, steps=8, above=1e-2),
     Stage(
         "block-gauss-seidel",
         lambda problem: problem.contact_count >= MANY,
@@ -108,7 +122,7 @@ class StageRun:
         for stage in stages:
             if self.done():
                 break
-            if stage.when(self.problem):
+            if self.residual > stage.above and stage.when(self.problem):
                 self.attempt(stage)
         name = self.stages[-1]["solver"] if self.stages else "auto"
         info = {"solver": name, "chosen_by": "auto", "stages": self.stages}

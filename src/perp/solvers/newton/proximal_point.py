@@ -25,6 +25,9 @@ STEPS, ALL_STEPS = 100, 1000
 ROUNDS, SMOOTHING, SHARPER = (6, 6, 6, 20), 10, 3
 # What is left to do for the shared test, whose measure is another; where it misses it is made sharper.
 MARGIN = 0.1
+# From impulses that hold everything: Newton steps, and the residual that they have to reach; walls of bricks
+# have 1e-2 to 1e-11 after them.
+HELD_STEPS, HELD_NEAR = 2, 0.1
 # Newton steps between two looks where somebody waits for them.
 LOOK = 4
 
@@ -35,9 +38,12 @@ class ProximalOptions:
 
     Attributes:
         sweeps: Gauss–Seidel sweeps before the first step.
+        held: Begin with the least impulses that hold everything, one linear solve, and give up soon where
+            they do not lead to an answer: for what is built of blocks and stands.
     """
 
     sweeps: int = 20
+    held: bool = False
 
 
 @register(
@@ -51,6 +57,7 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
     from perp.kernels.packed import pack
     from perp.kernels.packed_trees import trees_of
     from perp.kernels.sweep import sweeps
+    from perp.kernels.tree_held import hold_all
     from perp.kernels.tree_newton import EXACT, solve_trees
     from perp.kernels.tree_workspace import tree_workspace
 
@@ -69,6 +76,13 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
     # convex problems need no other sides
     rounds = len(ROUNDS) if problem.relaxed else 0
     steps, sharper, limit = 0, 0, control.limit(ALL_STEPS)
+    if options.held:
+        hold_all(trees.struct, workspace)
+        if control.measure(packed.impulse(trees.impulse)) > control.tol:
+            solve_trees(trees.struct, workspace, HELD_STEPS, EXACT, info, worst)
+        steps, impulse = 1 + int(info[2]), packed.impulse(trees.impulse)
+        if control.check(steps, impulse) or steps >= limit or control.measure(impulse) > HELD_NEAR:
+            return control.attempt(impulse, steps)
     while True:
         most = ROUNDS[rounds] if rounds < len(ROUNDS) else STEPS
         few = min(most, LOOK) if control.watched and most < STEPS else most
