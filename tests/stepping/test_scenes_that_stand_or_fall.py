@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,13 +13,6 @@ import perp
 from perp.scenes import library, load_scene
 
 G = library.GRAVITY
-
-
-def open_yet(*values: Any) -> Any:
-    """A parameter that the rebuilt step does not master yet: the old one had a way of its own for it."""
-    return pytest.param(
-        *values, marks=pytest.mark.xfail(strict=True, reason="long steps: not yet in one step")
-    )
 
 
 def arch_stands(stones: int, thickness: float, friction: float) -> bool:
@@ -128,7 +120,7 @@ def distance_to_ground(wheel: np.ndarray, step_at: float, step_length: float, he
     return min(wheel[2], float(np.linalg.norm(aside))) - 0.15
 
 
-@pytest.mark.parametrize(("height", "spin"), [(0.03, 1.5), (0.03, 6.0), open_yet(0.05, 3.0), (0.05, 6.0)])
+@pytest.mark.parametrize(("height", "spin"), [(0.03, 1.5), (0.03, 6.0), (0.05, 3.0), (0.05, 6.0)])
 def test_a_rover_drives_over_a_step_with_h_of_200_ms(height: float, spin: float) -> None:
     """At 0.9 m/s it goes 0.18 m in a step, further than a wheel's radius; up, along the top and down again."""
     at, length = 0.6, 1.0
