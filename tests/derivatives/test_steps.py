@@ -197,7 +197,12 @@ def test_verify_finds_a_wrong_derivative(monkeypatch):
     from perp.derivatives.step import StepDerivative
 
     honest = StepDerivative._whole.func
-    monkeypatch.setattr(StepDerivative, "_whole", property(lambda self: (1.001 * honest(self)[0], None)))
+
+    def wrong(self):
+        whole, *more = honest(self)
+        return 1.001 * whole, *more
+
+    monkeypatch.setattr(StepDerivative, "_whole", property(wrong))
     sim = scene(body(SPHERE, "0 0 1"))
     with pytest.raises(DerivativeError, match="differs"):
         sim.derivatives(verify=True)

@@ -1,4 +1,4 @@
-"""Random states of ten scenes whose steps are differentiated: no NaN, no exception.
+"""Random states of ten scenes whose steps are differentiated: no NaN, no exception, as differences say.
 
 Scenes have contacts of all shapes and modes, joints with limits, dry friction and motors, a loop, a robot.
 States, velocities, controls, levels, coordinates and restitution are random.
@@ -14,6 +14,7 @@ import numpy as np
 
 from perp.derivatives.errors import DerivativeError
 from perp.scenes import library
+from perp.simulation.gradients.step_differences import differences
 from perp.simulation.simulation import Simulation
 
 PLANE = '<geom name="floor" type="plane" size="9 9 1" friction="0.5 0.01 0.002"/>'
@@ -60,6 +61,23 @@ def _simulation(scene: int, coordinates: str, level: str, restitution: float) ->
     return Simulation(SCENES[scene], step=0.01, coordinates=coordinates, level=level, restitution=restitution)
 
 
+def _random_step(seed: int) -> tuple[Simulation, np.random.Generator]:
+    """A scene in a random state after a few steps."""
+    random = np.random.default_rng(seed)
+    coordinates = ("reduced", "maximal")[random.integers(2)]
+    sim = _simulation(
+        seed % len(SCENES), coordinates, LEVELS[random.integers(2)], RESTITUTIONS[random.integers(2)]
+    )
+    sim.reset()
+    speed = 10.0 ** random.uniform(-3, 1)
+    if len(sim.stepper.motor_names):
+        sim.set_control(3.0 * random.standard_normal(len(sim.stepper.motor_names)))
+    sim.qvel = speed * random.standard_normal(sim.qvel.size)
+    for _ in range(int(random.integers(1, 6))):
+        sim.step()
+    return sim, random
+
+
 def try_state(seed: int) -> str:
     """Differentiate one random step; what came of it in a word.
 
@@ -67,22 +85,11 @@ def try_state(seed: int) -> str:
         "fine", "not solved" or "two stages" (steps that have no derivative and say so), "no number", or the
         name of an exception that nobody expects.
     """
-    random = np.random.default_rng(seed)
-    coordinates = ("reduced", "maximal")[random.integers(2)]
-    sim = _simulation(
-        seed % len(SCENES), coordinates, LEVELS[random.integers(2)], RESTITUTIONS[random.integers(2)]
-    )
-    sim.reset()
-    names = ("friction", "gravity", f"mass:{sim.model.body_names[0]}")
-    speed = 10.0 ** random.uniform(-3, 1)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if len(sim.stepper.motor_names):
-                sim.set_control(3.0 * random.standard_normal(len(sim.stepper.motor_names)))
-            sim.qvel = speed * random.standard_normal(sim.qvel.size)
-            for _ in range(int(random.integers(1, 6))):
-                sim.step()
+            sim, random = _random_step(seed)
+            names = ("friction", "gravity", f"mass:{sim.model.body_names[0]}")
             found = sim.derivatives(names, last=bool(random.integers(2)))
             whole = np.hstack([found.A, found.B, *found.parameters.values()])
             back = found.vjp(random.standard_normal(whole.shape[0]))
@@ -92,6 +99,38 @@ def try_state(seed: int) -> str:
         return f"{type(error).__name__}: {error}"
     finite = np.isfinite(whole).all() and all(np.isfinite(x).all() for x in (back[0], back[1]))
     return "fine" if finite else "no number"
+
+
+def compare_state(seed: int) -> str:
+    """The derivative of one random step by its state against central differences, in a word.
+
+    Returns:
+        "agrees" to 1e-6 of its largest entry; "has none"; "at a switch", "not unique" or "held" where it says
+        that it is one-sided, of one of several answers or approximate; "near a switch" where one-sided
+        differences differ from each other; or by how much it differs.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sim, _ = _random_step(seed)
+        try:
+            found = sim.derivatives()
+        except DerivativeError:
+            return "has none"
+        if found.degenerate.any():
+            return "at a switch"
+        if not (found.velocity_unique and found.consistent):
+            return "not unique"
+        if found.frozen:
+            return "held"
+        off, sides = np.inf, 0.0
+        for step in (1e-6, 1e-5, 1e-7):
+            left, right = (differences(sim, "A", step, side) for side in (-1, 1))
+            size = float(np.abs(found.A).max())
+            off = min(off, (float(np.abs(found.A - 0.5 * (left + right)).max()) - 1e-11 / step) / size)
+            sides = max(sides, float(np.abs(left - right).max()) / size)
+            if off <= 1e-6:
+                return "agrees"
+    return "near a switch" if sides > 0.1 else f"differs by {off:.0e}"
 
 
 def search(first: int, count: int) -> Counter[str]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from perp.stepping import Stepper
 
 # Overlap below this share of the scene's size counts as none.
-_CLOSED = 1e-9
+_CLOSED = 1e-7
 # What `_equations` says.
 _READY, _STIFF, _UNSOLVED = range(3)
 

@@ -29,11 +29,15 @@ def verify_step(sim: Simulation, found: StepDerivative) -> None:
     """Compare A, B and parameters with differences.
 
     Raises:
-        DerivativeError: One differs, something was frozen, or a constraint is at a switch.
+        DerivativeError: One differs, or there is none: a constraint at a switch, velocities not unique.
     """
     if found.degenerate.any():
         at = np.flatnonzero(found.degenerate).tolist()
         raise DerivativeError(f"constraints {at} are at a switch of modes: only one-sided derivatives exist")
+    if not found.velocity_unique:
+        raise DerivativeError("the velocities are not unique: they have no derivative")
+    if not found.consistent:
+        raise DerivativeError("redundant constraints switch their modes under a small change of the state")
     for name, mine in (("A", found.A), ("B", found.B), *found.parameters.items()):
         if not mine.size:
             continue
@@ -49,8 +53,11 @@ def verify_step(sim: Simulation, found: StepDerivative) -> None:
             raise DerivativeError(f"{name} differs from differences of the step by {min(errors):.2g}{held}")
 
 
-def differences(sim: Simulation, name: str, step: float) -> np.ndarray:
-    """Central differences of the next step by state ("A"), controls ("B") or a parameter; nothing changes."""
+def differences(sim: Simulation, name: str, step: float, side: int = 0) -> np.ndarray:
+    """Differences of the next step by state ("A"), controls ("B") or a parameter; nothing changes.
+
+    They are central ones, or of "A" those to one side, 1 or −1.
+    """
     stepper, packed, control = sim.stepper, sim.state.packed.copy(), sim.ctrl
     kept = sim.snapshot()
     columns = []
@@ -58,8 +65,9 @@ def differences(sim: Simulation, name: str, step: float) -> np.ndarray:
         if name == "A":
             for k in range(size(stepper)):
                 e = step * np.eye(size(stepper))[k]
-                ends = [_end(sim, kept, moved(stepper, packed, sign * e), control) for sign in (1, -1)]
-                columns.append(between(stepper, *ends) / (2 * step))
+                signs = (side, 0) if side else (1, -1)
+                ends = [_end(sim, kept, moved(stepper, packed, sign * e), control) for sign in signs]
+                columns.append(between(stepper, *ends) / (step * (signs[0] - signs[1])))
         elif name == "B":
             for k in range(control.size):
                 e = step * np.eye(control.size)[k]
