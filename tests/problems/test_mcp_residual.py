@@ -37,6 +37,12 @@ WRONG = {
     "below its bound": (mcp(lambda z: z + 1, [0.0], [INF]), [-1e-3]),
     "above its bound": (mcp(lambda z: z - 9, [0.0], [5.0]), [5.001]),
     "bound against the sign": (mcp(lambda z: z - 9, [0.0], [5.0]), [0.0]),
+    "zero between here and the bound": (
+        mcp(lambda z: 1e-6 * np.tanh((z - 7e-10) / 2e-11), [0.0], [INF]), [9.4e-9],
+    ),
+    "another function that turns on the way to the bound": (
+        mcp(lambda z: np.array([1 + z[0], z[1] - 1 - np.tanh(z[0] / 2e-10)]), [0.0, 0.0], [INF] * 2), [9e-9, 2.0],
+    ),
 }  # fmt: skip
 
 
@@ -61,6 +67,7 @@ RIGHT = {
     "huge": (mcp(lambda z: 1e20 * (1e-12 * z - 3), [0.0], [INF]), [3e12]),
     "at its bound, far from 0": (mcp(lambda z: z - 1e8 + 1, [1e8], [1e8 + 10]), [1e8]),
     "all rows vanish": (mcp(lambda z: np.array([z[0] * (1 + z[1]), z[1]]), [-INF] * 2, [INF] * 2), [0.0, 0]),
+    "pushes more at its bound": (mcp(lambda z: 1 + 1e6 * np.exp(-z / 1e-11), [0.0], [INF]), [5e-10]),
     "terms that cancel": (
         mcp(lambda z: np.array([z[0] - z[1], z[0] + z[1] - 0.2]), [-INF] * 2, [INF] * 2), [0.1, 0.1 + 1e-17],
     ),

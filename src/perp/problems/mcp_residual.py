@@ -14,6 +14,8 @@ as a zero. A distance from a bound counts by what it changes in any function, an
     t_i = min(min_k s_k / |J_ki|, |bound_i|)       (min(1, hi_i − lo_i) for |bound_i| where the bound is 0)
     F_i = clip(f_i / s_i, (z_i − hi_i) / t_i, (z_i − lo_i) / t_i)       residual = max_i |F_i|
 
+Where a function does not change on the way to a bound as its slope says, the change itself counts.
+
 The residual stays as it is when a function is multiplied by a number. Changing the unit of a variable changes
 it only where no function depends on the variable: there nothing but its unit tells what is near a bound.
 """
@@ -106,8 +108,37 @@ def relative_parts(problem: MCP, z: Vector, f: Vector) -> tuple[Vector, Vector, 
             out = bool((inside != z).any())
             s = function_sizes(problem, inside, problem.evaluate(inside) if out else f, J)
             parts = in_own_sizes(freeze(z), freeze(f), s, problem.lo, problem.hi, _influence(J, s))
+            parts = parts if out else _moved_there(problem, z, f, s, parts)
         problem.judged = (key, parts)
     return problem.judged[1]
+
+
+def _moved_there(
+    problem: MCP, z: Vector, f: Vector, s: Vector, parts: tuple[Vector, Vector, Vector]
+) -> tuple[Vector, Vector, Vector]:
+    """Distances from bounds by what functions change on the way there, where slopes at z do not tell.
+
+    A function that is flat at z may turn its sign before the bound. One more evaluation, and only at points
+    that would pass otherwise.
+    """
+    below, above, relative = parts
+    lower, upper = (f > 0) & (below < relative), (f < 0) & (above < -relative)
+    moved = np.where(lower, problem.lo, np.where(upper, problem.hi, z))
+    value = np.abs(np.minimum(np.maximum(relative, -above), below)).max(initial=0.0)
+    if not value <= CONFIRMED or (moved == z).all():
+        return parts
+    there = problem.evaluate(moved)
+    change = np.where(s > 0.0, np.abs(there - f) / s, 0.0)
+    # what pushes towards a bound may do so as much as it likes
+    matters = np.isfinite(change) & np.where(lower, there < 0, np.where(upper, there > 0, True))
+    largest = float(change[matters].max(initial=0.0))
+    if largest <= 2.0 * (below[lower].sum() + above[upper].sum()):
+        return parts
+    return (
+        np.where(lower, np.maximum(below, largest), below),
+        np.where(upper, np.maximum(above, largest), above),
+        relative,
+    )
 
 
 def mcp_parts(problem: MCP, z: Vector, f: Vector) -> tuple[float, float, float, float]:
