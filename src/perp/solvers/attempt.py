@@ -56,6 +56,7 @@ class Control:
         tol: The residual to reach.
         start: Where to begin, shape (n,), or None.
         reason: Why the last `check` said to stop, or None (solved, or not stopped).
+        last: The residual that the last check saw.
         done: Iterations of algorithms that ran before on the same problem.
         swept: What contact sweeps have reached already: impulses, the residual they saw, their number.
     """
@@ -70,6 +71,7 @@ class Control:
         "best",
         "diverged_at",
         "done",
+        "last",
         "max_iterations",
         "reason",
         "start",
@@ -93,7 +95,7 @@ class Control:
         self.start = start
         self.reason: Status | None = None
         self.swept: tuple[Vector, float, int] | None = None
-        self.best = np.inf
+        self.best = self.last = np.inf
         self.done = 0
         self.diverged_at: int | None = None
         self._best_z: Vector | None = None
@@ -163,7 +165,7 @@ class Control:
     def check(self, iteration: int, z: Vector) -> bool:
         """Measure, record, and say whether to stop: solved, diverged or out of time."""
         before = working_time()
-        residual = self._measure(z)
+        residual = self.last = self._measure(z)
         if self._points is not None:
             self._points.append((self.done + iteration, before - self._started - self._record_time, residual))
         # of two that are as good the later one: where one island is beyond help, the others still improve

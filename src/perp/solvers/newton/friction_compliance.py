@@ -129,8 +129,9 @@ def solve_by_compliance(problem: ContactProblem, control: Control, linear_solver
         if done >= control.limit(STEPS):
             control.reason = Status.ITERATION_LIMIT
             break
-        since = 0 if control.best < best else since + 1
-        best = min(best, control.best)
+        if done:  # a warm start that nearly meets the tolerance is no measure of the steps from it
+            since = 0 if control.last < best else since + 1
+            best = min(best, control.last)
         if since >= PATIENCE:
             if length <= SHORTEST:
                 control.reason = Status.STALLED
