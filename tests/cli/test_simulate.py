@@ -253,7 +253,7 @@ def test_any_solver_formulation_level_and_option(run, tmp_path: Path) -> None:
     run(*start, "--formulation", "box").assert_refused("needs a solver")
     run(*start, "--options", "tolerence=1").assert_refused("Did you mean 'tolerance'")
     run(*start, "--restitution", 2).assert_refused("restitution 2")
-    run(*start, "--solver", "lemke", "--formulation", "box").assert_refused("lemke takes LCP")
+    run(*start, "--solver", "pgs", "--formulation", "split").assert_refused("as box+split, sweeps divide")
     run(*start, "--options", "correction").assert_refused("NAME=VALUE")
     run(*start, "--level", "sideways").assert_refused("sideways")
     soft = run(*start, "--options", 'compliance={"contacts": 1e-4}', "--options", "softness=file", "--json")

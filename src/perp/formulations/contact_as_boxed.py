@@ -47,7 +47,7 @@ def not_scalar(problem: ContactProblem) -> str | None:
     if not cones.any():
         return None
     if (problem.sets.dimension[cones] > 2).any():
-        return "it has friction in space, whose cone is not a box"
+        return "it has friction in space, whose cone is not a box; 'box' puts one in its place"
     return "its relaxation couples the rows of a contact" if problem.relaxed else None
 
 

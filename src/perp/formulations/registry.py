@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeVar
 
-from perp.problems import BoxedLCP, ContactProblem, Problem, SolverMismatch, Status
+from perp.problems import ContactProblem, Problem, SolverMismatch, Status
 from perp.problems.cone_program import ConeProgram
 from perp.problems.validation import Vector
 
@@ -67,9 +67,7 @@ class Formulation:
     def objection(self, problem: Problem) -> str | None:
         """Why this formulation does not take `problem`, or None when it does."""
         if not isinstance(problem, self.source):
-            words = f"it starts from {self.source.__name__}, not {type(problem).__name__}"
-            through = isinstance(problem, ContactProblem) and self.source is BoxedLCP
-            return f"{words}; 'box+{self.name}' goes there through friction boxes" if through else words
+            return f"it starts from {self.source.__name__}, not {type(problem).__name__}"
         if isinstance(problem, ContactProblem) and problem.sets.cohesion.any():
             return "it has cohesion: problem.without_cohesion() is the same problem without"
         return None if self.refuses is None else self.refuses(problem)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 
+import numpy as np
+
+from perp.formulations.contact_as_boxed import not_scalar
 from perp.formulations.registry import Formulation, all_formulations, find_formulation
-from perp.problems import BoxedLCP, Problem, SolverMismatch, UnknownSolver
+from perp.problems import LCP, BoxedLCP, ContactProblem, Problem, SolverMismatch, UnknownSolver
+from perp.problems.sets import COULOMB
 from perp.solvers.registry import SolverInfo, all_solvers, mismatch, unknown
 
 # Rows up to which every formulation is built to see whether a solver takes what comes out.
@@ -22,7 +27,8 @@ def find_route(
     Args:
         problem: To be solved.
         info: The solver.
-        name: A formulation, or None for an exact one that can be chosen without asking.
+        name: A formulation, or a part of the way that leads to the solver; None for an exact one that can be
+            chosen without asking.
         advise: Whether the error names formulations that could be asked for; they are built to see.
 
     Raises:
@@ -47,6 +53,8 @@ def find_route(
     chosen = find_formulation(name) if isinstance(name, str) else None
     if chosen is None:
         raise UnknownSolver(unknown("formulation", name, list(all_formulations())))
+    if isinstance(problem, ContactProblem):
+        chosen = _completed(chosen, problem, info)
     objection = chosen.objection(problem)
     if objection is not None:
         raise SolverMismatch(f"formulation {name} cannot take this problem: {objection}")
@@ -58,6 +66,30 @@ def find_route(
             f"These take it: {', '.join(sorted(able))}."
         )
     return chosen
+
+
+def _completed(chosen: Formulation, problem: ContactProblem, info: SolverInfo) -> Formulation:
+    """What a formulation stands for between contacts and a solver.
+
+    "split" begins with friction boxes, where Lemke is given "box" those are split, and where a solver does
+    not take bounds that follow other rows these are fixed in rounds.
+    """
+    name = chosen.name
+    if chosen.source is BoxedLCP:
+        name = f"{'box' if not_scalar(problem) else 'rows'}+{name}"
+    boxed = issubclass(chosen.target, BoxedLCP)
+    if boxed and BoxedLCP not in info.takes and LCP in info.takes:
+        name += "+split"
+    elif boxed and "fixed-bounds" not in name and (problem.sets.kind >= COULOMB).any():
+        name += "" if BoxedLCP not in info.takes or _follows(info) else "+fixed-bounds"
+    return (find_formulation(name) if name != chosen.name else None) or chosen
+
+
+@cache
+def _follows(info: SolverInfo) -> bool:
+    """Whether a solver takes bounds that follow another row."""
+    probe = BoxedLCP(np.eye(2), [-1.0, 0.5], [0, -1], [np.inf, 1], friction_index=np.array([-1, 0]))
+    return info.objection(probe) is None
 
 
 def _other_forms(problem: Problem, info: SolverInfo) -> list[str]:

@@ -189,8 +189,8 @@ def _solve_once(
     turned = None if route is None else route.build(limited)
     if turned is not None:
         objection = info.objection(turned.problem)
-        if objection is not None:
-            raise registry.mismatch(info, problem, objection)
+        if objection is not None and route is not None:
+            raise registry.mismatch(info, problem, f"as {route.name}, {objection}")
         first = None if first is None or turned.start is None else turned.start(first)
     tol, max_iterations, time_limit, history, watch = limits
     control = Control(

@@ -153,7 +153,7 @@ def check_pair(stepper: Stepper, state: State, h: float) -> None:
         turned = route.build(probe)
         objection = info.objection(turned.problem)
         if objection is not None:
-            raise mismatch(info, probe, objection)
+            raise mismatch(info, probe, f"as {route.name}, {objection}")
     if settings.at_end[1] and (settings.formulation or "").startswith("anitescu-potra"):
         raise SolverMismatch(
             "anitescu-potra leaves gaps out, which position level is about: take level='velocity', or "

@@ -28,8 +28,8 @@ from perp.solvers.pivoting.rows import AT_HI, AT_LO, FREE, UNSEEN, bounds_of, de
 PIVOT_TOLERANCE, TIE = 1e-11, 1e-11
 # A w below this fraction of the largest entry of q is zero.
 ZERO = 1e-13
-# Orders of the rows that are tried, the given one first: of 154 solvable random symmetric indefinite LCPs with
-# two to eight rows one order solves 85, sixteen 99, and 256 no more.
+# Orders of the rows that are tried, the given one first: of 154 solvable random symmetric indefinite LCPs
+# with two to eight rows one order solves 85, sixteen 99, and 256 no more.
 ORDERS = 16
 # How a drive ends.
 DRIVEN, RETURNED, UNBOUNDED, EXHAUSTED = 0, 1, 2, 3
