@@ -160,7 +160,7 @@ class Control:
 
     def measure(self, z: Vector) -> float:
         """The shared residual of z in the original problem."""
-        return self._measure(z)
+        return self.best if z is self._best_z else self._measure(z)
 
     def check(self, iteration: int, z: Vector) -> bool:
         """Measure, record, and say whether to stop: solved, diverged or out of time."""

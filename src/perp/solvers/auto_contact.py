@@ -84,8 +84,8 @@ STAGES = (
     Stage("apgd", lambda problem: problem.relaxed),
 )
 
-# From a good start, before the others.
-WARM = Stage("proximal-point", _few, {"sweeps": 0}, steps=150)
+# From a good start, before the others: a few sweeps and Newton steps.
+WARM = Stage("proximal-point", _few, steps=150)
 
 
 def solve_contact(problem: ContactProblem, control: Control) -> Attempt:
@@ -96,9 +96,10 @@ def solve_contact(problem: ContactProblem, control: Control) -> Attempt:
     if control.swept is not None:
         run.take(control.swept[0], control.swept[2])
         return run.through(STAGES[1:])
-    if control.start is not None and control.measure(control.start) <= NEAR and _few(problem):
-        return run.through((WARM, *STAGES))
-    return run.through(STAGES)
+    if control.start is not None:
+        control.check(0, run.point)
+        run.residual = control.best
+    return run.through((WARM, *STAGES) if run.residual <= NEAR else STAGES)
 
 
 class StageRun:
@@ -148,7 +149,7 @@ class StageRun:
         control = self.control.for_stage(self.point, self.iterations, most)
         now_runs(control, stage.solver)
         attempt = info.run(self.problem, control, info.options(**stage.options))
-        value = self.control.measure(attempt.z) if np.isfinite(attempt.z).all() else np.inf
+        value = control.measure(attempt.z) if np.isfinite(attempt.z).all() else np.inf
         self.iterations += attempt.iterations
         self.reason = attempt.reason
         if value <= self.residual:
