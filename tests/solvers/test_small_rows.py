@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import perp
+from perp.bench.sets import families
 from perp.problems.residual import judge
 from perp.solvers import small_rows
 from perp.solvers.small_rows import solve_small_rows
@@ -83,3 +84,13 @@ def test_fields_of_the_solution_are_complete():
     assert solution.info["at_upper"].tolist() == [0]
     assert solution.cases[0].words == "slides at a bound"
     assert "SOLVED" in repr(solution)
+
+
+@pytest.mark.parametrize(
+    ("problem", "solver"), [(families.redundant(32), "lemke"), (families.murty(12), "principal")]
+)
+def test_redundant_rows_end_by_a_path_and_murtys_by_an_exchange_in_one_call(problem, solver):
+    solution = solve_small_rows(problem, 1e-8)
+    assert solution is not None
+    assert solution.solver == solver
+    assert judge(problem, solution.z)[0] <= 1e-8

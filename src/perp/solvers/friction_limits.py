@@ -24,6 +24,8 @@ FACTOR, LARGE_FACTOR, LARGE = 10.0**0.5, 1e3, 1e6
 ENDLESS = 1e12
 # Limits below which a problem may stay unsolved before it is taken as it is.
 FAILURES = 2
+# Iterations of `auto` below each limit but the last: what takes more is found below the next as a rule.
+AUTO_STEPS = 2000
 
 
 def friction_limits(problem: Problem) -> list[float]:

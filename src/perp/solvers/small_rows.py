@@ -64,7 +64,7 @@ def solve_small_rows(problem: LCP | BoxedLCP, tol: float) -> Solution | None:
     numbers, n, symmetric, path = form
     ready = working_time()
     z, w = np.empty(n), np.empty(n)
-    value, pivots, active, upper = _kernels()[0](numbers, n, symmetric, path, z, w)
+    value, pivots, active, upper, by_path = _kernels()[0](numbers, n, symmetric, path, z, w)
     if not value <= tol:
         return None
     info = {"active_set": active, "pivots": pivots, "chosen_by": "auto"}
@@ -75,7 +75,7 @@ def solve_small_rows(problem: LCP | BoxedLCP, tol: float) -> Solution | None:
     fields = solution.__dict__
     fields["problem"], fields["z"], fields["w"] = problem, z, w
     fields["status"], fields["residual"], fields["tolerance"] = _SOLVED, value, tol
-    fields["iterations"], fields["solver"] = pivots, "lemke" if path else "principal"
+    fields["iterations"], fields["solver"] = pivots, "lemke" if by_path else "principal"
     name = fields["solver"]
     fields["solve_time"] = seconds = working_time() - ready
     fields["build_time"] = ready - began

@@ -31,7 +31,7 @@ from perp.problems.validation import Vector
 from perp.solvers import registry
 from perp.solvers.attempt import Attempt, Control, run_in_time
 from perp.solvers.cohesion import solve_cohesive
-from perp.solvers.friction_limits import FAILURES, carried, friction_limits, with_less_friction
+from perp.solvers.friction_limits import AUTO_STEPS, FAILURES, carried, friction_limits, with_less_friction
 from perp.solvers.outer_iterations import run_formulation
 from perp.solvers.registry import SolverInfo
 from perp.solvers.routes import find_route
@@ -156,7 +156,8 @@ def _solve_along(
     ladder, missed, start = friction_limits(problem), 0, first
     limit = ladder.pop(0)
     limited = with_less_friction(problem, limit)
-    best = found = _solve_once(problem, limited, way, start, limits, swept)
+    fewer = AUTO_STEPS if most is None and ladder and way[0].name == "auto" else most
+    best = found = _solve_once(problem, limited, way, start, (tol, fewer, time_limit, history, watch), swept)
     while ladder and best.status is not Status.SOLVED:
         left = None if time_limit is None else time_limit - (working_time() - began)
         if left is not None and left <= 0.0:
@@ -168,7 +169,8 @@ def _solve_along(
             start = carried(problem, found.z, limit, ladder[0])
         limit = ladder.pop(0)
         limited = with_less_friction(problem, limit)
-        found = _solve_once(problem, limited, way, start, (tol, most, left, history, watch), None)
+        steps = fewer if ladder else most
+        found = _solve_once(problem, limited, way, start, (tol, steps, left, history, watch), None)
         best = _joined(best, found)
     return best
 

@@ -1,7 +1,8 @@
 """Small LCPs and boxed LCPs in one compiled call: pivots, and the verdict of the shared residual.
 
-Block exchanges for a symmetric matrix or a box, Lemke's path for an LCP with another matrix. What they do not
-solve in a few steps is left to the longer list of `auto`.
+Block exchanges for a symmetric matrix or a box, Lemke's path for an LCP with another matrix, and each where
+the other does not end in a few steps: a path on redundant rows, exchanges on the exponential examples. What
+neither solves is left to the longer list of `auto`.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def _path(T, q, z):
     integers = np.empty(HEADER + 4 * n + 4, dtype=np.int64)
     work = np.empty(lemke_workspace(n))
     work[:n] = 1.0
-    outcome, pivots = lemke_pivots(T, q, integers, work, 0, 4 * n + STEPS)
+    outcome, pivots = lemke_pivots(T, q, integers, work, 0, 2 * n + STEPS)
     size = integers[SIZE]
     columns = integers[HEADER : HEADER + size]
     if outcome != DONE or integers[WRONG] != 0:
@@ -81,6 +82,14 @@ def _path(T, q, z):
     return np.sort(columns[columns < n]), pivots
 
 
+@pivot_part
+def _is_lcp(lo, hi):
+    boxes = 0
+    for i in range(lo.size):
+        boxes += lo[i] != 0.0 or hi[i] < math.inf
+    return boxes == 0
+
+
 @pivot_kernel
 def solve_rows(numbers, n, symmetric, path, z, w):
     """Solve a packed problem into z and w.
@@ -90,27 +99,33 @@ def solve_rows(numbers, n, symmetric, path, z, w):
             behind the other.
         n: Rows.
         symmetric: Whether M is.
-        path: Follow Lemke's path, of an LCP, instead of exchanging rows.
+        path: Follow Lemke's path, of an LCP, before exchanging rows.
         z: Receives the answer, shape (n,).
         w: Receives M z + q, shape (n,).
 
     Returns:
-        The shared residual (infinite without an answer), pivots, active rows, rows at their upper bound.
+        The shared residual (infinite without an answer), pivots, active rows, rows at their upper bound,
+        whether a path led there.
     """
     M = numbers[: n * n].reshape((n, n))
     vectors = numbers[2 * n * n :] if path else numbers[n * n :]
     q, lo, hi, d = vectors[:n], vectors[n : 2 * n], vectors[2 * n : 3 * n], vectors[3 * n : 4 * n]
     mobility, size = vectors[4 * n : 5 * n], vectors[5 * n :]
-    none = np.empty(0, dtype=np.int64)
-    if not path:
-        sides, pivots = _exchange(M, q, lo, hi, d, symmetric, z)
-        if sides.size < n:
-            return math.inf, pivots, none, none
-        active, upper = np.flatnonzero(sides == FREE), np.flatnonzero(sides == AT_HI)
-    else:
+    active = upper = np.empty(0, dtype=np.int64)
+    pivots = -1
+    if path:
         active, pivots = _path(numbers[n * n : 2 * n * n].reshape((n, n)), q, z)
+    by_path = pivots >= 0
+    if not by_path:
+        sides, pivots = _exchange(M, q, lo, hi, d, symmetric, z)
+        if sides.size == n:
+            active, upper = np.flatnonzero(sides == FREE), np.flatnonzero(sides == AT_HI)
+        elif symmetric and _is_lcp(lo, hi):
+            active, pivots = _path(M, q, z)
+            by_path = True
+        else:
+            pivots = -1
         if pivots < 0:
-            return math.inf, pivots, none, none
-        upper = none
+            return math.inf, pivots, active, upper, by_path
     following = np.full(n, -1)
-    return judge_rows(M, q, lo, hi, following, mobility, size, z, w), pivots, active, upper
+    return judge_rows(M, q, lo, hi, following, mobility, size, z, w), pivots, active, upper, by_path
