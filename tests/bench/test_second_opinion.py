@@ -82,3 +82,13 @@ def test_the_exact_friction_written_as_doubles_is_right():
     friction = -mu * u * (1 + 1e-16)
     assert law_violation(problem, [1.0, *friction]) < 1e-9
     assert law_violation(problem, [1.0, friction[0] * (1 + 1e-14), friction[1]]) > 1e-6
+
+
+def test_a_bound_that_follows_another_row_is_one_of_doubles():
+    """hi z_j = 7.9e8 has more digits than z_i can have: half of its last one is 6e-8 (rows 50000152)."""
+    M, q = np.diag([1.0, 0.0]), np.array([-1.1110598857270122, -0.5574669332216196])
+    hi = 7.1260846264135396e8
+    problem = perp.BoxedLCP(M, q, [0.0, -hi], [np.inf, hi], friction_index=[-1, 0])
+    z = perp.solve(problem).z
+    assert law_violation(problem, z) < 1e-9
+    assert law_violation(problem, z * [1.0, 1.0 - 1e-15]) > 1e-8

@@ -145,3 +145,15 @@ def test_between_denormal_bounds_an_answer_is_at_one_of_them(bound):
         assert perp.residual(problem, [bound]) >= 0.2
         assert perp.residual(problem, [2 * bound]) == 0
         assert perp.solve(problem).z == 2 * bound
+
+
+@pytest.mark.parametrize("cohesion", [1e9, 1e17, 1e30])
+@pytest.mark.parametrize("mu", [0.0, 5e-324, 0.5, np.inf])
+def test_cohesion_hides_no_velocity(mu, cohesion):
+    """A contact that may pull with 1e17 was SOLVED while it approached: its cone was seen from the apex."""
+    sets = [perp.Coulomb(mu, cohesion=cohesion)]
+    for relaxed in (False, True):
+        problem = perp.ContactProblem(np.diag([2.0, 3, 3]), [-1.0, 0.1, 0.2], sets, relaxed=relaxed)
+        assert perp.residual(problem, np.zeros(3)) >= 1
+        solution = perp.solve(problem, throw=False)
+        assert not solution.solved or abs(solution.velocity[0]) < 1e-7

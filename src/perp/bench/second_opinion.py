@@ -144,12 +144,18 @@ def _boxed(problem: LCP | BoxedLCP, answer: Answer) -> Iterable[Decimal]:
             continue
         j = index[i]
         normal, limit = scales[j], max(z[j], ZERO)
-        follows = _bounded(z[i], w[i], lo[i] * limit, hi[i] * limit, scales[i])
+        least, most = lo[i] * limit, hi[i] * limit
+        follows = _bounded(_rounded(z[i], least, most), w[i], least, most, scales[i])
         if lo[j] == 0 and hi[j] == ENDLESS:
             # what is open rubs on nothing
             closed = max(abs(w[j]) / normal.velocity, follows)
             follows = min(closed, max(abs(z[j]) / normal.impulse, abs(z[i]) / scales[i].impulse))
         yield follows
+
+
+def _rounded(z: Decimal, *bounds: Decimal) -> Decimal:
+    """The bound that z is in doubles, else z: a bound that follows another row has more digits than those."""
+    return next((bound for bound in bounds if float(bound) == float(z)), z)
 
 
 def _within(scale: Scale, lo: Decimal, hi: Decimal) -> Scale:

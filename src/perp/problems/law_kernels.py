@@ -180,15 +180,17 @@ def relaxed_violation(kind, p, first, last, d, length, impulse, u, x, out):
     project(kind, unit, x, first, last, out)
     taken = np.empty(last)
     beyond_cone(kind, unit, x, first, last, taken)
-    unchanged = True
+    unchanged, apex = True, d * p[COHESION]
     for i in range(first, last):
         g, s = _row(i, first, d, length)
         unchanged = unchanged and taken[i] == 0.0
-        # the same twice: x − P(x − u) loses a small u beside a large x, u + (x − u) − P(x − u) a small x
-        out[i] = g * impulse[i] - out[i] if abs(g * impulse[i]) < abs(s * u[i]) else s * u[i] + taken[i]
+        # the same twice: x − P(x − u) loses a small u beside a large x, u + (x − u) − P(x − u) a small x;
+        # with cohesion P is taken from its apex, which hides both
+        small = abs(g * impulse[i]) + apex < abs(s * u[i])
+        out[i] = g * impulse[i] - out[i] if small else s * u[i] + taken[i]
     if not unchanged:
         # on the surface of the cone the round-off of a large λ cannot be told from a small u
-        out[first] += math.copysign(ROUND_OFF * abs(d * impulse[first]), out[first])
+        out[first] += math.copysign(ROUND_OFF * (abs(d * impulse[first]) + apex), out[first])
 
 
 @part
