@@ -95,12 +95,18 @@ def theirs(scene: Any, h: float, worlds: int, steps: int, moving: bool) -> float
 
 def memory(scene: Any, worlds: int) -> tuple[float, float]:
     """MB that worlds take, and that 1e5 of their steps add."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resident()
     batch = perp.Batch(scene, worlds, threads=1, step=0.005)
     batch.step(2)
-    made = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    made = resident()
     batch.step(max(1, 100_000 // worlds))
-    return (made - before) / 1e3, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - made) / 1e3
+    return made - before, resident() - made
+
+
+def resident() -> float:
+    """MB that this process has in memory now; the peak of earlier scenes does not count."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
 
 
 def main() -> None:
