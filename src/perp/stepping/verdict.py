@@ -16,7 +16,7 @@ from perp.kernels.arrays import fill
 from perp.kernels.friction_laws import violation
 from perp.kernels.tree_rows import times
 from perp.stepping.contact_rows import remember
-from perp.stepping.feeding import free_bodies_gain
+from perp.stepping.feeding import energy_rises
 from perp.stepping.second_look import excess, immobile, overlap
 from perp.stepping.world import CLEAN, JOINTS, LATE, LEFT_OUT, ROTORS
 
@@ -212,9 +212,9 @@ def finish(w):
         w.rotor_v[:], w.count[ROTORS] = w.v_end, 1
     mechanics(w)
     verdict(w)
-    w.info[PULLED], w.figure[GAINED] = w.count[LATE], 1.0 if free_bodies_gain(w) else 0.0
-    # 1 the problem is not solved, 2 rows do not hold at the end, 3 shapes overlap, 4 joints are open, 5 free
-    # bodies have gained energy
+    w.info[PULLED], w.figure[GAINED] = w.count[LATE], 1.0 if energy_rises(w) else 0.0
+    # 1 the problem is not solved, 2 rows do not hold at the end, 3 shapes overlap, 4 joints are open, 5 there
+    # is energy that nothing gave
     w.info[CAUSE] = 0
     if not w.figure[RESIDUAL] <= w.tolerance:
         w.info[CAUSE] = 1 if w.info[UNSOLVED] else 2
