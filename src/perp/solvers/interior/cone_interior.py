@@ -95,7 +95,8 @@ def minimise(
         done += 1
     if reason is None and best_error > CONVERGED:
         reason = Status.STALLED
-    x, y = polish(program, *best) if best_error < np.inf else best
+    in_time = reason is not Status.TIME_LIMIT
+    x, y = polish(program, *best) if best_error < np.inf and in_time else best
     return x, y, done, reason
 
 

@@ -7,6 +7,8 @@ of K.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from perp.solvers.pivoting.factors import add_multiple, add_rows, dot, lu, lu_solve, pivot_kernel, pivot_part
@@ -45,12 +47,30 @@ SIGN = 1e-10
 SIZE, ENTERING, AGE, WRONG, HEADER = 0, 1, 2, 3, 4
 
 
+class _Basis(NamedTuple):
+    """The problem and the block of basic variables, as views of `lemke_pivots`'s workspace."""
+
+    T: Any  # the transpose of M, shape (n, n)
+    q: Any  # vector, shape (n,)
+    d: Any  # covering vector, shape (n,)
+    columns: Any  # basic z, or z₀, of each column of the block
+    rows: Any  # rows of the block
+    position: Any  # place of each row of the problem in `rows`, −1 outside
+    order: Any  # order of rows in the factors; ties
+    x: Any  # basic values
+    w: Any  # slack of the rows that are not in the block, infinite in it
+    b: Any  # room for a right-hand side
+    inverse: Any  # inverse of the block
+    factor: Any  # its factors
+
+
 @pivot_part
-def _refine(T, q, d, columns, rows, m, artificial, inverse, x, w, b):
+def _refine(p, m, artificial):
     """Correct the basic x until w = M z + q + d z₀ vanishes in the block's rows; returns what is left over q.
 
     Nonbasic rows of w are set to infinity: they never block.
     """
+    q, d, columns, rows, x, w, b = p.q, p.d, p.columns, p.rows, p.x, p.w, p.b
     n = q.size
     size = 0.0
     for i in range(n):
@@ -62,7 +82,7 @@ def _refine(T, q, d, columns, rows, m, artificial, inverse, x, w, b):
             w[i] = q[i]
         if artificial:
             add_multiple(w, x[0], d)
-        add_rows(w, T, columns[first:], x[first:], m - first)
+        add_rows(w, p.T, columns[first:], x[first:], m - first)
         error = 0.0
         for a in range(m):
             b[a] = w[rows[a]]
@@ -70,18 +90,19 @@ def _refine(T, q, d, columns, rows, m, artificial, inverse, x, w, b):
         if error <= DRIFT * size or attempt == REFINEMENTS:
             break
         for a in range(m):
-            x[a] -= dot(inverse[a, :m], b[:m])
+            x[a] -= dot(p.inverse[a, :m], b[:m])
     for a in range(m):
         w[rows[a]] = np.inf
     return error / size if error > 0.0 else 0.0
 
 
 @pivot_part
-def _invert(T, d, columns, rows, m, artificial, inverse, factor, order, b):
+def _invert(p, m, artificial):
     """The inverse of the block from scratch; returns whether it exists."""
+    inverse, factor, order, b = p.inverse, p.factor, p.order, p.b
     for a in range(m):
         for c in range(m):
-            factor[a, c] = d[rows[a]] if artificial and c == 0 else T[columns[c], rows[a]]
+            factor[a, c] = p.d[p.rows[a]] if artificial and c == 0 else p.T[p.columns[c], p.rows[a]]
     if lu(factor, m, order) >= 0:
         return False
     for a in range(m):
@@ -97,41 +118,42 @@ def _invert(T, d, columns, rows, m, artificial, inverse, factor, order, b):
 
 
 @pivot_part
-def _solve_again(T, q, columns, rows, m, factor, order, x, w, b):
+def _solve_again(p, m):
     """Set x by the factors of the block, refined with their own residual: better than an explicit inverse."""
+    x, w, b = p.x, p.w, p.b
     for a in range(m):
         x[a] = 0.0
     for _ in range(2):
-        for i in range(q.size):
-            w[i] = q[i]
-        add_rows(w, T, columns, x, m)
+        for i in range(w.size):
+            w[i] = p.q[i]
+        add_rows(w, p.T, p.columns, x, m)
         for a in range(m):
-            b[a] = w[rows[a]]
-        lu_solve(factor, m, order, b)
+            b[a] = w[p.rows[a]]
+        lu_solve(p.factor, m, p.order, b)
         for a in range(m):
             x[a] -= b[a]
 
 
 @pivot_part
-def _row_of_block(T, d, columns, m, i, r):
+def _row_of_block(p, m, i, r):
     """Set r to row i of [d, M] in the basic columns."""
-    r[0] = d[i]
+    r[0] = p.d[i]
     for c in range(1, m):
-        r[c] = T[columns[c], i]
+        r[c] = p.T[p.columns[c], i]
 
 
 @pivot_part
-def _perturbation(T, d, columns, rows, m, inverse, leaving, rate, r, out):
+def _perturbation(p, m, leaving, rate, r, out):
     """How a basic variable, divided by its rate, depends on a perturbation of q; shape (n,)."""
-    n = d.size
-    for i in range(n):
+    rows, inverse = p.rows, p.inverse
+    for i in range(p.d.size):
         out[i] = 0.0
     if leaving < m:
         for b in range(m):
             out[rows[b]] = inverse[leaving, b] / rate
         return
     i = leaving - m
-    _row_of_block(T, d, columns, m, i, r)
+    _row_of_block(p, m, i, r)
     out[i] = -1.0 / rate
     for b in range(m):
         total = 0.0
@@ -141,11 +163,12 @@ def _perturbation(T, d, columns, rows, m, inverse, leaving, rate, r, out):
 
 
 @pivot_part
-def _leaving(T, d, columns, rows, m, inverse, x, w, dx, dw, ties, work):
+def _leaving(p, m, dx, dw, work):
     """The variable that blocks first: its place among the block's columns, m + i for w_i, or −1.
 
     z₀ (place 0) leaves whenever it is among the first; other ties are broken lexicographically.
     """
+    x, w, ties = p.x, p.w, p.order
     n = w.size
     largest = 0.0
     for a in range(m):
@@ -185,11 +208,11 @@ def _leaving(T, d, columns, rows, m, inverse, x, w, dx, dw, ties, work):
             count += 1
     best = ties[0]
     one, other, r = work[:n], work[n : 2 * n], work[2 * n : 3 * n + 1]
-    _perturbation(T, d, columns, rows, m, inverse, best, dx[best] if best < m else dw[best - m], r, one)
+    _perturbation(p, m, best, dx[best] if best < m else dw[best - m], r, one)
     for t in range(1, count):
         rival = ties[t]
         rate = dx[rival] if rival < m else dw[rival - m]
-        _perturbation(T, d, columns, rows, m, inverse, rival, rate, r, other)
+        _perturbation(p, m, rival, rate, r, other)
         for i in range(n):
             if abs(other[i] - one[i]) > TIE * (abs(other[i]) + abs(one[i])):
                 if other[i] < one[i]:
@@ -230,21 +253,22 @@ def _wrong_signs(q, x, m, w):
 
 
 @pivot_part
-def _begin(T, q, d, integers, columns, rows, position, spare, x, b, w, inverse, factor):
+def _begin(p, integers):
     """Bring z₀ into the starting basis; returns whether that basis is a solution already."""
+    T, q, d, columns, rows, position, x, w = p.T, p.q, p.d, p.columns, p.rows, p.position, p.x, p.w
     n = q.size
     m = integers[SIZE]
     for i in range(n):
         position[i] = -1
     if m > 0:
-        usable = _invert(T, d, columns, rows, m, False, inverse, factor, spare, b)
+        usable = _invert(p, m, False)
         if usable:
-            _solve_again(T, q, columns, rows, m, factor, spare, x, w, b)
-            usable = _refine(T, q, d, columns, rows, m, False, inverse, x, w, b) <= USABLE
+            _solve_again(p, m)
+            usable = _refine(p, m, False) <= USABLE
         if not usable:
             m = 0
     if m == 0:
-        _refine(T, q, d, columns, rows, m, False, inverse, x, w, b)
+        _refine(p, m, False)
     for a in range(m):
         position[rows[a]] = a
     # with basic z the covering vector must be one that raises every basic variable by one for a unit of z₀
@@ -284,10 +308,10 @@ def _begin(T, q, d, integers, columns, rows, position, spare, x, b, w, inverse, 
     # a larger block is inverted before the next pivot
     if m == 1:
         for c in range(PAD):
-            inverse[0, c] = 0.0
-        inverse[0, 0] = 1.0 / d[rows[0]]
+            p.inverse[0, c] = 0.0
+        p.inverse[0, 0] = 1.0 / d[rows[0]]
         x[0] = -q[rows[0]] / d[rows[0]]
-        _refine(T, q, d, columns, rows, m, True, inverse, x, w, b)
+        _refine(p, m, True)
     else:
         x[0] = -least
         integers[AGE] = n + FRESH_FOR + 1
@@ -320,10 +344,11 @@ def lemke_pivots(T, q, integers, work, begin, limit):
     g, b, vectors = work[5 * size : 6 * size], work[6 * size : 7 * size], work[7 * size : 10 * size]
     inverse = work[10 * size : 10 * size + size * size].reshape((size, size))
     factor = work[10 * size + size * size : 10 * size + 2 * size * size].reshape((size, size))
+    p = _Basis(T, q, d, columns, rows, position, spare, x, w, b, inverse, factor)
     pivots = 0
     if begin >= 0:
         integers[SIZE] = begin
-        if _begin(T, q, d, integers, columns, rows, position, spare, x, b, w, inverse, factor):
+        if _begin(p, integers):
             integers[WRONG] = 0
             return DONE, 0
         work[-1] = max(x[0], 0.0)
@@ -332,11 +357,11 @@ def lemke_pivots(T, q, integers, work, begin, limit):
     fresh = False
     while pivots < limit:
         if integers[AGE] > n + FRESH_FOR or fresh:
-            if not _invert(T, d, columns, rows, m, True, inverse, factor, spare, b):
+            if not _invert(p, m, True):
                 return SINGULAR, pivots
             for a in range(m):
                 x[a] = 0.0
-            _refine(T, q, d, columns, rows, m, True, inverse, x, w, b)
+            _refine(p, m, True)
             integers[AGE] = 0
         # rates of the basic variables as the entering one grows
         if entering >= n:
@@ -357,7 +382,7 @@ def lemke_pivots(T, q, integers, work, begin, limit):
                 dw[i] = 0.0
         add_multiple(dw, dx[0], d)
         add_rows(dw, T, others, dx_of_others, m - 1)
-        out = _leaving(T, d, columns, rows, m, inverse, x, w, dx, dw, spare, vectors)
+        out = _leaving(p, m, dx, dw, vectors)
         # a ray and a small pivot are believed only of a fresh inverse
         if integers[AGE] > 0 and _doubtful(out, m, dx, dw):
             fresh = True
@@ -374,7 +399,7 @@ def lemke_pivots(T, q, integers, work, begin, limit):
         done = out == 0
         if out >= m:
             i = out - m
-            _row_of_block(T, d, columns, m, i, b)
+            _row_of_block(p, m, i, b)
             product_from_left(inverse, m, b, g)
             leaving = i
             w[i] = np.inf
@@ -402,15 +427,15 @@ def lemke_pivots(T, q, integers, work, begin, limit):
         entering = leaving + n if leaving < n else leaving - n
         integers[SIZE], integers[ENTERING] = m, entering
         if done:
-            error = _refine(T, q, d, columns, rows, m, False, inverse, x, w, b)
-            if not error <= DRIFT and _invert(T, d, columns, rows, m, False, inverse, factor, spare, b):
-                _solve_again(T, q, columns, rows, m, factor, spare, x, w, b)
-                error = _refine(T, q, d, columns, rows, m, False, inverse, x, w, b)
+            error = _refine(p, m, False)
+            if not error <= DRIFT and _invert(p, m, False):
+                _solve_again(p, m)
+                error = _refine(p, m, False)
             integers[WRONG] = not error <= USABLE or _wrong_signs(q, x, m, w)
             return DONE, pivots
         if x[0] <= NEGLIGIBLE * work[-1]:
             # z₀ is zero though it is still basic: the point is a solution, whatever would block next
-            error = _refine(T, q, d, columns, rows, m, True, inverse, x, w, b)
+            error = _refine(p, m, True)
             integers[WRONG] = not error <= USABLE or _wrong_signs(q, x, m, w)
             return DONE, pivots
     return LIMIT, pivots

@@ -8,6 +8,8 @@ triangular solves with the factor of the free block and one product with its col
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from perp.problems import LCP, BoxedLCP, Status
@@ -59,75 +61,93 @@ PIVOTS_PER_ROW = 50
 _FREE_COUNT, _PLACE, _TOP, _REPAIRS_DONE, _DRIVEN, HEADER = 0, 1, 2, 3, 4, 5
 
 
+class _Rows(NamedTuple):
+    """The problem and its free rows, as views of `drive_rows`'s workspace."""
+
+    M: Any  # shape (n, n)
+    q: Any  # shape (n,)
+    lo: Any  # lower bounds, shape (n,)
+    hi: Any  # upper bounds, shape (n,)
+    root: Any  # roots of M's diagonal
+    sides: Any  # side of each row
+    free: Any  # the free rows
+    U: Any  # factor of their block
+    x: Any  # room for its unknowns
+    z: Any  # the point
+    w: Any  # M z + q
+
+
 @pivot_part
-def _add_free(M, sides, rows, k, U, x, i):
+def _add_free(p, k, i):
     """Make row i free unless it depends on the free rows; returns the new number of free rows."""
+    M, x = p.M, p.x
     for a in range(k):
-        x[a] = M[i, rows[a]]
-    solve_transposed(U, k, x)
+        x[a] = M[i, p.free[a]]
+    solve_transposed(p.U, k, x)
     pivot = M[i, i] - dot(x[:k], x[:k])
     if not pivot > DEPENDENT * (k + 10) * M[i, i]:
         return k
-    append(U, k, x, pivot)
-    rows[k] = i
-    sides[i] = FREE
+    append(p.U, k, x, pivot)
+    p.free[k] = i
+    p.sides[i] = FREE
     return k + 1
 
 
 @pivot_part
-def _drop_free(rows, k, U, place):
+def _drop_free(p, k, place):
     """Take the row in this place out of the free ones; returns their new number."""
-    remove(U, k, place)
+    remove(p.U, k, place)
     for a in range(place, k - 1):
-        rows[a] = rows[a + 1]
+        p.free[a] = p.free[a + 1]
     return k - 1
 
 
 @pivot_part
-def _settle(M, q, lo, hi, sides, rows, k, U, x, z, w, passes):
+def _settle(p, k, passes):
     """Put resting rows on their bounds, solve the free ones afresh, and compute every w."""
-    n = q.size
+    x, z, w = p.x, p.z, p.w
+    n = z.size
     for i in range(n):
-        if sides[i] == AT_LO:
-            z[i] = lo[i]
-        elif sides[i] == AT_HI:
-            z[i] = hi[i]
+        if p.sides[i] == AT_LO:
+            z[i] = p.lo[i]
+        elif p.sides[i] == AT_HI:
+            z[i] = p.hi[i]
     for _ in range(passes):
         for i in range(n):
-            w[i] = q[i]
+            w[i] = p.q[i]
         for i in range(n):
             if z[i] != 0.0:
-                add_multiple(w, z[i], M[i])
+                add_multiple(w, z[i], p.M[i])
         for a in range(k):
-            x[a] = -w[rows[a]]
-        solve_transposed(U, k, x)
-        solve_upper(U, k, x)
+            x[a] = -w[p.free[a]]
+        solve_transposed(p.U, k, x)
+        solve_upper(p.U, k, x)
         for a in range(k):
-            z[rows[a]] += x[a]
-        add_rows(w, M, rows, x, k)
+            z[p.free[a]] += x[a]
+        add_rows(w, p.M, p.free, x, k)
 
 
 @pivot_part
-def _warm(M, q, lo, hi, sides, rows, U, x, z, w):
+def _warm(p):
     """Take over the suggested sides: free rows that leave their bounds or depend on others are dropped.
 
     Returns the number of free rows; rows whose sign is wrong, and dropped ones, are UNSEEN at a bound.
     """
-    n = q.size
+    lo, hi, z = p.lo, p.hi, p.z
     k = 0
-    for i in range(n):
-        if sides[i] == FREE:
-            sides[i] = UNSEEN
-            k = _add_free(M, sides, rows, k, U, x, i)
+    for i in range(z.size):
+        if p.sides[i] == FREE:
+            p.sides[i] = UNSEEN
+            k = _add_free(p, k, i)
     while True:
-        _settle(M, q, lo, hi, sides, rows, k, U, x, z, w, 1)
+        _settle(p, k, 1)
         dropped = False
         for a in range(k - 1, -1, -1):
-            i = rows[a]
+            i = p.free[a]
             if not (lo[i] <= z[i] <= hi[i]):
                 z[i] = lo[i] if z[i] < lo[i] else hi[i]
-                sides[i] = UNSEEN
-                k = _drop_free(rows, k, U, a)
+                p.sides[i] = UNSEEN
+                k = _drop_free(p, k, a)
                 dropped = True
         if not dropped:
             break
@@ -135,56 +155,59 @@ def _warm(M, q, lo, hi, sides, rows, U, x, z, w):
 
 
 @pivot_part
-def _check_free(M, q, lo, hi, sides, rows, k, U, x, z, w, root, zero):
+def _check_free(p, k, zero):
     """Repair what round-off has done to free rows; returns their number and whether something was wrong.
 
     A w that is not zero means a factor of nearly dependent rows: it is made anew from independent ones. A z
     outside of its bounds goes back to them.
     """
+    lo, hi, z = p.lo, p.hi, p.z
     for a in range(k):
-        if not abs(w[rows[a]]) <= 100.0 * zero:
-            for i in range(q.size):
+        if not abs(p.w[p.free[a]]) <= 100.0 * zero:
+            for i in range(z.size):
                 z[i] = clip(z[i], lo[i], hi[i])
-            return _warm(M, q, lo, hi, sides, rows, U, x, z, w), True
+            return _warm(p), True
     wrong = False
     for a in range(k - 1, -1, -1):
-        i = rows[a]
+        i = p.free[a]
         if not (lo[i] <= z[i] <= hi[i]):
-            if root[i] * root[i] * max(lo[i] - z[i], z[i] - hi[i]) > zero:
-                sides[i] = UNSEEN
-                k = _drop_free(rows, k, U, a)
+            if p.root[i] * p.root[i] * max(lo[i] - z[i], z[i] - hi[i]) > zero:
+                p.sides[i] = UNSEEN
+                k = _drop_free(p, k, a)
                 wrong = True
             z[i] = clip(z[i], lo[i], hi[i])
     return k, wrong
 
 
 @pivot_part
-def _doubt(lo, hi, sides, z, w, zero):
+def _doubt(p, zero):
     """Turn resting rows whose sign is wrong by more than `zero` into UNSEEN ones; returns if any is."""
+    lo, hi, z, w = p.lo, p.hi, p.z, p.w
     wrong = False
     for i in range(z.size):
-        if sides[i] == FREE or lo[i] == hi[i]:
+        if p.sides[i] == FREE or lo[i] == hi[i]:
             continue
         if (w[i] < -zero and z[i] < hi[i]) or (w[i] > zero and z[i] > lo[i]):
-            sides[i] = UNSEEN
+            p.sides[i] = UNSEEN
             wrong = True
     return wrong
 
 
 @pivot_part
-def _zero_level(q, root, z):
+def _zero_level(p):
     """The size of w below which it is round-off: a fraction of what is summed to get any of its entries."""
     largest, widest, total = 0.0, 0.0, 0.0
-    for i in range(q.size):
-        largest = max(largest, abs(q[i]))
-        widest = max(widest, root[i])
-        total += root[i] * abs(z[i])
+    for i in range(p.q.size):
+        largest = max(largest, abs(p.q[i]))
+        widest = max(widest, p.root[i])
+        total += p.root[i] * abs(p.z[i])
     return ROUND_OFF * (largest + widest * total)
 
 
 @pivot_part
-def _next_row(order, place, sides, lo, hi, z, w, zero, worst_first):
+def _next_row(p, order, place, zero, worst_first):
     """The next row to drive, and its place in the order: the first unseen one, or the most wrong one."""
+    sides, z, w = p.sides, p.z, p.w
     n = z.size
     if not worst_first:
         while place < n and sides[order[place]] != UNSEEN:
@@ -192,23 +215,24 @@ def _next_row(order, place, sides, lo, hi, z, w, zero, worst_first):
         return (order[place] if place < n else -1), place
     worst, row = zero, -1
     for i in range(n):
-        if sides[i] == UNSEEN and abs(w[i]) > worst and (z[i] < hi[i] if w[i] < 0.0 else z[i] > lo[i]):
+        if sides[i] == UNSEEN and abs(w[i]) > worst and (z[i] < p.hi[i] if w[i] < 0.0 else z[i] > p.lo[i]):
             worst, row = abs(w[i]), i
     return row, place
 
 
 @pivot_part
-def _blocked(lo, hi, sides, rows, k, d, z, w, dw, floor, step):
-    """The first row in the way of a step; returns (step, row or −1, its place among the free rows or −1)."""
+def _blocked(p, k, top, dw, floor, step):
+    """The first row in the way of a step: (step, row or −1, its place among the free rows or −1)."""
+    lo, hi, d, z, w = p.lo, p.hi, p.x, p.z, p.w
     row, place = -1, -1
     for a in range(k):
-        i = rows[a]
+        i = p.free[a]
         if d[a] > 0.0 and hi[i] - z[i] < step * d[a]:
             step, row, place = max((hi[i] - z[i]) / d[a], 0.0), i, a
         elif d[a] < 0.0 and z[i] - lo[i] < -step * d[a]:
             step, row, place = max((lo[i] - z[i]) / d[a], 0.0), i, a
-    for i in range(w.size):
-        side = sides[i]
+    for i in range(top):
+        side = p.sides[i]
         if side <= FREE:
             continue
         sign = -1.0 if side == AT_LO else 1.0
@@ -219,21 +243,20 @@ def _blocked(lo, hi, sides, rows, k, d, z, w, dw, floor, step):
 
 
 @pivot_kernel
-def drive_rows(M, q, lo, hi, integers, work, warm, worst_first, limit):
+def drive_rows(M, q, bounds, integers, work, warm, worst_first, limit):
     """Drive rows until every sign is right; returns (outcome, pivots). Call again to go on.
 
     Args:
         M: Symmetric positive semidefinite matrix, shape (n, n).
         q: Vector, shape (n,).
-        lo: Lower bounds, shape (n,).
-        hi: Upper bounds, shape (n,).
+        bounds: Lower and upper bounds, shapes (n,).
         integers: Header, sides, free rows, order of the rows; shape (HEADER + 3 n,).
         work: z, the direction of a ray, then workspace; shape (n (n + 7),). z lies within its bounds.
         warm: Take over the sides that `integers` suggests first.
         worst_first: Drive the row that is most in the wrong, instead of the next in the order.
         limit: Largest number of pivots.
     """
-    n = q.size
+    n, (lo, hi) = q.size, bounds
     sides, rows = integers[HEADER : HEADER + n], integers[HEADER + n : HEADER + 2 * n]
     order = integers[HEADER + 2 * n : HEADER + 3 * n]
     z, ray, w, dw = work[:n], work[n : 2 * n], work[2 * n : 3 * n], work[3 * n : 4 * n]
@@ -241,24 +264,25 @@ def drive_rows(M, q, lo, hi, integers, work, warm, worst_first, limit):
     U = work[7 * n : (n + 7) * n].reshape((n, n))
     for i in range(n):
         root[i] = abs(M[i, i]) ** 0.5
+    p = _Rows(M, q, lo, hi, root, sides, rows, U, x, z, w)
     k, top = integers[_FREE_COUNT], integers[_TOP]
     pivots = 0
     if warm:
-        k = _warm(M, q, lo, hi, sides, rows, U, x, z, w)
-        _doubt(lo, hi, sides, z, w, _zero_level(q, root, z))
+        k = _warm(p)
+        _doubt(p, _zero_level(p))
         top = n
     elif worst_first and pivots == 0:
-        _settle(M, q, lo, hi, sides, rows, k, U, x, z, w, 1)
+        _settle(p, k, 1)
         top = n
-    zero = _zero_level(q, root, z)
+    zero = _zero_level(p)
     while True:
-        j, place = _next_row(order, integers[_PLACE], sides, lo, hi, z, w, zero, worst_first)
+        j, place = _next_row(p, order, integers[_PLACE], zero, worst_first)
         integers[_PLACE], integers[_FREE_COUNT] = place, k
         if j < 0:
-            _settle(M, q, lo, hi, sides, rows, k, U, x, z, w, 2)
-            zero = _zero_level(q, root, z)
-            k, wrong = _check_free(M, q, lo, hi, sides, rows, k, U, x, z, w, root, zero)
-            wrong = _doubt(lo, hi, sides, z, w, zero) or wrong
+            _settle(p, k, 2)
+            zero = _zero_level(p)
+            k, wrong = _check_free(p, k, zero)
+            wrong = _doubt(p, zero) or wrong
             integers[_PLACE], integers[_FREE_COUNT], integers[_TOP] = 0, k, n
             top = n
             integers[_REPAIRS_DONE] += 1
@@ -272,14 +296,14 @@ def drive_rows(M, q, lo, hi, integers, work, warm, worst_first, limit):
         while True:
             # from scratch: with dependent rows what has drifted in an updated w would be driven for ever
             w[j] = q[j] + dot(M[j], z)
-            zero = _zero_level(q, root, z)
+            zero = _zero_level(p)
             if abs(w[j]) <= zero or (z[j] <= lo[j] if w[j] > 0.0 else z[j] >= hi[j]):
                 if z[j] <= lo[j]:
                     sides[j] = AT_LO
                 elif z[j] >= hi[j]:
                     sides[j] = AT_HI
                 else:
-                    k = _add_free(M, sides, rows, k, U, x, j)
+                    k = _add_free(p, k, j)
                 break
             if pivots >= limit:
                 integers[_FREE_COUNT] = k
@@ -304,9 +328,7 @@ def drive_rows(M, q, lo, hi, integers, work, warm, worst_first, limit):
             if curvature > noise * M[j, j]:
                 step = abs(w[j]) / curvature
             reaches_bound = room <= step
-            step, i, at = _blocked(
-                lo, hi, sides, rows, k, x, z, w[:top], dw, noise * reach * root[j], min(step, room)
-            )
+            step, i, at = _blocked(p, k, top, dw, noise * reach * root[j], min(step, room))
             if step == np.inf:
                 for i in range(n):
                     ray[i] = 0.0
@@ -323,11 +345,11 @@ def drive_rows(M, q, lo, hi, integers, work, warm, worst_first, limit):
                 sides[i] = AT_HI if x[at] > 0.0 else AT_LO
                 z[i] = hi[i] if x[at] > 0.0 else lo[i]
                 w[i] = 0.0
-                k = _drop_free(rows, k, U, at)
+                k = _drop_free(p, k, at)
             elif i >= 0:
                 w[i] = 0.0
                 sides[i] = UNSEEN
-                k = _add_free(M, sides, rows, k, U, x, i)
+                k = _add_free(p, k, i)
             elif reaches_bound:
                 sides[j] = AT_HI if sign > 0.0 else AT_LO
                 z[j] = hi[j] if sign > 0.0 else lo[j]
@@ -365,7 +387,7 @@ def drive(problem: LCP | BoxedLCP, control: Control, options: PivotOptions, *, w
 
     def advance(count: int) -> tuple[int, int]:
         nonlocal warm
-        outcome = drive_rows(M, problem.q, lo, hi, integers, work, warm, worst_first, count)
+        outcome = drive_rows(M, problem.q, (lo, hi), integers, work, warm, worst_first, count)
         warm = False
         return outcome
 

@@ -54,7 +54,7 @@ def _exchange(M, q, lo, hi, d, symmetric, z):
     sides = integers[2 : 2 + n]
     _swept_sides(M, q, lo, hi, z, sides)
     outcome, steps = principal_steps(
-        M, q, lo, hi, integers, work, 0.0, symmetric, n + STEPS if symmetric else STEPS
+        M, q, (lo, hi), integers, work, 0.0, symmetric, n + STEPS if symmetric else STEPS
     )
     if outcome != DONE:
         return sides[:0], steps

@@ -13,6 +13,8 @@ complementarity problems, Computers & Operations Research 21 (1994).
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from perp.problems import LCP, BoxedLCP, Status
@@ -75,26 +77,49 @@ REPAIR_STEPS = 200
 SHARP = 1e-13
 
 
+class _Block(NamedTuple):
+    """The problem and its free block, as views of `principal_steps`'s workspace."""
+
+    M: Any  # Matrix, shape (n, n), with `shift` times `scale` on its diagonal
+    q: Any  # vector, shape (n,)
+    lo: Any  # lower bounds, shape (n,)
+    hi: Any  # upper bounds, shape (n,)
+    shift: Any  # the multiple of `scale`
+    scale: Any  # size of each column
+    center: Any  # where the shift pulls to
+    symmetric: Any  # whether M is; otherwise blocks are factored as PLU
+    sides: Any  # side of each row
+    rows: Any  # rows of the free block
+    position: Any  # −1 for rows that are not in it
+    order: Any  # order of rows in the factors
+    U: Any  # factors of the free block
+    x: Any  # room for its unknowns
+    z: Any  # the point
+    w: Any  # M z + q with the shift
+
+
 @pivot_part
-def _fill(M, shift, scale, rows, k, U, symmetric):
+def _fill(p, k):
     """Copy the free block into U, with the shift on its diagonal."""
+    rows = p.rows
     for a in range(k):
-        source, target = M[rows[a]], U[a]
-        for b in range(a if symmetric else 0, k):
+        source, target = p.M[rows[a]], p.U[a]
+        for b in range(a if p.symmetric else 0, k):
             target[b] = source[rows[b]]
-        target[a] += shift * scale[rows[a]]
+        target[a] += p.shift * p.scale[rows[a]]
 
 
 @pivot_part
-def _update(M, shift, scale, rows, k, sides, position, U, column):
+def _update(p, k):
     """Bring the factor from the old free set to the one in `sides`; returns the new size, −1 if singular."""
+    M, rows, sides, position, U, column = p.M, p.rows, p.sides, p.position, p.U, p.x
     n = sides.size
-    for p in range(k - 1, -1, -1):
-        i = rows[p]
+    for place in range(k - 1, -1, -1):
+        i = rows[place]
         if sides[i] != FREE:
-            remove(U, k, p)
+            remove(U, k, place)
             k -= 1
-            for a in range(p, k):
+            for a in range(place, k):
                 rows[a] = rows[a + 1]
             position[i] = -1
     for i in range(n):
@@ -102,7 +127,7 @@ def _update(M, shift, scale, rows, k, sides, position, U, column):
             for a in range(k):
                 column[a] = M[i, rows[a]]
             solve_transposed(U, k, column)
-            diagonal = M[i, i] + shift * scale[i]
+            diagonal = M[i, i] + p.shift * p.scale[i]
             pivot = diagonal - dot(column[:k], column[:k])
             if not pivot > 1e-13 * diagonal:
                 return -1
@@ -114,56 +139,61 @@ def _update(M, shift, scale, rows, k, sides, position, U, column):
 
 
 @pivot_part
-def _free_block(M, shift, scale, sides, rows, position, U, x, order, symmetric):
+def _free_block(p):
     """Collect and factor the free block afresh; returns its size, −1 if it is singular."""
     k = 0
-    for i in range(sides.size):
-        position[i] = -1
-        if sides[i] == FREE:
-            rows[k] = i
-            position[i] = k
+    for i in range(p.sides.size):
+        p.position[i] = -1
+        if p.sides[i] == FREE:
+            p.rows[k] = i
+            p.position[i] = k
             k += 1
-    _fill(M, shift, scale, rows, k, U, symmetric)
-    singular = cholesky(U, k, x) if symmetric else lu(U, k, order)
+    _fill(p, k)
+    singular = cholesky(p.U, k, p.x) if p.symmetric else lu(p.U, k, p.order)
     return k if singular < 0 else -1
 
 
 @pivot_part
-def _solve_free(U, k, order, x, symmetric):
-    if symmetric:
-        solve_transposed(U, k, x)
-        solve_upper(U, k, x)
+def _solve_free(p, k):
+    """The step of the free rows that brings their w to zero, into x."""
+    for a in range(k):
+        p.x[a] = -p.w[p.rows[a]]
+    if p.symmetric:
+        solve_transposed(p.U, k, p.x)
+        solve_upper(p.U, k, p.x)
     else:
-        lu_solve(U, k, order, x)
+        lu_solve(p.U, k, p.order, p.x)
 
 
 @pivot_part
-def _slack_of_resting(M, q, lo, hi, shift, scale, center, sides, z, w, symmetric):
+def _slack_of_resting(p):
     """Put resting rows at their bounds and free ones at zero; w = M z + q + shift scale (z − center)."""
-    n = q.size
+    z, w, sides = p.z, p.w, p.sides
+    n = z.size
     for i in range(n):
-        z[i] = lo[i] if sides[i] == AT_LO else (hi[i] if sides[i] == AT_HI else 0.0)
-        w[i] = q[i] + shift * scale[i] * (z[i] - center[i])
-    if symmetric:
+        z[i] = p.lo[i] if sides[i] == AT_LO else (p.hi[i] if sides[i] == AT_HI else 0.0)
+        w[i] = p.q[i] + p.shift * p.scale[i] * (z[i] - p.center[i])
+    if p.symmetric:
         for i in range(n):
             if z[i] != 0.0:
-                add_multiple(w, z[i], M[i])
+                add_multiple(w, z[i], p.M[i])
     else:
         for i in range(n):
-            w[i] += dot(M[i], z)
+            w[i] += dot(p.M[i], z)
 
 
 @pivot_part
-def _move_free(M, shift, scale, rows, k, x, z, w, symmetric):
+def _move_free(p, k):
     """Add x to the free rows of z, and what that does to w."""
+    rows, x, w = p.rows, p.x, p.w
     for a in range(k):
-        z[rows[a]] += x[a]
-        w[rows[a]] += shift * scale[rows[a]] * x[a]
-    if symmetric:
-        add_rows(w, M, rows, x, k)
+        p.z[rows[a]] += x[a]
+        w[rows[a]] += p.shift * p.scale[rows[a]] * x[a]
+    if p.symmetric:
+        add_rows(w, p.M, rows, x, k)
         return
     for i in range(w.size):
-        row = M[i]
+        row = p.M[i]
         total = 0.0
         for a in range(k):
             total += row[rows[a]] * x[a]
@@ -171,8 +201,9 @@ def _move_free(M, shift, scale, rows, k, x, z, w, symmetric):
 
 
 @pivot_part
-def _wrong_rows(q, lo, hi, sides, z, w, wrong):
+def _wrong_rows(p, wrong):
     """List the rows whose sign is wrong; returns how many."""
+    q, lo, hi, sides, z, w = p.q, p.lo, p.hi, p.sides, p.z, p.w
     largest = 0.0
     for i in range(q.size):
         largest = max(largest, abs(q[i]))
@@ -193,48 +224,41 @@ def _wrong_rows(q, lo, hi, sides, z, w, wrong):
 
 
 @pivot_kernel
-def principal_steps(M, q, lo, hi, integers, work, shift, symmetric, limit):
+def principal_steps(M, q, bounds, integers, work, shift, symmetric, limit):
     """Pivot until every sign is right; returns (outcome, steps).
 
     Args:
         M: Matrix, shape (n, n).
         q: Vector, shape (n,).
-        lo: Lower bounds, shape (n,).
-        hi: Upper bounds, shape (n,).
+        bounds: Lower and upper bounds, shapes (n,).
         integers: fewest wrong rows so far, patience left, sides, then workspace; shape (2 + 5 n,).
         work: z, center, scale, then workspace; shape (n (n + 5),). Center and scale are read, z is written.
         shift: The multiple of `scale` on the diagonal.
         symmetric: Whether M is; otherwise blocks are factored as PLU.
         limit: Largest number of steps.
     """
-    n = q.size
+    n, (lo, hi) = q.size, bounds
     sides, rows, position = integers[2 : 2 + n], integers[2 + n : 2 + 2 * n], integers[2 + 2 * n : 2 + 3 * n]
     wrong, order = integers[2 + 3 * n : 2 + 4 * n], integers[2 + 4 * n : 2 + 5 * n]
     z, center, scale = work[:n], work[n : 2 * n], work[2 * n : 3 * n]
     w, x = work[3 * n : 4 * n], work[4 * n : 5 * n]
     U = work[5 * n : (n + 5) * n].reshape((n, n))
+    p = _Block(M, q, lo, hi, shift, scale, center, symmetric, sides, rows, position, order, U, x, z, w)
     k, changed, steps = -1, n, 0
     while True:
-        if symmetric and changed * UPDATE_FACTOR < k:
-            k = _update(M, shift, scale, rows, k, sides, position, U, x)
-        else:
-            k = -1
+        k = _update(p, k) if symmetric and changed * UPDATE_FACTOR < k else -1
         if k < 0:
-            k = _free_block(M, shift, scale, sides, rows, position, U, x, order, symmetric)
+            k = _free_block(p)
         if k < 0:
             return SINGULAR, steps
         steps += 1
-        _slack_of_resting(M, q, lo, hi, shift, scale, center, sides, z, w, symmetric)
-        for a in range(k):
-            x[a] = -w[rows[a]]
-        _solve_free(U, k, order, x, symmetric)
-        _move_free(M, shift, scale, rows, k, x, z, w, symmetric)
-        count = _wrong_rows(q, lo, hi, sides, z, w, wrong)
+        _slack_of_resting(p)
+        _solve_free(p, k)
+        _move_free(p, k)
+        count = _wrong_rows(p, wrong)
         if count == 0:
             # one step of refinement removes what round-off has left in the free rows of w
-            for a in range(k):
-                x[a] = -w[rows[a]]
-            _solve_free(U, k, order, x, symmetric)
+            _solve_free(p, k)
             for a in range(k):
                 i = rows[a]
                 z[i] = clip(z[i] + x[a], lo[i], hi[i])
@@ -297,7 +321,7 @@ class _Steps:
 
         def advance(count: int) -> tuple[int, int]:
             return principal_steps(
-                self.M, self.q, self.lo, self.hi, self.integers, self.work, shift, self.symmetric, count
+                self.M, self.q, (self.lo, self.hi), self.integers, self.work, shift, self.symmetric, count
             )
 
         outcome, steps = pivot(
