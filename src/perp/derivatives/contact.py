@@ -320,10 +320,10 @@ class ContactDerivative:
         right = -(C @ push + D @ dp.ravel())
         dx = self._solver[0](right)
         du = np.asarray(problem.W @ dx) + push
-        # right sides that redundant rows contradict leave a rest
-        rest = self._blocks[0] @ dx + C @ du + D @ dp.ravel()
+        # right sides that redundant rows contradict leave something missing
+        missing = self._blocks[0] @ dx + C @ du + D @ dp.ravel()
         scale = np.abs(right).max(initial=0.0)
-        consistent = self.unique or bool(np.abs(rest).max(initial=0.0) <= CONTRADICTION * scale)
+        consistent = self.unique or bool(np.abs(missing).max(initial=0.0) <= CONTRADICTION * scale)
         dv = None
         if dynamics is not None:
             dv = dynamics.mass_solver.solve(dynamics.jacobian.T @ dx + (0.0 if drive is None else drive))

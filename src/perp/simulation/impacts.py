@@ -154,8 +154,8 @@ def _closing(
             return best[0], best[1]
         there, _record = part.step(stepper, wrench, time)
         late = _touched(stepper.world.struct, int(pair[0]), int(pair[1]))
-        rest = Part(there, stepper.memory(), left - time, full)
-        rest.step(stepper, wrench, rest.length)
+        remainder = Part(there, stepper.memory(), left - time, full)
+        remainder.step(stepper, wrench, remainder.length)
         found, which = _bouncing(stepper.world.struct)
         these = np.flatnonzero((which[:, 1:] == pair).all(axis=1))
         if late or not these.size:
@@ -164,10 +164,10 @@ def _closing(
         k = int(these[np.argmin(found[these, 0])])
         gap = float(found[k, 0]) - _OPEN * size
         if abs(gap) <= _KNOWN * size:
-            stepper.set_memory(rest.memory)
+            stepper.set_memory(remainder.memory)
             return there, time
         if gap > 0.0:
-            low, best = time, (there, time, rest.memory)
+            low, best = time, (there, time, remainder.memory)
         else:
             high, pushes = time, False
         # from below: beyond the impact there is nothing to learn
