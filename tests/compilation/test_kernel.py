@@ -6,11 +6,12 @@ import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import config, njit
 
 from compilation import mini_package
 from perp.compilation.kernel import Kernel, kernel
@@ -34,6 +35,16 @@ def guarded(x):
 @kernel(error_model="numpy")
 def outer(x):
     return square(x) + guarded(x) + square(2.0)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def empty_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is compiled here is looked at: an earlier run of the tests must not have done it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(config, "CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+        for each in (square, guarded, outer):
+            each.enable_caching()
+        yield
 
 
 def test_python_calls_a_whole_that_contains_its_parts() -> None:

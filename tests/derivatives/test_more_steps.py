@@ -142,10 +142,3 @@ def test_random_states_agree_with_differences_or_say_why_not():
     found = Counter(compare_state(seed) for seed in range(2_000_000, 2_000_060))
     assert set(found) <= {"agrees", "has none", "at a switch", "near a switch", "not unique", "held"}
     assert found["agrees"] >= 30
-
-
-def test_restitution_of_zero_has_another_law():
-    """Contacts that bounce hold no gap: the derivative by a restitution of zero is named."""
-    sim = scene(body(BALL, "0 0 .101"))
-    assert any("restitution" in word for word in sim.derivatives(("restitution",)).frozen)
-    assert not sim.derivatives().frozen

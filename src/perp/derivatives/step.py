@@ -32,8 +32,8 @@ from perp.scenes.engine import engine
 from perp.scenes.motors import MotorKind
 from perp.stepping.contact_rows import bounces
 from perp.stepping.settings import Softness
-from perp.stepping.verdict import ROUNDS, UNSOLVED
-from perp.stepping.world import CONTACTS, JOINTS
+from perp.stepping.verdict import UNSOLVED
+from perp.stepping.world import JOINTS
 
 if TYPE_CHECKING:
     from perp.stepping import Stepper
@@ -277,20 +277,9 @@ class StepDifferentiator:
         words = self._held
         if parts > 1 and not self._round:
             words += ("long turns, as if taken at once",)
-        words += self._of_bounces(names)
         if asked.sizes:
             check_sizes(asked, self.m.geom_type, _held(e)[1])
         return StepDerivative(e, (*self._sizes, rows), asked, (self._name, words), float(smoothing))
-
-    def _of_bounces(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """What is held of restitution."""
-        if not self.stepper.tables["geom_restitution"].any():
-            asked = any(name.partition(":")[0] == "restitution" for name in names)
-            return ("restitution, which is zero: contacts that bounce have another law",) if asked else ()
-        # rows of islands that need no further round stay at the rates of the start
-        w = self.stepper.world
-        apart = w.info[ROUNDS] > 0 and w.solve_info[0] > 1 and w.count[CONTACTS] > 0
-        return ("rates of bounces, as if all islands took as many rounds",) if apart else ()
 
     def _name(self, geom: int) -> str:
         return self.m.geom(geom).name or f"geom{geom}"
