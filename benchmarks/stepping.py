@@ -1,12 +1,12 @@
 """Time and accuracy of a step against contacts: perp, MuJoCo, and Drake, DART and Siconos where they are.
 
-Usage: python benchmarks/stepping.py [--steps 30] [--quick]
+    python benchmarks/stepping.py [--steps 30] [--quick]        # all tables
+    python benchmarks/stepping.py cubes dominoes drum chains    # some
 
-Every simulator gets the same boxes, friction, gravity and step. Times are CPU seconds of one process, the
-best of three runs, after a warm-up; collision, assembly and solve are perp's own split. Beside the time stand
-the figures that say what it bought: creep on a slope at half the friction angle, lift-off of a sliding cube,
-and the largest overlap at rest. Peers keep their default contact parameters apart from the solver that is
-named.
+Boxes go to every simulator with the same friction, gravity and step, and peers keep their default contact
+parameters; cubes, dominoes, drum and chains are perp's and MuJoCo's alone. Times are CPU time of one process
+after a warm-up, for boxes the best of three runs. Beside the time stands what it bought: creep at half the
+friction angle, lift-off of a sliding cube, motion of what should rest, overlap.
 """
 
 from __future__ import annotations
@@ -70,12 +70,11 @@ class Perp:
 
     def __init__(self, scene: Boxes, h: float, **options: Any) -> None:
         self.sim = perp.Simulation(scene.mjcf, step=h, **options)
-        self.records: list[Any] = []
         if scene.speed:
             self.sim.body("box0").set_velocity((scene.speed, 0, 0))
 
     def step(self) -> None:
-        self.records.append(self.sim.step())
+        self.sim.step()
 
     def positions(self) -> np.ndarray:
         return self.sim.state.position.copy()
@@ -269,9 +268,9 @@ def simulators() -> dict[str, Maker]:
     return found
 
 
-def time_per_step(make: Maker, scene: Boxes, h: float, steps: int) -> tuple[float, float, Simulator]:
-    """Best CPU time of three runs [s], what boxes moved in the last [m], and the simulator."""
-    best, simulator, moved = math.inf, make(scene, h), 0.0
+def time_per_step(make: Maker, scene: Boxes, h: float, steps: int) -> tuple[float, float]:
+    """Best CPU time of three runs [s], and what boxes moved in the last [m]."""
+    best, moved = math.inf, 0.0
     for _ in range(3):
         simulator = make(scene, h)
         start = simulator.positions()
@@ -283,7 +282,7 @@ def time_per_step(make: Maker, scene: Boxes, h: float, steps: int) -> tuple[floa
             simulator.step()
         best = min(best, (clock() - began) / steps)
         moved = float(np.abs(simulator.positions() - start).max())
-    return best, moved, simulator
+    return best, moved
 
 
 def wall(columns: int, layers: int) -> Boxes:
@@ -307,34 +306,52 @@ def pile(count: int, seed: int = 0) -> str:
     return library.scene(library.plane(0.5) + boxes)
 
 
-def tumbling(seconds: float = 3.0, h: float = 0.01) -> None:
-    """Time a step of cubes that tumble into a pile, in perp and in MuJoCo."""
-    print("\ntumbling cubes, h = 10 ms: CPU ms a step, mean and median; missed steps; largest overlap")
+def in_motion(name: str, scene: str, h: float, steps: int, longest: float = math.inf) -> None:
+    """Time the steps of a scene in motion, in perp and as many in MuJoCo; perp's end after `longest` [s]."""
+    perp.Simulation(scene, step=h).run(5 * h)
+    sim = perp.Simulation(scene, step=h)
+    spent: list[float] = []
+    missed, overlap, most = 0, 0.0, 0
+    while len(spent) < steps and sum(spent) < 1e3 * longest:
+        began = time.process_time()
+        record = sim.step()
+        spent.append(1e3 * (time.process_time() - began))
+        missed += not record.met
+        overlap, most = max(overlap, record.penetration), max(most, record.contact_count)
+    mujoco = engine()
+    model = mujoco.MjModel.from_xml_string(scene)
+    model.opt.timestep = h
+    data, deepest, other = mujoco.MjData(model), 0.0, 0.0
+    for _ in spent:
+        began = time.process_time()
+        mujoco.mj_step(model, data)
+        other += 1e3 * (time.process_time() - began) / len(spent)
+        deepest = max(deepest, -data.contact.dist.min(initial=0.0))
+    print(
+        f"{name}: perp mean {np.mean(spent):.2f}, median {np.median(spent):.2f}, worst {max(spent):.1f} ms, "
+        f"missed {missed} of {len(spent)}, up to {most} contacts, overlap {overlap:.1e} m; "
+        f"mujoco mean {other:.3f} ms, overlap {deepest:.1e} m",
+        flush=True,
+    )
+
+
+def cubes() -> None:
+    """Cubes that tumble into a pile."""
+    print("\ntumbling cubes, h = 10 ms, 3 s: CPU time of a step")
     for count in (5, 15):
-        perp.Simulation(pile(count), step=h).run(5 * h)
-        sim = perp.Simulation(pile(count), step=h)
-        spent, retried, overlap = [], 0, 0.0
-        for _ in range(round(seconds / h)):
-            began = time.process_time()
-            record = sim.step()
-            spent.append(1e3 * (time.process_time() - began))
-            retried += not record.met
-            overlap = max(overlap, record.penetration)
-        mujoco = engine()
-        model = mujoco.MjModel.from_xml_string(pile(count))
-        model.opt.timestep = h
-        data, deepest = mujoco.MjData(model), 0.0
-        other = 0.0
-        for _ in range(len(spent)):
-            began = time.process_time()
-            mujoco.mj_step(model, data)
-            other += 1e3 * (time.process_time() - began) / len(spent)
-            deepest = max(deepest, -data.contact.dist.min(initial=0.0))
-        print(
-            f"{count:3d} cubes: perp {np.mean(spent):.2f}, {np.median(spent):.2f} ms, missed {retried} of "
-            f"{len(spent)}, overlap {overlap:.1e} m; mujoco {other:.3f} ms, overlap {deepest:.1e} m",
-            flush=True,
-        )
+        in_motion(f"{count:3d} cubes", pile(count), 0.01, 300)
+
+
+def dominoes() -> None:
+    """A row of dominoes that falls and comes to lie."""
+    print("\n24 falling dominoes, h = 5 ms, 2 s: CPU time of a step")
+    in_motion("dominoes", library.dominoes(), 0.005, 400)
+
+
+def drum(longest: float) -> None:
+    """Spheres in a drum that turns."""
+    print(f"\ndrum of 500 spheres, h = 5 ms, 2 s or {longest:g} s of CPU time: CPU time of a step")
+    in_motion("drum", library.tumbler(), 0.005, 400, longest)
 
 
 def creep(make: Maker, h: float) -> float:
@@ -359,25 +376,16 @@ def lift(make: Maker, h: float) -> float:
     return highest
 
 
-def split(simulator: Simulator) -> str:
-    """perp's own division of its wall time [ms]."""
-    if not isinstance(simulator, Perp):
-        return ""
-    records = simulator.records[3:]
-    parts = {name: 1e3 * float(np.mean([r.times[name] for r in records])) for name in records[0].times}
-    return ", ".join(f"{name} {value:.2f}" for name, value in parts.items())
-
-
 def chains(steps: int) -> None:
     """Chains of ball joints: no contacts, all joints."""
-    print("\nchains of ball joints, h = 1 ms: CPU ms a step")
+    print("\nchains of ball joints in maximal coordinates, h = 1 ms: CPU ms a step")
     for links in (10, 100):
-        sim = perp.Simulation(library.chain(links, angle=0.5), step=1e-3)
-        sim.run(3e-3)
+        sim = perp.Simulation(library.chain(links, angle=0.5), step=1e-3, coordinates="maximal")
+        for _ in range(3):
+            sim.step()
         began = time.process_time()
-        records = sim.run(steps * 1e-3).records
+        error = max(sim.step().joint_error for _ in range(steps))
         spent = 1e3 * (time.process_time() - began) / steps
-        error = max(record.joint_error for record in records)
         mujoco = engine()
         model = mujoco.MjModel.from_xml_string(library.chain(links, angle=0.5))
         model.opt.timestep = 1e-3
@@ -389,30 +397,45 @@ def chains(steps: int) -> None:
         print(f"{links:4d} links: perp {spent:.3f} (joint error {error:.0e} m), mujoco {other:.3f} (reduced)")
 
 
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=30)
-    parser.add_argument("--quick", action="store_true", help="small scenes only")
-    arguments = parser.parse_args()
+def boxes(steps: int, *, quick: bool) -> None:
+    """Accuracy of one box, and times of boxes at rest, in all simulators."""
     h, makers = 0.01, simulators()
     print("\naccuracy at h = 10 ms (exact: 0 and 0)")
     for name, make in makers.items():
         print(f"{name:14s} creep {creep(make, h):.1e} m/s   lift {lift(make, h):.1e} m", flush=True)
-    scenes = [wall(1, 1), wall(1, 5), wall(5, 5)] + ([] if arguments.quick else [wall(20, 5), wall(20, 10)])
+    scenes = [wall(1, 1), wall(1, 5), wall(5, 5)] + ([] if quick else [wall(20, 5), wall(20, 10)])
     print("\nboxes at rest, h = 10 ms: CPU ms a step, motion over the run")
     slow: set[str] = set()
     for scene in scenes:
         for name, make in makers.items():
             if name in slow:
                 continue
-            spent, moved, simulator = time_per_step(make, scene, h, arguments.steps)
+            spent, moved = time_per_step(make, scene, h, steps)
             if spent > SLOW:
                 slow.add(name)
-            line = f"{scene.name:8s} {len(scene.places):4d} boxes  {name:14s} {1e3 * spent:9.3f} ms"
-            print(f"{line}   moved {moved:.1e} m   {split(simulator)}", flush=True)
-    tumbling()
-    chains(arguments.steps)
+            line = f"{scene.name:8s} {len(scene.places):4d} boxes  {name:14s} {1e3 * spent:9.4f} ms"
+            print(f"{line}   moved {moved:.1e} m", flush=True)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--steps", type=int, default=30, help="of boxes and chains")
+    parser.add_argument("--quick", action="store_true", help="small walls of boxes only")
+    parser.add_argument("--longest", type=float, default=300.0, help="CPU seconds of perp for the drum")
+    tables: dict[str, Callable[[], None]] = {
+        "boxes": lambda: boxes(arguments.steps, quick=arguments.quick),
+        "cubes": cubes,
+        "dominoes": dominoes,
+        "drum": lambda: drum(arguments.longest),
+        "chains": lambda: chains(arguments.steps),
+    }
+    parser.add_argument("tables", nargs="*", metavar="table", help=f"of {', '.join(tables)}")
+    arguments = parser.parse_args()
+    for name in arguments.tables or tables:
+        if name not in tables:
+            raise SystemExit(f"{name!r} is none of {', '.join(tables)}")
+        tables[name]()
 
 
 if __name__ == "__main__":
