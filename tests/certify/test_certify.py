@@ -123,9 +123,9 @@ def test_false_certificate_of_infeasibility_is_refused() -> None:
 
 
 def test_other_problems_and_bad_arguments() -> None:
-    contact = perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0, 0], [0.5])
-    with pytest.raises(perp.SolverMismatch, match="ContactProblem"):
-        perp.certify(contact, perp.solve(contact))
+    other = perp.MCP(lambda z: z**3 - 1.0, np.zeros(1), np.inf)
+    with pytest.raises(perp.SolverMismatch, match="not MCP"):
+        perp.certify(other, perp.solve(other))
     problem = perp.LCP([[1.0]], [-1.0])
     with pytest.raises(perp.SolverMismatch, match="method"):
         perp.certify(problem, perp.solve(problem), method="guess")

@@ -9,7 +9,16 @@ from types import ModuleType
 from typing import Any
 
 from perp.certify.certificate import Certificate, not_proved
-from perp.problems import LCP, BoxedLCP, Problem, ProblemError, Solution, SolverMismatch, SolverMissing
+from perp.problems import (
+    LCP,
+    BoxedLCP,
+    ContactProblem,
+    Problem,
+    ProblemError,
+    Solution,
+    SolverMismatch,
+    SolverMissing,
+)
 
 # Rows up to which rational arithmetic is tried: 150 rows take seconds, and cost grows with the fourth power.
 LARGEST_EXACT = 150
@@ -33,9 +42,10 @@ def certify(
     `accuracy` · (|z_i| + 1e-6 max |z|).
 
     Args:
-        problem: An LCP or BoxedLCP, with or without friction index.
+        problem: An LCP or BoxedLCP, with or without friction index, or a ContactProblem, exact or relaxed.
         solution: An answer of `perp.solve` for it; one that claims infeasibility must carry its certificate.
-        method: "exact" for rational arithmetic, "interval" for balls, "auto" for exact up to 150 rows.
+        method: "exact" for rational arithmetic, "interval" for balls, "auto" for exact up to 150 rows;
+            contact problems are always enclosed in balls.
         accuracy: How near the answer has to be to the exact solution, relative to its entries.
 
     Returns:
@@ -50,8 +60,8 @@ def certify(
 
     if find_spec("flint") is None:
         raise SolverMissing("certify: python-flint is not installed; add it with: pip install 'perp[proofs]'")
-    if not isinstance(problem, (LCP, BoxedLCP)):
-        raise SolverMismatch(f"certify takes LCP and BoxedLCP, not {type(problem).__name__}")
+    if not isinstance(problem, (LCP, BoxedLCP, ContactProblem)):
+        raise SolverMismatch(f"certify takes LCP, BoxedLCP and ContactProblem, not {type(problem).__name__}")
     if method not in ("auto", "exact", "interval"):
         raise SolverMismatch(f"method {method!r}: auto, exact or interval")
     if not isinstance(solution, Solution):
@@ -61,12 +71,20 @@ def certify(
         )
     if solution.z.shape != (problem.size,):
         raise SolverMismatch(f"the solution has {solution.z.size} rows, the problem {problem.size}")
+    if not accuracy > 0:
+        raise ProblemError(f"accuracy = {accuracy!r}: a positive number is needed")
+    if isinstance(problem, ContactProblem):
+        if method == "exact":
+            raise SolverMismatch(
+                "method 'exact': answers of contact problems are not rational; use 'interval'"
+            )
+        from perp.certify.contact import enclose_contact
+
+        return _of_the_answer(enclose_contact(problem, solution), solution, accuracy)
     if not solution.solved and solution.info.get("certificate") is not None:
         from perp.certify.infeasible import prove_infeasible
 
         return prove_infeasible(problem, solution.info["certificate"])
-    if not accuracy > 0:
-        raise ProblemError(f"accuracy = {accuracy!r}: a positive number is needed")
     exact = method == "exact" or (method == "auto" and problem.size <= LARGEST_EXACT)
     return _of_the_answer(_prove(problem, solution, exact=exact), solution, accuracy)
 
