@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -163,3 +164,20 @@ def test_a_small_entry_is_not_hidden_behind_a_large_one() -> None:
     problem = perp.LCP(np.eye(2), [-1e5, -1.0])
     assert perp.certify(problem, answer(problem, [1e5, 1.0])).proved
     assert not perp.certify(problem, answer(problem, [1e5, 1.01])).proved
+
+
+@pytest.mark.parametrize("mu", [0.0, 5e-324, 1e160])
+def test_contacts_with_any_coefficient_raise_nothing_of_others(mu: float) -> None:
+    """LAPACK's "SVD did not converge" came of a row of zeros."""
+    problem = perp.ContactProblem.coulomb(np.diag([2.0, 3, 3]), [-1.0, 0.1, 0.2], mu)
+    solution = perp.solve(problem)
+    perp.certify(problem, solution)
+    assert not perp.certify(problem, replace(solution, z=np.zeros(3))).proved
+
+
+def test_a_small_island_is_not_hidden_behind_a_large_one() -> None:
+    """5 in place of 1 was proved beside an entry of 1e13."""
+    problem = perp.LCP(np.eye(2), [-1e13, -1.0])
+    solution = perp.solve(problem)
+    assert perp.certify(problem, solution).proved
+    assert not perp.certify(problem, replace(solution, z=np.array([1e13, 5.0]))).proved

@@ -74,26 +74,34 @@ def certify(
     if not accuracy > 0:
         raise ProblemError(f"accuracy = {accuracy!r}: a positive number is needed")
     if isinstance(problem, ContactProblem):
+        import numpy as np
+
         if method == "exact":
             raise SolverMismatch(
                 "method 'exact': answers of contact problems are not rational; use 'interval'"
             )
         from perp.certify.contact import enclose_contact
 
-        return _of_the_answer(enclose_contact(problem, solution), solution, accuracy)
+        with np.errstate(all="ignore"):
+            certificate = enclose_contact(problem, solution)
+        return _of_the_answer(problem, certificate, solution, accuracy)
     if not solution.solved and solution.info.get("certificate") is not None:
         from perp.certify.infeasible import prove_infeasible
 
         return prove_infeasible(problem, solution.info["certificate"])
     exact = method == "exact" or (method == "auto" and problem.size <= LARGEST_EXACT)
-    return _of_the_answer(_prove(problem, solution, exact=exact), solution, accuracy)
+    return _of_the_answer(problem, _prove(problem, solution, exact=exact), solution, accuracy)
 
 
-def _of_the_answer(certificate: Certificate, solution: Solution, accuracy: float) -> Certificate:
+def _of_the_answer(
+    problem: Problem, certificate: Certificate, solution: Solution, accuracy: float
+) -> Certificate:
     """The certificate, refused where the exact solution is not the one that was given."""
     if not certificate.proved:
         return certificate
     import numpy as np
+
+    from perp.problems.residual import residual
 
     if certificate.z is not None:
         exact = np.array([float(x) for x in certificate.z])
@@ -107,10 +115,14 @@ def _of_the_answer(certificate: Certificate, solution: Solution, accuracy: float
         away = np.abs(exact - solution.z) + certificate.radius
     allowed = accuracy * (np.abs(exact) + RELATIVE_ZERO * np.abs(exact).max(initial=0.0))
     far = away > allowed
-    if not far.any():
+    # entries of a small island are small beside those of a large one; the law is local
+    missed = residual(problem, solution.z)
+    if not far.any() and missed <= accuracy:
         return certificate
-    i = int(np.argmax(np.where(far, away - allowed, -1.0)))
-    why = f"the answer has z[{i}] = {solution.z[i]:.6g}, the exact solution of its sides {exact[i]:.6g}"
+    why = f"the answer misses the law by {missed:.2g}"
+    if far.any():
+        i = int(np.argmax(np.where(far, away - allowed, -1.0)))
+        why = f"the answer has z[{i}] = {solution.z[i]:.6g}, the exact solution of its sides {exact[i]:.6g}"
     return replace(certificate, status=f"not proved: {why}", failures=(why,))
 
 

@@ -165,10 +165,11 @@ class _Law:
         for _ in range(REFINEMENTS):
             F, J, _ = self.equations(x)
             middle = np.array([[float(value.mid()) for value in row] for row in J]).reshape(n, n)
-            size = np.abs(middle).max(axis=1, initial=0.0)
-            if not np.isfinite(middle).all() or np.linalg.cond(middle / size[:, None]) > 1e14:
+            size = np.abs(middle).max(axis=1, initial=0.0)[:, None]
+            scaled = middle / size
+            if not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1e14:
                 return not_proved("solution", ["the contacts are redundant: the impulses are not unique"])
-            inverse = arb_mat(n, n, [arb(float(v)) for v in np.linalg.inv(middle).ravel()])
+            inverse = arb_mat(n, n, [arb(float(v)) for v in (np.linalg.inv(scaled) / size.T).ravel()])
             step = inverse * arb_mat(n, 1, list(F))
             x = np.array([(x[i] - step[i, 0]).mid() for i in range(n)], dtype=object)
         step = inverse * arb_mat(n, 1, list(self.equations(x)[0]))
