@@ -109,6 +109,7 @@ def _judge_starts(p, w, first, end, g):
 @part
 def _judge(p, w, k, sigma, g):
     """Worst residual and merit of island k, and the same of its proximal problem."""
+    _pull(p, w, k, sigma)
     worst = merit = inner_worst = inner = 0.0
     x, u = p.impulse, p.row_velocity
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -116,9 +117,6 @@ def _judge(p, w, k, sigma, g):
         i, mobility = p.start[c], w.mobility[c]
         size = p.start[c + 1] - i
         kind, parameter, unit = p.kind[c], p.parameter[c], p.unit[i:]
-        for r in range(size):
-            weight = sigma * mobility[row_group(r)]
-            w.pulled[i + r] = u[i + r] + weight * (x[i + r] - w.centre[i + r])
         value, square = violation(kind, parameter, size, mobility, x[i:], u[i:], unit, g)
         if not value <= worst:
             worst = value
@@ -128,6 +126,17 @@ def _judge(p, w, k, sigma, g):
             inner_worst = value
         inner += square
     return worst, merit, inner_worst, inner
+
+
+@part
+def _pull(p, w, k, sigma):
+    """The velocities of the proximal problem of island k."""
+    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+        c = w.island_constraint[a]
+        i, mobility = p.start[c], w.mobility[c]
+        for r in range(p.start[c + 1] - i):
+            weight = sigma * mobility[row_group(r)]
+            w.pulled[i + r] = p.row_velocity[i + r] + weight * (p.impulse[i + r] - w.centre[i + r])
 
 
 @part
@@ -254,8 +263,7 @@ def _newton(p, w, k, plan, limit, goal, room):
                     shrink = min(3.0 * shrink, _MOST_SHRINK)
                 copy_rows(p, w, k, w.centre, p.impulse)
                 evaluate(p, w, k, k + 1)
-        # the next step starts from the proximal velocities
-        _judge(p, w, k, sigma, g)
+        _pull(p, w, k, sigma)
     copy_rows(p, w, k, w.best, p.impulse)
     evaluate(p, w, k, k + 1)
     return False, step, best_worst
