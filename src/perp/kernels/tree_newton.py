@@ -59,6 +59,7 @@ _WARM, _COLD, _LEAST, _HEAVIEST = 1e-8, 1e-6, (1e-9, 1e-12), 1.0
 _INNER = 0.1
 # Newton steps that a proximal problem may take, and those after which each has to lower its merit.
 _PATIENCE, _DETOUR = 8, 3
+_FAR, _NEXT = 1e6, 1e-4
 # A proximal problem that leaves more than this of the merit is on a ray.
 _PLATEAU = 0.25
 # Weights within this factor are the same.
@@ -250,7 +251,8 @@ def _newton(p, w, k, plan, limit, goal, room):
             copy_rows(p, w, k, p.impulse, w.centre)
         else:
             wander += 1
-            stalls = wander >= _DETOUR and not inner <= last
+            far = inner > _FAR * reference and sigma < _NEXT
+            stalls = (wander >= _DETOUR and not inner <= last) or far
             last = inner
             if stalls or wander >= _PATIENCE or not math.isfinite(inner):
                 wander, last, failed = 0, np.inf, sigma
@@ -259,7 +261,7 @@ def _newton(p, w, k, plan, limit, goal, room):
                 if borne > _NEAR * failed and borne < np.inf:
                     sigma = math.sqrt(borne * failed)
                 else:
-                    sigma = min(max(_GROWTH * sigma, _HEAVY), _HEAVIEST)
+                    sigma = _NEXT if far else min(max(_GROWTH * sigma, _HEAVY), _HEAVIEST)
                     shrink = min(3.0 * shrink, _MOST_SHRINK)
                 copy_rows(p, w, k, w.centre, p.impulse)
                 evaluate(p, w, k, k + 1)
