@@ -19,11 +19,21 @@ from numba.np import arrayobj
 from perp.compilation.front_end import holds_references
 
 
+def struct_fields(context: Any, builder: Any, kind: Any, struct: Any) -> Any:
+    """The fields of a struct in memory."""
+    held = cgutils.create_struct_proxy(kind)(context, builder, value=struct)
+    place = context.nrt.meminfo_data(builder, held.meminfo)
+    data = kind.get_data_type()
+    pointer = builder.bitcast(place, context.data_model_manager[data].get_value_type().as_pointer())
+    return cgutils.create_struct_proxy(data)(context, builder, ref=pointer)
+
+
 class KernelLower(Lower):
     """Numba's lowering, shorter where kernels spend most of it.
 
     *Borrowed* variables hold arguments, or fields of arguments, and nothing else: the caller holds references
-    to these until the kernel returns, so that none are counted here.
+    to these until the kernel returns, so that none are counted here. Structs that are fields of structs are
+    borrowed too, but not by a kernel that replaces one.
     """
 
     def init(self) -> None:
@@ -31,6 +41,11 @@ class KernelLower(Lower):
         self._given: dict[str, int] = {}  # which argument a variable is: these need no place of their own
         self._borrowed: set[str] = set()
         if self.generator_info is None:
+            self._replaces = any(
+                isinstance(self.typeof(change.value.name), types.StructRef)
+                for block in self.blocks.values()
+                for change in block.find_insts(ir.SetAttr)
+            )
             self._find_borrowed()
 
     def _find_borrowed(self) -> None:
@@ -51,7 +66,18 @@ class KernelLower(Lower):
     def _borrows(self, name: str, value: Any) -> bool:
         if isinstance(value, ir.Var):
             return value.name in self._borrowed and self.typeof(value.name) == self.typeof(name)
-        return self._field(value, name) is not None and value.value.name in self._borrowed
+        found = self._field(value, name) is not None or self._is_inner(value, name)
+        return found and value.value.name in self._borrowed
+
+    def _is_inner(self, value: Any, name: str) -> bool:
+        """Whether an expression reads a struct from a struct that keeps it."""
+        return (
+            isinstance(value, ir.Expr)
+            and value.op == "getattr"
+            and isinstance(self.typeof(value.value.name), types.StructRef)
+            and isinstance(self.typeof(name), types.StructRef)
+            and not self._replaces
+        )
 
     def _field(self, value: Any, name: str) -> int | None:
         """Which field of a tuple an expression reads, if it does."""
@@ -75,9 +101,11 @@ class KernelLower(Lower):
             return self.fnargs[value.index]
         if isinstance(value, ir.Var):
             return self.loadvar(value.name)
-        return self.builder.extract_value(
-            self.loadvar(value.value.name), self._field(value, inst.target.name)
-        )
+        outer = self.loadvar(value.value.name)
+        if self._is_inner(value, inst.target.name):
+            kind = self.typeof(value.value.name)
+            return getattr(struct_fields(self.context, self.builder, kind, outer), value.attr)
+        return self.builder.extract_value(outer, self._field(value, inst.target.name))
 
     def loadvar(self, name: str) -> Any:
         return self.fnargs[self._given[name]] if name in self._given else super().loadvar(name)

@@ -20,6 +20,8 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
 from numba.extending import infer_getattr, intrinsic
 
+from perp.compilation.lowering import struct_fields
+
 INTEGERS, REALS, FLAG = types.int64[::1], types.float64[::1], types.boolean
 
 
@@ -52,18 +54,9 @@ class _Fields(AttributeTemplate):
         return struct.field_dict.get(name)
 
 
-def _payload(context: Any, builder: Any, kind: Any, struct: Any) -> Any:
-    """The fields of a struct in memory."""
-    held = cgutils.create_struct_proxy(kind)(context, builder, value=struct)
-    place = context.nrt.meminfo_data(builder, held.meminfo)
-    data = kind.get_data_type()
-    pointer = builder.bitcast(place, context.data_model_manager[data].get_value_type().as_pointer())
-    return cgutils.create_struct_proxy(data)(context, builder, ref=pointer)
-
-
 @lower_getattr_generic(StructType)
 def _read(context: Any, builder: Any, kind: Any, struct: Any, name: str) -> Any:
-    value, field = getattr(_payload(context, builder, kind, struct), name), kind.field_dict[name]
+    value, field = getattr(struct_fields(context, builder, kind, struct), name), kind.field_dict[name]
     if not isinstance(field, types.Array):
         return imputils.impl_ret_borrowed(context, builder, field, value)
     view = cgutils.create_struct_proxy(field)(context, builder, value=value)
@@ -75,7 +68,7 @@ def _read(context: Any, builder: Any, kind: Any, struct: Any, name: str) -> Any:
 @lower_setattr_generic(StructType)
 def _write(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
     kind, given = signature.args
-    fields, field = _payload(context, builder, kind, arguments[0]), kind.field_dict[name]
+    fields, field = struct_fields(context, builder, kind, arguments[0]), kind.field_dict[name]
     value, old = context.cast(builder, arguments[1], given, field), getattr(fields, name)
     context.nrt.incref(builder, field, value)
     setattr(fields, name, value)
