@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import config, njit
+from numba import config, float64, njit
 
 from compilation import mini_package
 from perp.compilation.kernel import Kernel, kernel
@@ -107,3 +107,45 @@ def test_kernels_are_found_again_by_module_and_name() -> None:
     for part in outer.parts.values():
         module, name, _ = part.library.origin
         assert getattr(importlib.import_module(module), name) is outer
+
+
+@kernel(shared=True)
+def cube(x):
+    if x > 1e3:
+        raise ValueError("large")
+    return x * x * x
+
+
+@kernel
+def one_more(x):
+    return cube(x) + 1.0
+
+
+def test_a_shared_kernel_is_translated_once_and_called_as_it_is() -> None:
+    for each in (cube, one_more):
+        each.enable_caching()
+    assert one_more(2.0) == 9.0
+    assert [*cube.overloads] == [(float64,)]
+    assert not cube.parts
+    assert cube(3.0) == 27.0
+    with pytest.raises(ValueError, match="large"):
+        one_more(1e4)
+
+    @njit
+    def users(x):
+        return one_more(x) + cube(x)
+
+    assert users(2.0) == 17.0
+
+
+def test_whoever_calls_a_shared_kernel_finds_it_in_another_process(tmp_path: Path) -> None:
+    package = mini_package.make(tmp_path)
+    callee, caller = package / "callee.py", package / "caller.py"
+    callee.write_text(callee.read_text().replace("@kernel", "@kernel(shared=True)"))
+    assert mini_package.run(package)[:2] == (21.0, 3)
+    assert mini_package.run(package)[:2] == (21.0, 0)
+    caller.write_text(caller.read_text().replace("+ 1.0", "+ 2.0"))
+    assert mini_package.run(package)[:2] == (22.0, 1)
+    (package / "lengths.py").write_text("FACTOR = 5.0\n")
+    assert mini_package.run(package)[:2] == (12.0, 2)
+    assert mini_package.run(package)[:2] == (12.0, 0)

@@ -14,19 +14,16 @@ from perp.kernels.friction_laws import MOST_ROWS, OPEN, RELAXED, linearise
 from perp.kernels.jordan import solve_linearised
 from perp.kernels.packed import pack
 from perp.kernels.packed_trees import trees_of
-from perp.kernels.tree_newton import EXACT, follow_paths, solve_trees
+from perp.kernels.tree_newton import AT_ONCE, EXACT, FIRST, solve_islands
 from perp.kernels.tree_workspace import tree_workspace
 from perp.problems.sets import COULOMB, ROLLING
 
 
-def solved(problem: perp.ContactProblem, start: np.ndarray, tol: float, limit: int, solve=solve_trees):
+def solved(problem: perp.ContactProblem, start: np.ndarray, tol: float, limit: int, first=FIRST):
     """Impulses and what the kernel says: islands, unsolved ones, steps of the longest, all steps."""
     packed = pack(problem)
     trees, info = trees_of(packed, packed.unknowns(start), tol), np.zeros(4, np.int64)
-    if solve is solve_trees:
-        solve(trees.struct, tree_workspace(trees), limit, EXACT, info, np.zeros(1))
-    else:
-        solve(trees.struct, tree_workspace(trees), limit, info, np.zeros(1))
+    solve_islands(trees.struct, tree_workspace(trees), first, limit, EXACT, info, np.zeros(1))
     return packed.impulse(trees.impulse), info
 
 
@@ -126,5 +123,5 @@ def rolling(seed: int, relaxed: bool) -> perp.ContactProblem:
 def test_central_paths_of_rolling_contacts_end_at_an_answer(relaxed):
     for seed in range(5):
         problem = rolling(seed, relaxed)
-        x, _ = solved(problem, np.zeros(problem.size), 1e-9, 100, follow_paths)
+        x, _ = solved(problem, np.zeros(problem.size), 1e-9, 100, AT_ONCE)
         assert perp.residual(problem, x) <= 1e-8

@@ -126,10 +126,10 @@ class KernelCache(FunctionCache):
         for function in reload_init:
             function()
         kernels: list[Any] = [getattr(import_module(module), name, None) for module, name, _ in callees]
-        if not all(hasattr(kernel, "part") for kernel in kernels):
+        if not all(hasattr(kernel, "linked") for kernel in kernels):
             return None  # a callee is no kernel any more
         libraries = [
-            kernel.part(types).library for kernel, (_, _, types) in zip(kernels, callees, strict=True)
+            kernel.linked(types).library for kernel, (_, _, types) in zip(kernels, callees, strict=True)
         ]
         library = PartLibrary.restored(target_context.codegen(), fndesc.qualname, bitcode, libraries)
         library.origin, library.symbol = origin, fndesc.llvm_func_name

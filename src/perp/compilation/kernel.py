@@ -29,7 +29,7 @@ from numba.core.typed_passes import NativeLowering
 
 from perp.compilation.cache import KernelCache
 from perp.compilation.inner import inner_functions
-from perp.compilation.library import PartLibrary, WholeLibrary
+from perp.compilation.library import PartLibrary, SharedLibrary, WholeLibrary
 from perp.compilation.lowering import KernelLower
 from perp.compilation.stopwatch import STOPWATCH
 
@@ -180,14 +180,37 @@ class Kernel(CPUDispatcher):
     def get_call_template(self, args: Any, kws: Any) -> Any:
         pysig, args = self._compiler.fold_argument_types(args, kws)
         args = tuple(types.unliteral(kind) for kind in args)  # a variant for each constant helps nobody
-        self.part(args)
+        signatures = [self.linked(args).signature]
         name = self.py_func.__name__
-        signatures = [part.signature for part in self.parts.values()]
         template = typing.make_concrete_template(f"CallTemplate({name})", key=name, signatures=signatures)
         return template, pysig, args, {}
 
     def get_overload(self, sig: Any) -> Any:
-        return self.part(sig).entry_point
+        return self.linked(sig).entry_point
+
+    def linked(self, sig: Any) -> Any:
+        """What the kernel that is being compiled links to call this one."""
+        return self.part(sig)
+
+
+class Shared(Kernel):
+    """A kernel that other kernels call as it is: it is translated once, in place of once in each of them."""
+
+    def __init__(self, py_func: Callable[..., Any], **kept: Any) -> None:
+        super().__init__(py_func, **kept)
+        self._shared: dict[tuple[Any, ...], Any] = {}
+
+    def linked(self, sig: Any) -> Any:
+        args = tuple(sigutils.normalize_signature(sig)[0])
+        with global_compiler_lock:
+            if args not in self._shared:
+                self.compile(args)
+                whole, key = self.overloads[args], object()
+                origin = (self.py_func.__module__, self.py_func.__qualname__, args)
+                library = SharedLibrary(self.targetctx.codegen(), whole.fndesc.llvm_func_name, origin)
+                self.targetctx.insert_user_function(key, whole.fndesc, [library])
+                self._shared[args] = whole._replace(library=library, entry_point=key)
+            return self._shared[args]
 
 
 class Part(Kernel):
@@ -198,14 +221,16 @@ class Part(Kernel):
         raise TypeError(f"{self.py_func.__qualname__} is a part of kernels, which Python does not call")
 
 
-def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def kernel(function: Callable[..., Any] | None = None, *, shared: bool = False, **options: Any) -> Any:
     """Compile a function of this package that Python calls when it is needed, and keep it.
 
     Args:
         function: What to compile.
+        shared: Whether other kernels call its machine code, for large ones that several others call; else its
+            code is optimised together with that of each caller.
         options: Of `numba.njit`; sums keep their order and division by zero is no error unless they say so.
     """
-    return _made(Kernel, function, options)
+    return _made(Shared if shared else Kernel, function, options)
 
 
 def part(function: Callable[..., Any] | None = None, **options: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 from llvmlite import binding
@@ -46,6 +48,8 @@ class PartLibrary(LeanLibrary):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._linking_libraries = self.callees()
+        for callee in self.callees():
+            self._reload_init.update(callee._reload_init)
         self._finalize_dynamic_globals()
         self._finalized = True
 
@@ -66,7 +70,8 @@ class PartLibrary(LeanLibrary):
             self._shared_module = binding.parse_assembly(str(self._codegen._create_empty_module(self.name)))
             for part in _link(self._shared_module, [self]):
                 # Other modules may define it too. Only now: the linker leaves out what nobody calls yet.
-                self._shared_module.get_function(part.symbol).linkage = "linkonce_odr"
+                if not isinstance(part, SharedLibrary):
+                    self._shared_module.get_function(part.symbol).linkage = "linkonce_odr"
         return self._shared_module
 
     @classmethod
@@ -75,8 +80,25 @@ class PartLibrary(LeanLibrary):
         library = cls(codegen, name)
         library._final_module = binding.parse_bitcode(bitcode)
         library._linking_libraries = callees
+        for callee in callees:
+            library._reload_init.update(callee._reload_init)
         library._finalized = True
         return library
+
+
+class SharedLibrary(PartLibrary):
+    """Stands for a kernel whose machine code others call: nothing to link, but to be loaded before them."""
+
+    def __init__(self, codegen: Any, symbol: str, origin: tuple[str, str, tuple[Any, ...]]) -> None:
+        super().__init__(codegen, symbol)
+        self.symbol, self.origin = symbol, origin
+        self._reload_init.add(partial(load_shared, *origin))
+        self._finalized = True
+
+
+def load_shared(module: str, name: str, types: tuple[Any, ...]) -> None:
+    """Have the machine code of a shared kernel in this process; what calls it is about to be loaded."""
+    getattr(import_module(module), name).compile(types)
 
 
 class WholeLibrary(LeanLibrary):

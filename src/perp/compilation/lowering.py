@@ -40,6 +40,7 @@ class KernelLower(Lower):
         super().init()
         self._given: dict[str, int] = {}  # which argument a variable is: these need no place of their own
         self._borrowed: set[str] = set()
+        self._advice: Any = None
         if self.generator_info is None:
             self._replaces = any(
                 isinstance(self.typeof(change.value.name), types.StructRef)
@@ -106,6 +107,26 @@ class KernelLower(Lower):
             kind = self.typeof(value.value.name)
             return getattr(struct_fields(self.context, self.builder, kind, outer), value.attr)
         return self.builder.extract_value(outer, self._field(value, inst.target.name))
+
+    def lower_inst(self, inst: Any) -> None:
+        super().lower_inst(inst)
+        # Blocks are lowered in their order: a jump to one that has its end already closes a loop.
+        if isinstance(inst, ir.Jump | ir.Branch) and any(
+            self.blkmap[label].is_terminated for label in inst.get_targets()
+        ):
+            self.builder.block.terminator.set_metadata("llvm.loop", self._loop_advice())
+
+    def _loop_advice(self) -> Any:
+        """What LLVM is told of loops whose length is not known: that their bodies are not repeated.
+
+        Ours are short, so that copies of the body cost more than they save: a fifth of LLVM's time went into
+        them. Loops of a known length are unrolled, and vectors are used, as ever.
+        """
+        if self._advice is None:
+            text = self.module.add_metadata(["llvm.loop.unroll.runtime.disable"])
+            self._advice = self.module.add_metadata([text])
+            self._advice.operands = (self._advice, text)  # LLVM asks that it names itself first
+        return self._advice
 
     def loadvar(self, name: str) -> Any:
         return self.fnargs[self._given[name]] if name in self._given else super().loadvar(name)

@@ -101,7 +101,7 @@ def _unpack(blocks, x, impulse):
         impulse[blocks.row[i]] = blocks.scale[i] * x[i]
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, shared=True)
 def short_solve(packed, given, tol, impulse, velocity):
     """Impulses and velocities from zero into the arrays given; the problem by the addresses of its structs.
 

@@ -77,7 +77,7 @@ _PLAIN, _NEARER = 6, 1e-2
 # Newton steps before the central path is tried, of one tree and of several: loose bodies follow one ray after
 # the other (dumped problems of falling dominoes take 800 ms in place of 1900 with 20, those of a robot on
 # casters 430 in place of 560 with 100). Its iterations, and steps after it.
-FIRST, _ITERATIONS, _AFTER = (30, 100), 40, 30
+FIRST, AT_ONCE, _ITERATIONS, _AFTER = (30, 100), (0, 0), 40, 30
 # Newton steps at most for which no path is followed.
 _FEW = 20
 # Goals of a solve to what is allowed.
@@ -338,11 +338,19 @@ def _solve_island(p, w, k, first, limit, goals, room):
 
 @kernel(nogil=True)
 def solve_trees(problem, workspace, limit, goals, info, worst):
-    """Solve a problem in place from the impulses given.
+    """Solve a problem in place from the impulses given; arguments as for `solve_islands`."""
+    solve_islands(problem, workspace, FIRST, limit, goals, info, worst)
+
+
+@kernel(nogil=True, shared=True)
+def solve_islands(problem, workspace, first, limit, goals, info, worst):
+    """Solve a problem in place from the impulses given, island by island.
 
     Args:
         problem: `TreeProblem.struct`.
         workspace: Of `tree_workspace`.
+        first: Newton steps before a central path, of an island of one tree and of several; `FIRST`, or
+            `AT_ONCE` for none.
         limit: Newton steps an island may take; without central paths where they are few.
         goals: Share of its residual at the start that an island may keep; the residual in units of what is
             allowed with which no path is worth its while; change against the velocities given, in the same
@@ -350,17 +358,6 @@ def solve_trees(problem, workspace, limit, goals, info, worst):
         info: Out: islands, unsolved islands, Newton steps of the longest island, all Newton steps.
         worst: Out, shape (1,): the worst residual in units of what is allowed.
     """
-    _solve_islands(problem, workspace, FIRST, limit, goals, info, worst)
-
-
-@kernel(nogil=True)
-def follow_paths(problem, workspace, limit, info, worst):
-    """The same along central paths at once."""
-    _solve_islands(problem, workspace, (0, 0), limit, EXACT, info, worst)
-
-
-@part
-def _solve_islands(problem, workspace, first, limit, goals, info, worst):
     fill(info, 0)
     worst[0] = 0.0
     p, w = problem_view(problem), workspace_view(workspace)

@@ -43,7 +43,7 @@ def interior_point(problem: ContactProblem, control: Control, options: object) -
     """Solve a contact problem along central paths; iterations count steps of the longest island."""
     from perp.kernels.packed import pack
     from perp.kernels.packed_trees import trees_of
-    from perp.kernels.tree_newton import follow_paths
+    from perp.kernels.tree_newton import AT_ONCE, EXACT, solve_islands
     from perp.kernels.tree_workspace import tree_workspace
 
     if problem.size == 0:
@@ -55,7 +55,8 @@ def interior_point(problem: ContactProblem, control: Control, options: object) -
     trees = trees_of(packed, x, MARGIN * control.tol)
     workspace, info, worst, steps = tree_workspace(trees), np.zeros(4, np.int64), np.zeros(1), 0
     for _ in range(SHARPER):
-        follow_paths(trees.struct, workspace, min(STEPS, control.limit(STEPS)), info, worst)
+        limit = min(STEPS, control.limit(STEPS))
+        solve_islands(trees.struct, workspace, AT_ONCE, limit, EXACT, info, worst)
         steps += int(info[2])
         if control.check(steps, packed.impulse(trees.impulse)) or info[1]:
             break
@@ -73,7 +74,7 @@ def _fixed_point(packed: Packed, trees: TreeProblem, control: Control, steps: in
     from perp.kernels.friction_laws import RELAXED
     from perp.kernels.packed_trees import trees_of
     from perp.kernels.shifts import packed_shifts
-    from perp.kernels.tree_newton import EXACT, follow_paths, solve_trees
+    from perp.kernels.tree_newton import AT_ONCE, EXACT, solve_islands, solve_trees
     from perp.kernels.tree_workspace import tree_workspace
 
     relaxed = trees_of(packed, trees.impulse, MARGIN * control.tol)
@@ -89,7 +90,7 @@ def _fixed_point(packed: Packed, trees: TreeProblem, control: Control, steps: in
             first, since, least = False, 0, np.inf
             packed_shifts(packed.struct, reached, u, shift)
         relaxed.bias[:] = packed.blocks.q + shift
-        follow_paths(relaxed.struct, rooms[0], STEPS, info, worst)
+        solve_islands(relaxed.struct, rooms[0], AT_ONCE, STEPS, EXACT, info, worst)
         steps += int(info[2])
         trees.impulse[:] = relaxed.impulse
         solve_trees(trees.struct, rooms[1], NEWTON_STEPS, EXACT, info, worst)
