@@ -49,6 +49,7 @@ from perp.kernels.tree_state import (
     keep_equations,
     weigh_rows,
 )
+from perp.kernels.tree_sweeps import can_sweep, sweep_island
 from perp.kernels.tree_workspace import workspace_view
 from perp.problems.set_kernels import COULOMB
 
@@ -59,6 +60,9 @@ _WARM, _COLD, _LEAST, _HEAVIEST = 1e-8, 1e-6, (1e-9, 1e-12), 1.0
 _INNER = 0.1
 # Newton steps that a proximal problem may take, and those after which each has to lower its merit.
 _PATIENCE, _DETOUR = 8, 3
+# Growth of the merit in one step that shows a wrong active set at once, and the weight then: light weights send
+# redundant contacts far away and in circles (solves of the moving quadruped of benchmarks/batch.py take 3.0
+# steps in place of 3.6, those of a robot on casters 33 in place of 42).
 _FAR, _NEXT = 1e6, 1e-4
 # A proximal problem that leaves more than this of the merit is on a ray.
 _PLATEAU = 0.25
@@ -70,6 +74,11 @@ _GROWTH, _HEAVY = 30.0, 1e-2
 # What is left of the weight after a proximal problem: less after those solved in one step, more after a
 # failure.
 _SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.01, 0.5
+
+# Pairs of sweeps on large islands where the first Newton step leads away from the start, Newton steps until
+# there are more, and the proximal weight after them: the first solves of 80 steps of `benchmarks/stepping.py
+# drum` take 7.5 s in place of 33, the longest 0.3 s in place of 2.7; half and twice the pairs are as good.
+_PAIRS, _AGAIN, _SWEPT = 150, 30, 1e-3
 
 # On convex islands: Newton steps without a line search in a row, and what those with one leave of the
 # residual.
@@ -204,10 +213,11 @@ def _halve(p, w, k):
 
 
 @part
-def _newton(p, w, k, plan, limit, goal, room):
+def _newton(p, w, k, plan, limit, goal, room, pairs):
     """Newton steps on island k from its impulses until its worst row is at most `goal`.
 
-    Returns whether it is, how many steps, and the worst row.
+    A first step that leads away is replaced by `pairs` of sweeps, and so are steps that wander for long.
+    Returns whether the goal was reached, how many steps, and the worst row.
     """
     g = room[0]
     worst, merit = w.outcome[k, 0], w.outcome[k, 1]
@@ -220,7 +230,7 @@ def _newton(p, w, k, plan, limit, goal, room):
     borne, failed = np.inf, 0.0
     copy_rows(p, w, k, p.impulse, w.best)
     best_merit, best_worst, reference, wander, last = merit, worst, merit, 0, np.inf
-    idle = step = 0
+    idle = step = swept = 0
     for step in range(1, limit + 1):
         if not _condense(p, w, k, sigma, room):
             break
@@ -252,7 +262,8 @@ def _newton(p, w, k, plan, limit, goal, room):
         else:
             wander += 1
             far = inner > _FAR * reference and sigma < _NEXT
-            stalls = (wander >= _DETOUR and not inner <= last) or far
+            away = reference if pairs and not swept else last if wander >= _DETOUR else np.inf
+            stalls = far or not inner <= away
             last = inner
             if stalls or wander >= _PATIENCE or not math.isfinite(inner):
                 wander, last, failed = 0, np.inf, sigma
@@ -265,6 +276,19 @@ def _newton(p, w, k, plan, limit, goal, room):
                     shrink = min(3.0 * shrink, _MOST_SHRINK)
                 copy_rows(p, w, k, w.centre, p.impulse)
                 evaluate(p, w, k, k + 1)
+                if pairs and (swept == 0 or step - swept >= _AGAIN):
+                    copy_rows(p, w, k, w.best, p.impulse)
+                    evaluate(p, w, k, k + 1)
+                    sweep_island(p, w, k, pairs)
+                    swept, sigma, borne, failed, shrink = step, _SWEPT, np.inf, 0.0, _SHRINK
+                    worst, merit, _, _ = _judge(p, w, k, sigma, g)
+                    if worst <= goal:
+                        return True, step, worst
+                    copy_rows(p, w, k, p.impulse, w.centre)
+                    reference = merit
+                    if merit < best_merit:
+                        best_merit, best_worst = merit, worst
+                        copy_rows(p, w, k, p.impulse, w.best)
         _pull(p, w, k, sigma)
     copy_rows(p, w, k, w.best, p.impulse)
     evaluate(p, w, k, k + 1)
@@ -276,7 +300,7 @@ def _solve_convex(p, w, k, plan, limit, goal, room):
     """Plain Newton steps, which end soonest, and those with a line search, which come near, in turn."""
     steps, worst = 0, w.outcome[k, 0]
     while True:
-        solved, more, worst = _newton(p, w, k, plan, min(limit - steps, _PLAIN), goal, room)
+        solved, more, worst = _newton(p, w, k, plan, min(limit - steps, _PLAIN), goal, room, 0)
         steps += more
         if solved or steps >= limit:
             return solved, steps, worst
@@ -299,7 +323,8 @@ def _solve_island(p, w, k, first, limit, goals, room):
     if is_convex(p, w, k):
         solved, steps, worst = _solve_convex(p, w, k, plan, limit, goal, room)
     else:
-        solved, steps, worst = _newton(p, w, k, plan, min(limit, first), goal, room)
+        pairs = _PAIRS if can_sweep(p, w, k) else 0
+        solved, steps, worst = _newton(p, w, k, plan, min(limit, first), goal, room, pairs)
     if solved or limit <= _FEW or worst <= enough:
         return solved, steps, worst
     copy_rows(p, w, k, p.impulse, w.kept)
@@ -309,7 +334,7 @@ def _solve_island(p, w, k, first, limit, goals, room):
             break
         evaluate(p, w, k, k + 1)
         _judge_starts(p, w, k, k + 1, room[0])
-        solved, more, value = _newton(p, w, k, plan, min(limit, _AFTER), goal, room)
+        solved, more, value = _newton(p, w, k, plan, min(limit, _AFTER), goal, room, 0)
         steps += taken + more
         if solved:
             return True, steps, value
@@ -324,7 +349,7 @@ def _solve_island(p, w, k, first, limit, goals, room):
                 p.impulse[i] = w.kept[i] if attempt else 0.0
         evaluate(p, w, k, k + 1)
         _judge_starts(p, w, k, k + 1, room[0])
-        solved, more, value = _newton(p, w, k, plan, max(limit - first, _AFTER), goal, room)
+        solved, more, value = _newton(p, w, k, plan, max(limit - first, _AFTER), goal, room, 0)
         steps += more
         if solved:
             return True, steps, value
