@@ -60,9 +60,9 @@ _WARM, _COLD, _LEAST, _HEAVIEST = 1e-8, 1e-6, (1e-9, 1e-12), 1.0
 _INNER = 0.1
 # Newton steps that a proximal problem may take, and those after which each has to lower its merit.
 _PATIENCE, _DETOUR = 8, 3
-# Growth of the merit in one step that shows a wrong active set at once, and the weight then: light weights send
-# redundant contacts far away and in circles (solves of the moving quadruped of benchmarks/batch.py take 3.0
-# steps in place of 3.6, those of a robot on casters 33 in place of 42).
+# Growth of the merit in one step that shows a wrong active set at once, and the weight then: light weights
+# send redundant contacts far away and in circles (solves of the moving quadruped of benchmarks/batch.py take
+# 3.0 steps in place of 3.6, those of a robot on casters 33 in place of 42).
 _FAR, _NEXT = 1e6, 1e-4
 # A proximal problem that leaves more than this of the merit is on a ray.
 _PLATEAU = 0.25
@@ -91,12 +91,10 @@ FIRST, AT_ONCE, _ITERATIONS, _AFTER = (30, 100), (0, 0), 40, 30
 _FEW = 20
 # Goals of a solve to what is allowed.
 EXACT = (0.0, 1.0, np.inf)
-# The least proximal weight of steps with a line search, and how often they are halved.
-_LEAST_DAMPED, _DAMPED_HALVINGS = 1e-12, 10
 
 
 @part
-def _judge_starts(p, w, first, end, g):
+def judge_starts(p, w, first, end, g):
     """Worst residual and merit of some islands at their start, into `outcome`; velocities of first steps."""
     x, u = p.impulse, p.row_velocity
     for k in range(first, end):
@@ -117,7 +115,7 @@ def _judge_starts(p, w, first, end, g):
 
 
 @part
-def _judge(p, w, k, sigma, g):
+def judge(p, w, k, sigma, g):
     """Worst residual and merit of island k, and the same of its proximal problem."""
     _pull(p, w, k, sigma)
     worst = merit = inner_worst = inner = 0.0
@@ -150,7 +148,7 @@ def _pull(p, w, k, sigma):
 
 
 @part
-def _condense(p, w, k, sigma, room):
+def condense(p, w, k, sigma, room):
     """The equations of the constraints of island k; False where a constraint's equations are singular."""
     g, F, A = room[0], room[1], room[2 : 2 + MOST_ROWS]
     B, C = room[8:14, :MOST_ROWS], room[14:20, :MOST_ROWS]
@@ -195,21 +193,12 @@ def _condense(p, w, k, sigma, room):
 
 
 @part
-def _advance(p, w, k):
+def advance_impulses(p, w, k):
     """λ − f − K L Δv on island k."""
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         c = w.island_constraint[a]
         for i in range(p.start[c], p.start[c + 1]):
             p.impulse[i] += impulse_step(p, w, c, i)
-
-
-@part
-def _halve(p, w, k):
-    """Half of the last step back."""
-    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
-        c = w.island_constraint[a]
-        for i in range(p.start[c], p.start[c + 1]):
-            p.impulse[i] = 0.5 * (p.impulse[i] + w.before[i])
 
 
 @part
@@ -232,12 +221,12 @@ def _newton(p, w, k, plan, limit, goal, room, pairs):
     best_merit, best_worst, reference, wander, last = merit, worst, merit, 0, np.inf
     idle = step = swept = 0
     for step in range(1, limit + 1):
-        if not _condense(p, w, k, sigma, room):
+        if not condense(p, w, k, sigma, room):
             break
         newton_step(p, w, plan)
-        _advance(p, w, k)
+        advance_impulses(p, w, k)
         evaluate(p, w, k, k + 1)
-        worst, merit, inner_worst, inner = _judge(p, w, k, sigma, g)
+        worst, merit, inner_worst, inner = judge(p, w, k, sigma, g)
         if worst <= goal:
             return True, step, worst
         if merit < best_merit:
@@ -252,7 +241,7 @@ def _newton(p, w, k, plan, limit, goal, room, pairs):
             borne = sigma
             if merit > _PLATEAU * reference and follow_ray(p, w, k, g):
                 evaluate(p, w, k, k + 1)
-                worst, merit, _, _ = _judge(p, w, k, sigma, g)
+                worst, merit, _, _ = judge(p, w, k, sigma, g)
             else:
                 # a weight that was too light is approached half way, and forgotten when it is near
                 sigma = max(shrink * sigma, math.sqrt(borne * failed), _LEAST[p.count[2]])
@@ -281,7 +270,7 @@ def _newton(p, w, k, plan, limit, goal, room, pairs):
                     evaluate(p, w, k, k + 1)
                     sweep_island(p, w, k, pairs)
                     swept, sigma, borne, failed, shrink = step, _SWEPT, np.inf, 0.0, _SHRINK
-                    worst, merit, _, _ = _judge(p, w, k, sigma, g)
+                    worst, merit, _, _ = judge(p, w, k, sigma, g)
                     if worst <= goal:
                         return True, step, worst
                     copy_rows(p, w, k, p.impulse, w.centre)
@@ -308,7 +297,7 @@ def _solve_convex(p, w, k, plan, limit, goal, room):
         steps += more
         if worst <= goal or steps >= limit:
             return worst <= goal, steps, worst
-        _judge_starts(p, w, k, k + 1, room[0])
+        judge_starts(p, w, k, k + 1, room[0])
 
 
 @part
@@ -333,7 +322,7 @@ def _solve_island(p, w, k, first, limit, goals, room):
         if taken == 0:
             break
         evaluate(p, w, k, k + 1)
-        _judge_starts(p, w, k, k + 1, room[0])
+        judge_starts(p, w, k, k + 1, room[0])
         solved, more, value = _newton(p, w, k, plan, min(limit, _AFTER), goal, room, 0)
         steps += taken + more
         if solved:
@@ -348,7 +337,7 @@ def _solve_island(p, w, k, first, limit, goals, room):
             for i in range(p.start[c], p.start[c + 1]):
                 p.impulse[i] = w.kept[i] if attempt else 0.0
         evaluate(p, w, k, k + 1)
-        _judge_starts(p, w, k, k + 1, room[0])
+        judge_starts(p, w, k, k + 1, room[0])
         solved, more, value = _newton(p, w, k, plan, max(limit - first, _AFTER), goal, room, 0)
         steps += more
         if solved:
@@ -398,7 +387,7 @@ def solve_islands(problem, workspace, first, limit, goals, info, worst):
                 p.velocity[j] = p.free_velocity[j]
     copy_into(w.change, p.velocity)
     evaluate(p, w, 0, islands)
-    _judge_starts(p, w, 0, islands, room[0])
+    judge_starts(p, w, 0, islands, room[0])
     for k in range(islands):
         if w.outcome[k, 0] <= 1.0 and goes_on(p, w, k, goals[2]):
             worst[0] = max(worst[0], w.outcome[k, 0])
@@ -410,61 +399,3 @@ def solve_islands(problem, workspace, first, limit, goals, info, worst):
         info[3] += steps
         if not value <= worst[0]:
             worst[0] = value
-
-
-@part
-def _damped_step(p, w, k, plan, weight, room):
-    """One Newton step on island k, halved until the merit falls; False where it does not.
-
-    The proximal weight is `weight` times the root of the merit, within bounds; none where that is zero.
-    """
-    _, merit, _, _ = _judge(p, w, k, 0.0, room[0])
-    sigma = min(max(weight * math.sqrt(merit), _LEAST_DAMPED), _HEAVY) if weight > 0.0 else 0.0
-    copy_rows(p, w, k, p.impulse, w.before)
-    if not _condense(p, w, k, sigma, room):
-        return False
-    newton_step(p, w, plan)
-    _advance(p, w, k)
-    share = 1.0
-    for _ in range(_DAMPED_HALVINGS):
-        evaluate(p, w, k, k + 1)
-        _, new, _, _ = _judge(p, w, k, 0.0, room[0])
-        if math.sqrt(new) < (1.0 - 0.01 * share) * math.sqrt(merit):
-            return True
-        _halve(p, w, k)
-        share *= 0.5
-    copy_rows(p, w, k, w.before, p.impulse)
-    evaluate(p, w, k, k + 1)
-    return False
-
-
-@kernel(nogil=True)
-def damped_newton(problem, workspace, weight, limit, info):
-    """Newton steps with a line search on every island, in place.
-
-    Args:
-        problem: `TreeProblem.struct`.
-        workspace: Of `tree_workspace`.
-        weight: Proximal weight in units of the root of the merit; 0 for none.
-        limit: Steps an island may take.
-        info: Out: islands, islands that got stuck, steps of the longest island, all steps.
-    """
-    fill(info, 0)
-    p, w = problem_view(problem), workspace_view(workspace)
-    info[0] = islands = prepare(p, w)
-    room = np.empty((22, 16))
-    evaluate(p, w, 0, islands)
-    _judge_starts(p, w, 0, islands, room[0])
-    for k in range(islands):
-        if w.outcome[k, 0] <= 1.0:
-            continue
-        plan, steps = plan_of(p, w, k), 0
-        while steps < limit:
-            steps += 1
-            if not _damped_step(p, w, k, plan, weight, room):
-                info[1] += 1
-                break
-            if _judge(p, w, k, 0.0, room[0])[0] <= 1.0:
-                break
-        info[2] = max(info[2], steps)
-        info[3] += steps

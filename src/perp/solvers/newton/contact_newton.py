@@ -51,7 +51,7 @@ def newton(problem: ContactProblem, control: Control, options: NewtonOptions) ->
     from perp.kernels.packed import pack
     from perp.kernels.packed_trees import trees_of
     from perp.kernels.sweep import sweeps
-    from perp.kernels.tree_newton import damped_newton
+    from perp.kernels.tree_damped import damped_newton
     from perp.kernels.tree_workspace import tree_workspace
 
     if problem.size == 0:
