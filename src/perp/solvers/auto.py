@@ -26,12 +26,13 @@ def candidates(problem: LCP | BoxedLCP | MCP) -> list[str]:
     """Solvers to try in order: block pivoting where it is sure to end, Lemke elsewhere, sweeps if large."""
     if isinstance(problem, MCP):
         return ["mcp-newton"]
-    from perp.solvers.pivoting.rows import has_moving_bounds, symmetric
+    from perp.solvers.pivoting.rows import has_moving_bounds
+    from perp.solvers.symmetry import is_symmetric
 
     if isinstance(problem, BoxedLCP) and has_moving_bounds(problem):
         return ["moving-bounds", "subspace-minimisation", "boxed-newton", "dantzig", "pgs"]
     fits = problem.size <= LARGEST_DENSE or is_sparse(problem.M)
-    block_first = fits and (symmetric(problem.M) or _large_and_dominant(problem.M))
+    block_first = fits and (is_symmetric(problem.M) or _large_and_dominant(problem.M))
     pivoting = ["principal", "lemke"] if block_first else ["lemke", "principal"]
     if isinstance(problem, BoxedLCP):
         pivoting = [*pivoting, "boxed-newton", "dantzig"]

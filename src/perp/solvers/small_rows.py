@@ -30,7 +30,7 @@ def _kernels() -> tuple[Any, Any]:
     """The compiled calls; an import statement would cost a microsecond a solve."""
     with STOPWATCH.starting_up():
         from perp.solvers.pivoting.one_call import solve_rows
-        from perp.solvers.pivoting.rows import is_symmetric
+        from perp.solvers.symmetry import is_symmetric
 
     return solve_rows, is_symmetric
 
@@ -44,7 +44,7 @@ def packed(problem: LCP | BoxedLCP) -> Packed | None:
     boxed = isinstance(problem, BoxedLCP)
     if not 0 < n <= LARGEST or is_sparse(M) or (boxed and problem.friction_index is not None):
         return None
-    symmetric = bool(_kernels()[1](M))
+    symmetric = _kernels()[1](M)
     path = not (symmetric or boxed)
     matrices = (M.ravel(), M.T.ravel()) if path else (M.ravel(),)
     scales = (problem.column_scale, problem.mobility, problem.data_size)
