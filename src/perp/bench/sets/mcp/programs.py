@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -261,15 +262,17 @@ def programs() -> list[McpModel]:
             [[0.5] * 4, [5.0] * 4],
             lower=[0.0] * 4,
         ),
-        kkt(
-            "hs110-separable",
-            f"{SOURCE}: 110 without its product, in four variables",
-            4,
-            lambda x: _sum([log(x[i] - 2) ** 2 + log(10 - x[i]) ** 2 for i in range(4)]),
-            _none,
-            [[9.0] * 4, [3.0] * 4],
-            lower=[2.001] * 4,
-            upper=[9.999] * 4,
+        replace(
+            kkt(
+                "hs110-separable",
+                4,
+                lambda x: _sum([log(x[i] - 2) ** 2 + log(10 - x[i]) ** 2 for i in range(4)]),
+                _none,
+                [[9.0] * 4, [3.0] * 4],
+                lower=[2.001] * 4,
+                upper=[9.999] * 4,
+            ),
+            source=f"{SOURCE}: 110 without its product, in four variables",
         ),
         _colville(),
     ]
