@@ -44,8 +44,6 @@ PATIENCE, EXCHANGES = 5, 30
 PROXIMAL_EXCHANGES, PROXIMAL_BUDGET, SHIFT_CHANGE, LARGEST_SHIFT = 15, 150, 10.0, 1e-2
 # Sweeps before the first exchange, and rounds of ever more sweeps when all else has failed.
 FIRST_SWEEPS, ROUNDS, MOST_SWEEPS = 20, 60, 1000
-# The residual at which exchanges stop: they are exact up to round-off when the sides are right.
-SHARP = 1e-13
 # Above this residual a smaller shift does not help where a larger one has not.
 HOPELESS = 1e-2
 
@@ -163,7 +161,7 @@ class MovingBounds:
             wasted = 0 if now < 0.5 * value else wasted + 1
             if now < value:
                 best, value = z, now
-            if value <= SHARP or wasted >= PATIENCE or self.stopped:
+            if value <= self.control.tol or wasted >= PATIENCE or self.stopped:
                 break
         return best, value
 
@@ -183,7 +181,7 @@ class MovingBounds:
         best, least = z, value
         shift = SHIFTS[0]
         limit = self.steps + PROXIMAL_BUDGET
-        while self.steps < limit and shift <= LARGEST_SHIFT and least > SHARP and not self.stopped:
+        while self.steps < limit and shift <= LARGEST_SHIFT and least > self.control.tol and not self.stopped:
             moved, settled = self.proximal_point(z, shift)
             now = self.look(moved)
             if settled or now < 0.5 * value:
@@ -195,6 +193,15 @@ class MovingBounds:
                 best, least = z, value
         return best, least
 
+    def sharpened(self, z: Vector, value: float) -> tuple[Vector, float]:
+        """A solved z with one more exchange for each of the smallest shifts: exact where the sides are right."""
+        for shift in SHIFTS[-2:]:
+            better = self.answer(self.choose_sides(z), shift, z)
+            now = self.look(better)
+            if now < value:
+                z, value = better, now
+        return z, value
+
     def settle_all(self, z: Vector) -> tuple[Vector, float]:
         """`settle` with ever smaller shifts, then `approach`, as long as there is hope."""
         value = self.control.measure(z)
@@ -202,10 +209,10 @@ class MovingBounds:
             better, now = self.settle(z, shift)
             if now < value:
                 z, value = better, now
-            if value <= SHARP or value > HOPELESS or self.stopped:
+            if value <= self.control.tol:
+                return self.sharpened(z, value)
+            if value > HOPELESS or self.stopped:
                 return z, value
-        if value <= self.control.tol:
-            return z, value
         better, now = self.approach(z)
         return (better, now) if now < value else (z, value)
 
