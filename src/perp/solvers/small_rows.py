@@ -36,7 +36,7 @@ def _kernels() -> tuple[Any, Any]:
 
 
 def packed(problem: LCP | BoxedLCP) -> Packed | None:
-    """Numbers of a problem, rows, whether M is symmetric, whether to follow a path; None for the longer way.
+    """Numbers of a problem, rows, whether M is symmetric, whether Mᵀ is among them; None for the longer way.
 
     A problem cannot change: what is made of a small one is kept with it.
     """
@@ -45,11 +45,11 @@ def packed(problem: LCP | BoxedLCP) -> Packed | None:
     if not 0 < n <= LARGEST or is_sparse(M) or (boxed and problem.friction_index is not None):
         return None
     symmetric = _kernels()[1](M)
-    path = not (symmetric or boxed)
-    matrices = (M.ravel(), M.T.ravel()) if path else (M.ravel(),)
+    transposed = not (symmetric or boxed)
+    matrices = (M.ravel(), M.T.ravel()) if transposed else (M.ravel(),)
     scales = (problem.column_scale, problem.mobility, problem.data_size)
     numbers = np.concatenate([*matrices, problem.q, problem.lo, problem.hi, *scales])
-    form = (numbers, n, symmetric, path)
+    form = (numbers, n, symmetric, transposed)
     if n <= KEPT:
         problem.__dict__["_packed"] = form
     return form
@@ -61,10 +61,10 @@ def solve_small_rows(problem: LCP | BoxedLCP, tol: float) -> Solution | None:
     form = problem.__dict__.get("_packed") or packed(problem)
     if form is None or type(tol) is not float or not 0.0 < tol < math.inf:
         return None
-    numbers, n, symmetric, path = form
+    numbers, n, symmetric, transposed = form
     ready = working_time()
     z, w = np.empty(n), np.empty(n)
-    value, pivots, active, upper, by_path = _kernels()[0](numbers, n, symmetric, path, z, w)
+    value, pivots, active, upper, by_path = _kernels()[0](numbers, n, symmetric, transposed, z, w)
     if not value <= tol:
         return None
     info = {"active_set": active, "pivots": pivots, "chosen_by": "auto"}

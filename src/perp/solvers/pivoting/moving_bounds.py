@@ -194,7 +194,7 @@ class MovingBounds:
         return best, least
 
     def sharpened(self, z: Vector, value: float) -> tuple[Vector, float]:
-        """A solved z with one more exchange for each of the smallest shifts: exact where the sides are right."""
+        """A solved z after an exchange with each of the smallest shifts: exact where the sides are right."""
         for shift in SHIFTS[-2:]:
             better = self.answer(self.choose_sides(z), shift, z)
             now = self.look(better)
