@@ -29,10 +29,10 @@ from perp.bench.peers import peers
 from perp.bench.timing import best_of, timed
 from perp.problems.validation import freeze
 from perp.solvers import solvers as available
-from perp.solvers.newton.boxed_newton import COMPILED_STEPS, FIRST_SWEEPS, LARGEST_COMPILED
-from perp.solvers.newton.boxed_newton import newton as newton_kernel
+from perp.solvers.pivoting.one_call import solve_rows
 from perp.solvers.projection.sweep_kernels import dense_sweeps
 from perp.solvers.projection.sweeps import Sweeper
+from perp.solvers.small_rows import LARGEST, packed
 
 # The peers' solvers take minutes above.
 LARGEST_PEER = 256
@@ -42,7 +42,15 @@ SIZES = (8, 32, 64, 128, 256, 512, 1024)
 PEER_SWEEPS = {48: 54.0, 192: 925.0, 384: 4210.0}
 PEER_DANTZIG = {8: 1.8, 32: 12.6, 64: 51.9, 128: 641.0, 256: 4500.0, 512: 83_000.0}
 PEER_QUANTECON = {8: 5.3, 32: 9.7, 64: 82.0, 128: 430.0, 256: 3700.0, 512: 27_000.0}
-FAMILY = ("boxed-newton", "minimum-map", "subspace-minimisation", "pgs", "nncg", "boxed-interior-point")
+FAMILY = (
+    "auto",
+    "boxed-newton",
+    "minimum-map",
+    "subspace-minimisation",
+    "pgs",
+    "nncg",
+    "boxed-interior-point",
+)
 
 
 def best_time(run: Callable[[], Any], budget: float = 0.4) -> float:
@@ -84,7 +92,8 @@ def sweeps() -> None:
         row = []
         for build in (motors, standard):
             M, q, lo, hi = (freeze(np.asarray(part)) for part in build(n))
-            fixed = (M, lo, hi, freeze(np.full(n, -1)), freeze(1.0 / M.diagonal()), freeze(np.arange(n)))
+            bounds = lo, hi, freeze(np.full(n, -1))
+            fixed = (M, bounds, freeze(1.0 / M.diagonal()), freeze(np.arange(n)))
             z, w = np.zeros(n), np.zeros(n)
 
             def run(fixed: Any = fixed, q: Any = q, z: Any = z, w: Any = w) -> None:
@@ -151,7 +160,7 @@ def sizes() -> None:
                 if len(times) == 3:
                     mine[solver] = float(np.median(times))
             name = min(mine, key=mine.__getitem__)
-            line = f"{n:5d} {mine[name]:10.1f} {name:22s} {bare_newton(build, n):>8s}"
+            line = f"{n:5d} {mine[name]:10.1f} {name:22s} {bare_kernel(build, n):>8s}"
             found = {k: 1e6 * v for k, v in peer_times(build, n, "siconos-lcp").items()}
             if found:
                 other = min(found, key=found.__getitem__)
@@ -163,20 +172,15 @@ def sizes() -> None:
             print(line)
 
 
-def bare_newton(build: Callable[..., tuple[np.ndarray, ...]], n: int) -> str:
-    """The compiled loop of boxed-newton alone [µs], as the peers' bare calls are timed."""
-    if n > LARGEST_COMPILED:
+def bare_kernel(build: Callable[..., tuple[np.ndarray, ...]], n: int) -> str:
+    """The compiled call of small boxes alone [µs], as the peers' bare calls are timed."""
+    if n > LARGEST:
         return ""
     times = []
     for seed in range(3):
-        problem = perp.BoxedLCP(*build(n, seed))
-        data, none, z = (problem.M, problem.q, problem.lo, problem.hi), np.full(n, -1), np.zeros(n)
-
-        def run(data: tuple[np.ndarray, ...] = data, none: np.ndarray = none, z: np.ndarray = z) -> None:
-            z[:] = 0.0
-            newton_kernel(*data, none, z, FIRST_SWEEPS, COMPILED_STEPS)
-
-        times.append(1e6 * best_time(run, 0.1))
+        form: Any = packed(perp.BoxedLCP(*build(n, seed)))
+        z, w = np.empty(n), np.empty(n)
+        times.append(1e6 * best_time(partial(solve_rows, *form, z, w), 0.1))
     return f"{np.median(times):.1f}"
 
 

@@ -6,7 +6,8 @@ PROBLEMS is a folder with fc3d__*.npz files. Both sides run problem by problem i
 thread, from zero, and must reach 1e-8 in the literature's measure. A time is the mean CPU time of
 solves repeated in batches of a tenth of a second, the least of three batches: of the whole call of
 `perp.solve` on our side, of the driver alone on theirs. Figures that are in the cache are not measured again,
-so that a run can be stopped and go on. --plot draws the performance profile of Dolan and Moré (2002).
+so that a run can be stopped and go on. A peer that cannot start, crashes or is killed ends the run: its
+figures would not be its solvers'. --plot draws the performance profile of Dolan and Moré (2002).
 """
 
 from __future__ import annotations
@@ -111,24 +112,18 @@ class Times:
         return float(row["seconds"]) if row and row["seconds"] else np.inf
 
 
-def compare(files: list[Path], interpreter: str | None, times: Times) -> list[str]:
+def compare(files: list[Path], interpreter: str | None, times: Times) -> None:
     """Measure what is not known yet, and print one line a problem.
 
-    Returns:
-        What went wrong with peers, one line each. They get no figure: the next run tries them again.
+    Raises:
+        PeerFailed: A peer gave no answer that counts; it gets no figure, and the next run tries it again.
     """
-    failures: list[str] = []
     for file in files:
         problem: Any = perp.load(file)
         name = file.stem.partition("__")[2]
         for solver in PEERS if interpreter else ():
-            if times.known(name, solver):
-                continue
-            try:
+            if not times.known(name, solver):
                 times.add(name, solver, problem.size, *siconos(str(interpreter), file, solver))
-            except PeerFailed as failed:
-                failures.append(f"{name}: {failed}")
-                print(f"{name:32s} ERROR {failed}", flush=True)
         if not times.known(name, AUTO):
             seconds, solution = cpu_time(problem)
             error = max(solution.residuals.value, solution.residuals.literature)
@@ -139,7 +134,6 @@ def compare(files: list[Path], interpreter: str | None, times: Times) -> list[st
             f"{ours / best if best < np.inf else np.nan:7.2f}",
             flush=True,
         )
-    return failures
 
 
 def summarise(names: list[str], times: Times) -> None:
@@ -219,7 +213,7 @@ def clarabel_ratios(files: list[Path]) -> None:
 
 
 def main() -> int:
-    """Run what the arguments ask for; 1 where a peer failed, as its figures are not its solvers'."""
+    """Run what the arguments ask for; 1 where a peer failed, which ends the run."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -235,14 +229,16 @@ def main() -> int:
         clarabel_ratios(files)
         return 0
     times = Times(options.cache)
-    failures = compare(files, options.siconos, times)
+    try:
+        compare(files, options.siconos, times)
+    except PeerFailed as failed:
+        print(f"a peer failed, and the run ends here: {failed}", file=sys.stderr)
+        return 1
     names = [file.stem.partition("__")[2] for file in files]
     summarise(names, times)
     if options.plot:
         plot(names, times, options.plot)
-    for failure in failures:
-        print(f"a peer failed: {failure}", file=sys.stderr)
-    return int(bool(failures))
+    return 0
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ from perp.bench.timing import best_of, timed
 from perp.problems.validation import freeze
 from perp.solvers import registry
 from perp.solvers.pivoting import complementary_path, incremental, principal, rows
+from perp.solvers.symmetry import is_symmetric
 
 # Each with the largest size that it is given.
 PEERS = {
@@ -63,7 +64,7 @@ def lemke_kernel(problem: perp.LCP) -> Callable[[], object]:
     """Lemke's kernel with its workspace made beforehand."""
     n = problem.size
     M = rows.dense(problem.M)
-    T = M if rows.is_symmetric(M) else freeze(np.ascontiguousarray(M.T))
+    T = M if is_symmetric(M) else freeze(np.ascontiguousarray(M.T))
     integers, work = (
         np.empty(complementary_path.HEADER + 4 * n + 4, dtype=np.int64),
         np.empty(complementary_path.workspace(n)),
@@ -101,7 +102,7 @@ def drive_kernel(problem: perp.LCP | perp.BoxedLCP, worst_first: bool) -> Callab
     def call() -> object:
         integers[:] = begin
         work[:n] = z
-        return incremental.drive_rows(M, problem.q, lo, hi, integers, work, False, worst_first, 100 * n)
+        return incremental.drive_rows(M, problem.q, (lo, hi), integers, work, False, worst_first, 100 * n)
 
     return call
 

@@ -6,9 +6,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from derivative_states import SCENES, compare_state, search
 
 import perp
-from perp.bench.derivative_states import SCENES, compare_state, search
 from steps_against_differences import ARM, COORDINATES, LOOP, SERVO, agree, body, scene
 
 BALL = '<geom type="sphere" size=".1"/>'

@@ -68,12 +68,19 @@ def test_derivatives_of_the_relaxed_law_are_those_of_its_equations(kind):
         mobility = rng.uniform(0.5, 2.0, 3)
         x, u, dx, du = rng.normal(size=(4, size))
         B, C, F = np.empty((size, size)), np.empty((size, size)), np.empty((3, size))
-        state = whole(linearise)(kind, parameter, size, mobility, x, u, np.empty(16), F[0], B, C)
+        state = whole(linearise)(kind, parameter, size, mobility, x, u, np.empty(16), (F[0], B, C))
         closed += state != OPEN
         h, rest = 1e-7, np.empty((2, size, size))
         for k, sign in ((1, h), (2, -h)):
             whole(linearise)(
-                kind, parameter, size, mobility, x + sign * dx, u + sign * du, np.empty(16), F[k], *rest
+                kind,
+                parameter,
+                size,
+                mobility,
+                x + sign * dx,
+                u + sign * du,
+                np.empty(16),
+                (F[k], rest[0], rest[1]),
             )
         np.testing.assert_allclose(B @ dx + C @ du, (F[1] - F[2]) / (2 * h), rtol=1e-5, atol=1e-5)
     assert closed > 20

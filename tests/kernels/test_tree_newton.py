@@ -154,7 +154,7 @@ def test_derivatives_of_the_equations(kind: int, size: int, parameters: tuple[fl
     for _ in range(40):
         x, u, d = rng.normal(size=6), rng.normal(size=6), np.array([0.4, 0.7, 1.9])
         x[0] += 1.0
-        state = whole(linearise)(kind, full, size, d, x, u, g, F, B, C)
+        state = whole(linearise)(kind, full, size, d, x, u, g, (F, B, C))
         slipping += state > 1
         # slip and impulses of one size, within two decades of the mobility
         push = x[0] + full[5] - u[0] / d[0]

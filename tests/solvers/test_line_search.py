@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from perp.solvers.boxed_rows import is_symmetric
 from perp.solvers.line_search import backtrack
 from perp.solvers.linear import solve_regularised
 from perp.solvers.newton.fischer_burmeister import fischer_burmeister_function
+from perp.solvers.symmetry import is_symmetric
 
 
 def test_the_longest_of_the_halved_steps_is_taken() -> None:

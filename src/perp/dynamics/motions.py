@@ -89,7 +89,7 @@ def _cut_entries(x, body, points, frame, rows, at, n, out):
 
 
 @part
-def contact_entries(s, place, body, points, frame, rows, column, at, n, out):
+def contact_entries(s, place, body, points, frame, rows, span, out):
     """Entries of a contact's rows, out[at + r n + k]: the second body's point less the first's.
 
     Args:
@@ -99,11 +99,10 @@ def contact_entries(s, place, body, points, frame, rows, column, at, n, out):
         points: A point of each, shape (2, 3).
         frame: Normal and tangents.
         rows: How many; from the fourth on they are turning rates about normal and tangents.
-        column: Columns of the entries of all rows.
-        at: Where the entries of the row begin in `column`.
-        n: Entries of a row.
+        span: Columns of the entries of all rows, where those of the first row begin, entries of a row.
         out: Receives the entries.
     """
+    column, at, n = span
     if s.cut and body[0] != body[1]:
         _cut_entries(place.x, body, points, frame, rows, at, n, out)
         return
@@ -128,8 +127,9 @@ def contact_entries(s, place, body, points, frame, rows, column, at, n, out):
 
 
 @part
-def body_entries(s, place, child, parent, row, column, at, n, out):
-    """Entries of a row given over (v, ω) of child and parent, shape (12,), into out[at …]."""
+def body_entries(s, place, child, parent, row, span, out):
+    """Entries of a row given over (v, ω) of child and parent, shape (12,), into out[at …]; see above."""
+    column, at, n = span
     for side in range(2):
         b = child if side == 0 else parent
         if b < 0:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -139,6 +139,16 @@ def put_mocap(model: Model, table: JointRows, position: np.ndarray, quaternion: 
         table.geometry[rows, 19:23] = multiply(principal, joint.child_frame)
 
 
+class _Measure(NamedTuple):
+    """What a row measures of its joint, as in `row_kernels`: sign · (c − offset)."""
+
+    kind: int
+    component: int = 0
+    offset: float = 0.0
+    vectors: Vectors | None = None
+    sign: float = 1.0
+
+
 class _Table:
     """Collects rows while a model is read."""
 
@@ -146,36 +156,22 @@ class _Table:
         self.rows: list[tuple[tuple[int, int, int, int], np.ndarray, int, list[float], int, int]] = []
 
     def add(
-        self,
-        index: int,
-        joint: Joint,
-        kind: int,
-        law: int,
-        *,
-        component: int = 0,
-        offset: float = 0.0,
-        sign: float = 1.0,
-        vectors: Vectors | None = None,
-        motor: int = -1,
-        **parameters: float,
+        self, index: int, joint: Joint, law: int, row: _Measure, *, motor: int = -1, **parameters: float
     ) -> None:
         g = np.zeros(GEOMETRY_COLUMNS)
         g[0:3], g[3:6] = joint.child_anchor, joint.parent_anchor
-        if vectors is not None:
-            g[6:9], g[9:12], g[12:15] = vectors
+        if row.vectors is not None:
+            g[6:9], g[9:12], g[12:15] = row.vectors
         g[15:19], g[19:23] = joint.child_frame, joint.parent_frame
-        g[23], g[24] = offset, sign
+        g[23], g[24] = row.offset, row.sign
         values = {"limit": math.inf, **parameters}
         names = ("stiffness", "damping", "target", "rate", "limit", "compliance", "armature")
         line = [float(values.get(name, 0.0)) for name in names]
-        self.rows.append(((kind, joint.child, joint.parent, component), g, law, line, index, motor))
+        self.rows.append(((row.kind, joint.child, joint.parent, row.component), g, law, line, index, motor))
 
     def joint(self, j: int, joint: Joint) -> None:
-        for kind, component, offset, vectors in bilateral_rows(joint):
-            self.add(
-                j, joint, kind, HOLD,
-                component=component, offset=offset, vectors=vectors, compliance=joint.compliance,
-            )  # fmt: skip
+        for row in bilateral_rows(joint):
+            self.add(j, joint, HOLD, _Measure(*row), compliance=joint.compliance)
         if joint.kind is JointKind.BALL:
             self._ball(j, joint)
         for coordinate in (joint.own, *joint.coordinates):
@@ -203,7 +199,7 @@ class _Table:
     def _ball(self, j: int, joint: Joint) -> None:
         """A limit of the angle, a spring on the rotation vector, losses and rotor about the child's axes."""
         if joint.upper < math.inf:
-            self.add(j, joint, TURN, LIMIT, offset=joint.upper, sign=-1.0)
+            self.add(j, joint, LIMIT, _Measure(TURN, offset=joint.upper, sign=-1.0))
         laws: list[tuple[int, dict[str, Any]]] = []
         if joint.stiffness > 0:
             laws.append((LOGARITHM, {"stiffness": joint.stiffness}))
@@ -216,7 +212,7 @@ class _Table:
         for kind, parameters in laws:
             for k, axis in enumerate(AXES):
                 vectors = rotate(joint.child_frame, axis), np.zeros(3), np.zeros(3)
-                self.add(j, joint, kind, DRIVE, component=k, vectors=vectors, **parameters)
+                self.add(j, joint, DRIVE, _Measure(kind, k, vectors=vectors), **parameters)
 
     def motor(self, m: int, motor: Motor, joint: Joint) -> None:
         value, q = motor.asked(motor.control), joint.coordinate(motor.freedom)
@@ -248,10 +244,7 @@ class _Table:
         """A row on a coordinate of the joint, as sign · (q − shift)."""
         kind, component, vectors = freedom_row(joint, q.freedom)
         offset = q.sign * (shift - q.reference)
-        self.add(
-            j, joint, kind, law,
-            component=component, offset=offset, sign=sign * q.sign, vectors=vectors, **parameters,
-        )  # fmt: skip
+        self.add(j, joint, law, _Measure(kind, component, offset, vectors, sign * q.sign), **parameters)
 
     def finish(self, motor_count: int) -> JointRows:
         order = sorted(range(len(self.rows)), key=lambda i: (self.rows[i][2] == FORCE, i))

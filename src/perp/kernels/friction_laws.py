@@ -159,8 +159,9 @@ def slip_weight(mobility, radius, first, last, g, u):
 
 
 @part
-def linearise_relaxed(kind, parameter, size, mobility, x, u, y, F, B, C):
+def linearise_relaxed(kind, parameter, size, mobility, x, u, y, law):
     """The same of a relaxed friction set; STICKING where y is inside the cone."""
+    F, B, C = law
     d, mu_r = max(mobility[0], mobility[1]), parameter[1] if kind == ROLLING + RELAXED else -1.0
     for r in range(size):
         y[r] = y[size + r] = d * x[r] - u[r]
@@ -226,10 +227,11 @@ def normal_weight(kind, parameter, size, mobility):
 
 
 @part
-def linearise(kind, parameter, size, mobility, x, u, g, F, B, C):
-    """F with dF = B dx + C du for a friction set; OPEN, STICKING (all discs) or SLIPPING."""
+def linearise(kind, parameter, size, mobility, x, u, g, law):
+    """The law (F, B, C) with dF = B dx + C du of a friction set; OPEN, STICKING (all discs) or SLIPPING."""
     if kind >= RELAXED:
-        return linearise_relaxed(kind, parameter, size, mobility, x, u, g, F, B, C)
+        return linearise_relaxed(kind, parameter, size, mobility, x, u, g, law)
+    F, B, C = law
     d = normal_weight(kind, parameter, size, mobility[0])
     for r in range(size):
         for s in range(size):

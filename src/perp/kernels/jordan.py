@@ -89,8 +89,9 @@ def cone_root(a, b, value, A, B):
 
 
 @part
-def _row(low, high, d, x, u, i, F, B, C):
-    """A scalar row: Φ(d (x − low), −Φ(d (high − x), −u)), whose parts are left out where a bound is."""
+def _row(blocks, c, d, x, u, F, B, C):
+    """Scalar row c: Φ(d (x − low), −Φ(d (high − x), −u)), whose parts are left out where a bound is."""
+    i, low, high = blocks.start[c], blocks.low[c], blocks.high[c]
     upper, slope, weight = u[i], 0.0, 1.0
     if high < np.inf:
         value, da, db = scalar_root(d * (high - x[i]), -u[i])
@@ -103,10 +104,11 @@ def _row(low, high, d, x, u, i, F, B, C):
 
 
 @part
-def _contact(size, mu, relaxed, d, x, u, i, F, B, C):
-    """A contact: F at rows i … and dF = B dx + C du."""
+def _contact(blocks, c, d, x, u, F, B, C):
+    """Contact c: F at its rows and dF = B dx + C du."""
+    i, size, mu = blocks.start[c], blocks.start[c + 1] - blocks.start[c], blocks.mu[c]
     g = math.sqrt(mu)
-    shift = 0.0 if relaxed else mu * length(u, i + 1, i + size)
+    shift = 0.0 if blocks.relaxed else mu * length(u, i + 1, i + size)
     a, b, value = np.empty(size), np.empty(size), np.empty(size)
     A, D = np.empty((size, size)), np.empty((size, size))
     a[0], b[0] = d * g * x[i], (u[i] + shift) / g
@@ -131,9 +133,9 @@ def linearise_jordan(packed, d, x, u, F, B, C):
     for c in range(d.size):
         i, size = blocks.start[c], blocks.start[c + 1] - blocks.start[c]
         if blocks.mu[c] < 0.0:
-            _row(blocks.low[c], blocks.high[c], d[c], x, u, i, F, B[c], C[c])
+            _row(blocks, c, d[c], x, u, F, B[c], C[c])
         else:
-            _contact(size, blocks.mu[c], blocks.relaxed, d[c], x, u, i, F, B[c], C[c])
+            _contact(blocks, c, d[c], x, u, F, B[c], C[c])
         for r in range(size):
             total += F[i + r] * F[i + r]
     return math.sqrt(total)

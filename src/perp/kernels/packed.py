@@ -191,8 +191,9 @@ def _block_pattern(indices, indptr, given, start, owner):
 
 
 @part
-def _scales(data, indices, indptr, q, kind, given, parameters, length, owner):
+def _scales(W, q, sets, owner):
     """d and size of `Blocks`, from the problem as it was given."""
+    (data, indices, indptr), (kind, given, parameters, length) = W, sets
     count = kind.size
     d, parent, column = np.zeros(count), np.arange(count), np.zeros(q.size)
     largest = 0.0
@@ -221,8 +222,16 @@ def _scales(data, indices, indptr, q, kind, given, parameters, length, owner):
 
 
 @kernel(nogil=True)
-def build(data, indices, indptr, q, kind, given, parameters, length, relaxed):
-    """The struct of a problem with W in compressed rows."""
+def build(W, q, sets, relaxed):
+    """The struct of a problem.
+
+    Args:
+        W: Compressed rows: entries, columns, where each row begins.
+        q: Free velocities.
+        sets: Kinds, first rows, parameters and rolling lengths of the constraints.
+        relaxed: Whether the relaxation is meant.
+    """
+    (data, indices, indptr), (kind, given, parameters, length) = W, sets
     count, n = kind.size, q.size
     start, row, low, high, mu, mu_r, stretch, scale = pack_sets(kind, given, parameters, length)
     owner, place_of = np.empty(n, np.int64), np.full(n, -1, np.int64)
@@ -245,7 +254,7 @@ def build(data, indices, indptr, q, kind, given, parameters, length, relaxed):
                 o = owner[indices[k]]
                 width = start[o + 1] - start[o]
                 values[place[o] + (i - start[c]) * width + j - start[o]] = scale[i] * data[k] * scale[j]
-    d, size = _scales(data, indices, indptr, q, kind, given, parameters, length, owner)
+    d, size = _scales(W, q, sets, owner)
     return to_struct(Blocks(
         start, row, low, high, mu, mu_r, stretch, scale, free,
         first, column, at, diagonal, values, d, size, relaxed,
@@ -253,7 +262,7 @@ def build(data, indices, indptr, q, kind, given, parameters, length, relaxed):
 
 
 @kernel(nogil=True)
-def build_dense(W, q, kind, given, parameters, length, relaxed):
+def build_dense(W, q, sets, relaxed):
     """The struct of a problem with a dense W."""
     n = W.shape[0]
     count = 0
@@ -271,7 +280,7 @@ def build_dense(W, q, kind, given, parameters, length, relaxed):
                 indices[k] = j
                 k += 1
     indptr[n] = k
-    return build(data, indices, indptr, q, kind, given, parameters, length, relaxed)
+    return build((data, indices, indptr), q, sets, relaxed)
 
 
 @part
@@ -382,6 +391,11 @@ class Packed:
         return u
 
 
+def compressed_rows(W: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries, columns and beginnings of the rows of a sparse matrix, as kernels take them."""
+    return freeze(W.data), freeze(W.indices.astype(np.int64)), freeze(W.indptr.astype(np.int64))
+
+
 def pack(problem: ContactProblem) -> Packed:
     """The packed form of a problem, made once and kept with it."""
     name = "_packed_relaxed" if problem.relaxed else "_packed"
@@ -390,11 +404,7 @@ def pack(problem: ContactProblem) -> Packed:
         return kept
     W: Any = problem.W
     sets = problem.sets
-    data = (problem.q, sets.kind, sets.start, sets.parameters, problem.rolling_length, problem.relaxed)
-    if is_sparse(W):
-        whole = (freeze(W.indices.astype(np.int64)), freeze(W.indptr.astype(np.int64)))
-        struct = build(freeze(W.data), *whole, *data)
-    else:
-        struct = build_dense(W, *data)
+    data = problem.q, (sets.kind, sets.start, sets.parameters, problem.rolling_length), problem.relaxed
+    struct = build(compressed_rows(W), *data) if is_sparse(W) else build_dense(W, *data)
     problem.__dict__[name] = packed = Packed(struct, problem.size)
     return packed

@@ -59,8 +59,9 @@ GivenType = StructType(
 
 
 @kernel(nogil=True)
-def keep_given(packed, entries, indices, indptr, q, kind, start, parameters, length):
-    """The struct of a problem as it was given, with arrays of its own."""
+def keep_given(packed, W, q, sets):
+    """The struct of a problem as it was given, with arrays of its own; W and sets as in `packed.build`."""
+    (entries, indices, indptr), (kind, start, parameters, length) = W, sets
     blocks, given = view(packed), structref.new(GivenType)  # type: ignore[call-arg]
     d = blocks.d.copy()
     set_mobilities(kind, parameters, blocks.size, d)

@@ -100,7 +100,7 @@ def _equations(p, w, k, sigma, room):
             continue
         size = p.start[c + 1] - i
         room[21, 0] = room[21, 1] = weight
-        state = linearise_relaxed(kind, p.parameter[c], size, room[21], centre[i:], u[i:], g, F, B, C)
+        state = linearise_relaxed(kind, p.parameter[c], size, room[21], centre[i:], u[i:], g, (F, B, C))
         if state == OPEN:
             w.K[c, 0, 0] = 0.0
             for r in range(size):

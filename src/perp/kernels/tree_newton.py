@@ -168,7 +168,7 @@ def condense(p, w, k, sigma, room):
             else:
                 hold_row(p, w, c, 0, p.compliance[i] + sigma * d, u[i])
             continue
-        state = linearise(kind, p.parameter[c], size, mobility, x[i:], u[i:], g, F, B, C)
+        state = linearise(kind, p.parameter[c], size, mobility, x[i:], u[i:], g, (F, B, C))
         if state == OPEN:
             w.K[c, 0, 0] = 0.0
             for r in range(size):

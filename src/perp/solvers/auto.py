@@ -18,22 +18,30 @@ from perp.solvers.watching import now_runs
 
 # Pivoting keeps dense factors of 8 to 24 n² bytes: beyond this size sweeps come first, unless M is sparse.
 LARGEST_DENSE = 2000
+# Boxes with nonsymmetric matrices: exchanges that end in a circle cost less than the LCP up to this size.
+LARGEST_BOX = 50
 # 2ⁿ bases: a last resort for small problems that no other method solves.
 LARGEST_ENUMERATION = 12
 
 
 def candidates(problem: LCP | BoxedLCP | MCP) -> list[str]:
-    """Solvers to try in order: block pivoting where it is sure to end, Lemke elsewhere, sweeps if large."""
+    """Solvers to try in order: block pivoting where it is sure to end, Lemke elsewhere, sweeps if large.
+
+    A box comes to Lemke's method only as an LCP of more rows. Small ones are tried as they are first.
+    """
     if isinstance(problem, MCP):
         return ["mcp-newton"]
-    from perp.solvers.pivoting.rows import has_moving_bounds, symmetric
+    from perp.solvers.pivoting.rows import has_moving_bounds
+    from perp.solvers.symmetry import is_symmetric
 
     if isinstance(problem, BoxedLCP) and has_moving_bounds(problem):
         return ["moving-bounds", "subspace-minimisation", "boxed-newton", "dantzig", "pgs"]
     fits = problem.size <= LARGEST_DENSE or is_sparse(problem.M)
-    block_first = fits and (symmetric(problem.M) or _large_and_dominant(problem.M))
+    boxed = isinstance(problem, BoxedLCP)
+    small_box = boxed and problem.size <= LARGEST_BOX
+    block_first = fits and (small_box or is_symmetric(problem.M) or _large_and_dominant(problem.M))
     pivoting = ["principal", "lemke"] if block_first else ["lemke", "principal"]
-    if isinstance(problem, BoxedLCP):
+    if boxed:
         pivoting = [*pivoting, "boxed-newton", "dantzig"]
     elif problem.size <= LARGEST_ENUMERATION:
         pivoting = [*pivoting, "direct"]

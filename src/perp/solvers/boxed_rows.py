@@ -9,18 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
 from perp.formulations.contact_as_boxed import not_scalar, rows_of
 from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.boxed_kernels import boxed_natural_map, dense_slack, sparse_slack
 from perp.problems.validation import Matrix, Vector, freeze, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import Algorithm, NoOptions, register
+from perp.solvers.symmetry import is_symmetric
 from perp.solvers.unsatisfiable_row import explained
 
 RowProblem = LCP | BoxedLCP | ContactProblem
-# Entries that differ by less than this fraction of the largest one are symmetric up to round-off.
-SYMMETRY_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -166,45 +164,3 @@ def refuses_nonsymmetric(problem: RowProblem) -> str | None:
     ):
         objection = "its matrix is not symmetric"
     return objection
-
-
-def is_symmetric(M: Matrix) -> bool:
-    """Whether M is symmetric up to round-off of its largest entry."""
-    if is_sparse(M):
-        return bool(_sparse_symmetric(M.data, M.indices, M.indptr, SYMMETRY_TOLERANCE))
-    return bool(dense_symmetric(M, SYMMETRY_TOLERANCE))
-
-
-@kernel
-def dense_symmetric(M, tolerance):
-    """Whether a dense M is symmetric, in tiles, so that the columns of the other triangle stay in cache."""
-    n = M.shape[0]
-    largest = difference = 0.0
-    for first in range(0, n, 32):
-        for second in range(first, n, 32):
-            for i in range(first, min(first + 32, n)):
-                for j in range(max(second, i), min(second + 32, n)):
-                    largest = max(largest, abs(M[i, j]))
-                    difference = max(difference, abs(M[i, j] - M[j, i]))
-    return difference <= tolerance * largest
-
-
-@kernel
-def _sparse_symmetric(data, indices, indptr, tolerance):
-    largest = 0.0
-    for value in data:
-        largest = max(largest, abs(value))
-    for i in range(indptr.size - 1):
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            low, high = indptr[j], indptr[j + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if indices[middle] < i:
-                    low = middle + 1
-                else:
-                    high = middle
-            opposite = data[low] if low < indptr[j + 1] and indices[low] == i else 0.0
-            if abs(data[k] - opposite) > tolerance * largest:
-                return False
-    return True

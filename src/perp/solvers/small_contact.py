@@ -35,19 +35,14 @@ def keep_short(problem: ContactProblem) -> Short | None:
     if not 0 < rows <= LARGEST or problem.dynamics is not None or sets.cohesion.any():
         return None
     with STOPWATCH.starting_up():
-        from perp.kernels.packed import pack
+        from perp.kernels.packed import compressed_rows, pack
         from perp.kernels.short_solve import addresses, keep_given, short_solve
 
     packed, W = pack(problem), problem.W
     none = freeze(np.zeros(0, np.int64))
-    if is_sparse(W):
-        matrix = (W.data, freeze(W.indices.astype(np.int64)), freeze(W.indptr.astype(np.int64)))
-    else:
-        matrix = (freeze(W.reshape(-1)), none, none)
-    given = keep_given(
-        packed.struct, freeze(matrix[0]), *matrix[1:], problem.q, sets.kind, sets.start, sets.parameters,
-        problem.rolling_length,
-    )  # fmt: skip
+    matrix = compressed_rows(W) if is_sparse(W) else (freeze(W.reshape(-1)), none, none)
+    all_sets = sets.kind, sets.start, sets.parameters, problem.rolling_length
+    given = keep_given(packed.struct, matrix, problem.q, all_sets)
     form = (short_solve, *addresses(packed.struct, given), rows, packed.struct, given)
     problem.__dict__["_short_relaxed" if problem.relaxed else "_short"] = form
     return form

@@ -30,13 +30,13 @@ def _kernels() -> tuple[Any, Any]:
     """The compiled calls; an import statement would cost a microsecond a solve."""
     with STOPWATCH.starting_up():
         from perp.solvers.pivoting.one_call import solve_rows
-        from perp.solvers.pivoting.rows import is_symmetric
+        from perp.solvers.symmetry import is_symmetric
 
     return solve_rows, is_symmetric
 
 
 def packed(problem: LCP | BoxedLCP) -> Packed | None:
-    """Numbers of a problem, rows, whether M is symmetric, whether to follow a path; None for the longer way.
+    """Numbers of a problem, rows, whether M is symmetric, whether Mᵀ is among them; None for the longer way.
 
     A problem cannot change: what is made of a small one is kept with it.
     """
@@ -44,12 +44,12 @@ def packed(problem: LCP | BoxedLCP) -> Packed | None:
     boxed = isinstance(problem, BoxedLCP)
     if not 0 < n <= LARGEST or is_sparse(M) or (boxed and problem.friction_index is not None):
         return None
-    symmetric = bool(_kernels()[1](M))
-    path = not (symmetric or boxed)
-    matrices = (M.ravel(), M.T.ravel()) if path else (M.ravel(),)
+    symmetric = _kernels()[1](M)
+    transposed = not (symmetric or boxed)
+    matrices = (M.ravel(), M.T.ravel()) if transposed else (M.ravel(),)
     scales = (problem.column_scale, problem.mobility, problem.data_size)
     numbers = np.concatenate([*matrices, problem.q, problem.lo, problem.hi, *scales])
-    form = (numbers, n, symmetric, path)
+    form = (numbers, n, symmetric, transposed)
     if n <= KEPT:
         problem.__dict__["_packed"] = form
     return form
@@ -61,10 +61,10 @@ def solve_small_rows(problem: LCP | BoxedLCP, tol: float) -> Solution | None:
     form = problem.__dict__.get("_packed") or packed(problem)
     if form is None or type(tol) is not float or not 0.0 < tol < math.inf:
         return None
-    numbers, n, symmetric, path = form
+    numbers, n, symmetric, transposed = form
     ready = working_time()
     z, w = np.empty(n), np.empty(n)
-    value, pivots, active, upper, by_path = _kernels()[0](numbers, n, symmetric, path, z, w)
+    value, pivots, active, upper, by_path = _kernels()[0](numbers, n, symmetric, transposed, z, w)
     if not value <= tol:
         return None
     info = {"active_set": active, "pivots": pivots, "chosen_by": "auto"}

@@ -150,7 +150,7 @@ def fill_contact(w, c):
     i, dim = p.start[k], rows_of(place.dim[c])
     at = p.row_begin[i]
     n = pair_columns(s, place.body[c, 0], place.body[c, 1], True, at, p.column)
-    contact_entries(s, place, place.body[c], w.acts[c], place.frame[c], dim, p.column, at, n, p.value)
+    contact_entries(s, place, place.body[c], w.acts[c], place.frame[c], dim, (p.column, at, n), p.value)
     normal = tangent = 0.0
     for e in range(n):
         normal += p.value[at + e] ** 2
@@ -199,7 +199,7 @@ def refill(w, c):
     i = p.start[w.count[JOINTS] + c]
     dim, at = p.start[w.count[JOINTS] + c + 1] - i, p.row_begin[i]
     n = p.row_begin[i + 1] - at
-    contact_entries(s, place, place.body[c], w.acts[c], place.frame[c], dim, p.column, at, n, p.value)
+    contact_entries(s, place, place.body[c], w.acts[c], place.frame[c], dim, (p.column, at, n), p.value)
     for e in range(at, at + dim * n):
         p.left[e] = p.value[e]
     w.approach[c] = times(p.column, p.value, at, at + n, w.v)
@@ -272,7 +272,7 @@ def gaps_at_end(w, v, left):
                 gap += frame[0, k] * (points[1, k] - points[0, k])
         if left:
             touch_at_end(w, c, points)
-            contact_entries(s, w.end, place.body[c], points, frame, 1, p.column, at, n, p.left)
+            contact_entries(s, w.end, place.body[c], points, frame, 1, (p.column, at, n), p.left)
             if w.stiff:
                 p.value[at : at + n] = p.left[at : at + n]
             turn_entries(s, p.column, at, n, v, h, p.left)

@@ -132,7 +132,7 @@ def _between_bodies(w):
         p.row_begin[k + 1] = at + n
         for e in range(at, at + n):
             p.value[e] = 0.0
-        body_entries(s, place, child, parent, w.table_row[i], p.column, at, n, p.value)
+        body_entries(s, place, child, parent, w.table_row[i], (p.column, at, n), p.value)
         if law == DRIVE:
             damping, rate = par[DAMPING], par[RATE]
             if par[ARMATURE] > 0.0:
@@ -360,7 +360,9 @@ def rows_at_end(w, v, left):
         if group == TABLE:
             value = w.table_value_end[i]
             if turned:
-                body_entries(s, place, s.links[i, 1], s.links[i, 2], w.table_row_end[i], p.column, at, n, out)
+                body_entries(
+                    s, place, s.links[i, 1], s.links[i, 2], w.table_row_end[i], (p.column, at, n), out
+                )
         elif group == BALL:
             value = _ball(w, i, w.q_end, w.guess, 0)
             if turned:

@@ -84,11 +84,11 @@ def minimise(
             break
         scaling = cones.scaling(s, y)
         kkt = _System(P, G, scaling.squared)
-        step = _direction(kkt, cones, scaling, s, y, dual, primal, centring=0.0, correction=None)
+        step = _direction(kkt, cones, scaling, dual, primal, centring=0.0, correction=None)
         length = cones.step_length(scaling, step)
         mu = gap / cones.degree if cones.degree else 0.0
         centring = (1.0 - length) ** 3
-        step = _direction(kkt, cones, scaling, s, y, dual, primal, centring=centring * mu, correction=step)
+        step = _direction(kkt, cones, scaling, dual, primal, centring=centring * mu, correction=step)
         length = min(1.0, 0.995 * cones.step_length(scaling, step))
         dx, ds, dy = step
         x, s, y = x + length * dx, s + length * ds, y + length * dy
@@ -132,7 +132,7 @@ class _System:
         return z[: self.n], -z[self.n :]
 
 
-def _direction(kkt, cones, scaling, s, y, dual, primal, *, centring, correction):
+def _direction(kkt, cones, scaling, dual, primal, *, centring, correction):
     """A Newton step (dx, ds, dy) for s ∘ y = centring · e, with the second-order correction."""
     target = -cones.product(scaling.point, scaling.point)
     if correction is not None:

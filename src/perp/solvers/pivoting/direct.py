@@ -75,8 +75,9 @@ def _cone_2d(M, q, choice, z):
 
 
 @pivot_part
-def _volume(ax, ay, az, bx, by, bz, cx, cy, cz):
+def _volume(a, b, c):
     """The determinant of three vectors, and the sum of the magnitudes in it."""
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz) = a, b, c
     x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
     size = (
         (abs(ay * bz) + abs(az * by)) * abs(cx)
@@ -89,16 +90,16 @@ def _volume(ax, ay, az, bx, by, bz, cx, cy, cz):
 @pivot_part
 def _cone_3d(M, q, choice, z):
     """Whether q lies in a cone of space, by the signs of its volumes with the cone's faces; z if it does."""
-    ax, ay, az = _edge(M, choice, 0, 0), _edge(M, choice, 0, 1), _edge(M, choice, 0, 2)
-    bx, by, bz = _edge(M, choice, 1, 0), _edge(M, choice, 1, 1), _edge(M, choice, 1, 2)
-    cx, cy, cz = _edge(M, choice, 2, 0), _edge(M, choice, 2, 1), _edge(M, choice, 2, 2)
-    volume, size = _volume(ax, ay, az, bx, by, bz, cx, cy, cz)
+    a = _edge(M, choice, 0, 0), _edge(M, choice, 0, 1), _edge(M, choice, 0, 2)
+    b = _edge(M, choice, 1, 0), _edge(M, choice, 1, 1), _edge(M, choice, 1, 2)
+    c = _edge(M, choice, 2, 0), _edge(M, choice, 2, 1), _edge(M, choice, 2, 2)
+    volume, size = _volume(a, b, c)
     if abs(volume) <= ROUND_OFF * size:
         return FLAT
-    x, y, w = q[0], q[1], q[2]
-    first, noise_first = _volume(bx, by, bz, cx, cy, cz, x, y, w)
-    second, noise_second = _volume(cx, cy, cz, ax, ay, az, x, y, w)
-    third, noise_third = _volume(ax, ay, az, bx, by, bz, x, y, w)
+    point = q[0], q[1], q[2]
+    first, noise_first = _volume(b, c, point)
+    second, noise_second = _volume(c, a, point)
+    third, noise_third = _volume(a, b, point)
     sign = 1.0 if volume > 0.0 else -1.0
     if (
         sign * first < -ROUND_OFF * noise_first

@@ -37,9 +37,13 @@ def add_multiple(x, a, y):
 
 
 @pivot_part
-def _add_four(x, a, b, c, d, y, z, u, v):
-    for i in range(x.size):
-        x[i] += a * y[i] + b * z[i] + c * u[i] + d * v[i]
+def _take_four(U, first, i, k):
+    """Take multiples of the four rows from `first` on off row i, from its diagonal to column k."""
+    x = U[i, i:k]
+    p, q, r, s = U[first, i:k], U[first + 1, i:k], U[first + 2, i:k], U[first + 3, i:k]
+    a, b, c, d = p[0], q[0], r[0], s[0]
+    for j in range(x.size):
+        x[j] -= a * p[j] + b * q[j] + c * r[j] + d * s[j]
 
 
 @pivot_part
@@ -96,9 +100,8 @@ def cholesky(U, k, diagonal):
             for j in range(row.size):
                 row[j] *= scale
         if end < k:
-            p0, p1, p2, p3 = U[start], U[start + 1], U[start + 2], U[start + 3]
             for i in range(end, k):
-                _add_four(U[i, i:k], -p0[i], -p1[i], -p2[i], -p3[i], p0[i:k], p1[i:k], p2[i:k], p3[i:k])
+                _take_four(U, start, i, k)
         start = end
     return -1
 

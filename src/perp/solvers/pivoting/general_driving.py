@@ -15,6 +15,8 @@ The symmetric formulation of the simplex method for quadratic programming, Econo
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from perp.problems import LCP, BoxedLCP, Status
@@ -33,6 +35,36 @@ ZERO = 1e-13
 ORDERS = 16
 # How a drive ends.
 DRIVEN, RETURNED, UNBOUNDED, EXHAUSTED = 0, 1, 2, 3
+
+
+class _Tableau(NamedTuple):
+    """Rates of basic against nonbasic variables, and where they stand; w_i is variable i, z_i is n + i."""
+
+    T: Any  # rates, shape (n, n)
+    basic: Any  # the variable in each row of T
+    nonbasic: Any  # the variable in each column of T
+    x: Any  # values of the basic variables
+    y: Any  # values of the nonbasic ones
+    sides: Any  # UNSEEN rows do not block; AT_LO, AT_HI or FREE otherwise
+    lo: Any  # lower bounds
+    hi: Any  # upper bounds
+
+
+@pivot_part
+def _copy(source, target):
+    """Everything that changes while a row is driven."""
+    target.T[:, :] = source.T
+    target.basic[:], target.nonbasic[:] = source.basic, source.nonbasic
+    target.x[:], target.y[:], target.sides[:] = source.x, source.y, source.sides
+
+
+@pivot_part
+def _place(variables, wanted):
+    """Where a variable is, −1 where it is not."""
+    for k in range(variables.size):
+        if variables[k] == wanted:
+            return k
+    return -1
 
 
 @pivot_part
@@ -54,8 +86,10 @@ def exchange(T, place, column):
 
 
 @pivot_part
-def _room(variable, direction, n, r, lo, hi, sides, value):
-    """How far a basic variable may move in a direction: to a bound of z, or to zero of w."""
+def _room(t, k, direction, r):
+    """How far the basic variable in row k may move in a direction: to a bound of z, or to zero of w."""
+    n, lo, hi, sides = t.x.size, t.lo, t.hi, t.sides
+    variable, value = t.basic[k], t.x[k]
     i = variable if variable < n else variable - n
     if variable >= n:
         if i != r and sides[i] == UNSEEN:
@@ -71,30 +105,11 @@ def _room(variable, direction, n, r, lo, hi, sides, value):
 
 
 @pivot_part
-def drive_row(T, r, lo, hi, basic, nonbasic, sides, x, y, limit):
-    """Drive row r; returns (how that ended, pivots).
-
-    Args:
-        T: Rates of basic against nonbasic variables, shape (n, n); w_i is variable i, z_i is n + i.
-        r: The row.
-        lo: Lower bounds, shape (n,).
-        hi: Upper bounds, shape (n,).
-        basic: The variable in each row of T.
-        nonbasic: The variable in each column of T.
-        sides: UNSEEN rows do not block; AT_LO, AT_HI or FREE otherwise.
-        x: Values of the basic variables.
-        y: Values of the nonbasic ones.
-        limit: Pivots at most.
-    """
+def drive_row(t, r, limit):
+    """Drive row r with at most `limit` pivots; returns (how that ended, pivots)."""
+    T, basic, nonbasic, x, y, sides, lo, hi = t
     n = x.size
-    own = place = -1
-    for k in range(n):
-        if basic[k] == r:
-            own = k
-    column = -1
-    for k in range(n):
-        if nonbasic[k] == n + r:
-            column = k
+    own, column = _place(basic, r), _place(nonbasic, n + r)
     sign = -1.0 if x[own] > 0.0 else 1.0
     direction = sign
     pivots = 0
@@ -112,8 +127,7 @@ def drive_row(T, r, lo, hi, basic, nonbasic, sides, x, y, limit):
         for k in range(n):
             rate = direction * T[k, column]
             if abs(rate) > floor:
-                room = _room(basic[k], 1.0 if rate > 0.0 else -1.0, n, r, lo, hi, sides, x[k]) / abs(rate)
-                room = max(room, 0.0)
+                room = max(_room(t, k, 1.0 if rate > 0.0 else -1.0, r) / abs(rate), 0.0)
                 tie = TIE * step if step < np.inf else 0.0
                 # among ties the driven row itself, else the safest pivot
                 weight = np.inf if basic[k] == r else abs(rate)
@@ -158,62 +172,55 @@ def drive_row(T, r, lo, hi, basic, nonbasic, sides, x, y, limit):
                 sides[i] = FREE
         # the complement of what left enters: w away from the bound, z away from the bound where w held it
         complement = leaving + n if leaving < n else leaving - n
-        for k in range(n):
-            if nonbasic[k] == complement:
-                column = k
+        column = _place(nonbasic, complement)
         if leaving >= n:
             direction = 1.0 if sides[i] == AT_LO else -1.0
         else:
             direction = 1.0 if y[column] <= lo[i] else -1.0
 
 
+@pivot_part
+def _starting_tableau(M, q, bounds, sides, z):
+    """All w basic, all z where they rest, every row UNSEEN."""
+    n = q.size
+    integers, values = np.empty((2, n), dtype=np.int64), np.empty((2, n))
+    t = _Tableau(M.copy(), integers[0], integers[1], values[0], values[1], sides, bounds[0], bounds[1])
+    for i in range(n):
+        t.basic[i], t.nonbasic[i], t.y[i], sides[i] = i, n + i, z[i], UNSEEN
+        total = q[i]
+        for j in range(n):
+            total += M[i, j] * z[j]
+        t.x[i] = total
+    return t
+
+
 @pivot_kernel
-def drive_all(M, q, lo, hi, order, sides, z, T, spare, vectors, basic, nonbasic, limit):
+def drive_all(M, q, bounds, order, sides, z, limit):
     """Drive every row, those that could not be driven again after the others; returns (rows left, pivots).
 
     Args:
         M: Any matrix, shape (n, n).
         q: Vector, shape (n,).
-        lo: Lower bounds.
-        hi: Upper bounds.
+        bounds: Lower and upper bounds, shapes (n,).
         order: The rows in the order in which they are driven.
         sides: Receives the side of every row.
         z: Where the rows rest at first, within their bounds; receives the answer.
-        T: Workspace, shape (n, n).
-        spare: Workspace, shape (n, n).
-        vectors: Workspace, shape (4, n).
-        basic: Workspace, shape (2, n).
-        nonbasic: Workspace, shape (2, n).
         limit: Pivots at most.
     """
-    n = q.size
-    x, y, kept_x, kept_y = vectors[0], vectors[1], vectors[2], vectors[3]
-    kept_sides = np.empty(n, dtype=np.int64)
+    n, (lo, hi) = q.size, bounds
+    t = _starting_tableau(M, q, bounds, sides, z)
+    before = _starting_tableau(M, q, bounds, np.empty(n, dtype=np.int64), z)
+    T, basic, nonbasic, x, y = t.T, t.basic, t.nonbasic, t.x, t.y
     scale = 0.0
     for i in range(n):
-        basic[0, i], nonbasic[0, i], y[i], sides[i] = i, n + i, z[i], UNSEEN
         scale = max(scale, abs(q[i]))
-    T[:, :] = M
-    for i in range(n):
-        total = q[i]
-        for j in range(n):
-            total += M[i, j] * z[j]
-        x[i] = total
     pivots, waiting, left = 0, n, n
     while left > 0:
         waiting = 0
-        for place in range(n):
-            r = order[place]
+        for r in order:
             if sides[r] != UNSEEN:
                 continue
-            own = -1
-            for k in range(n):
-                if basic[0, k] == r:
-                    own = k
-            resting = -1
-            for k in range(n):
-                if nonbasic[0, k] == n + r:
-                    resting = k
+            own, resting = _place(basic, r), _place(nonbasic, n + r)
             value = y[resting]
             if abs(x[own]) <= ZERO * scale or (value <= lo[r] if x[own] > 0.0 else value >= hi[r]):
                 if value <= lo[r]:
@@ -224,13 +231,11 @@ def drive_all(M, q, lo, hi, order, sides, z, T, spare, vectors, basic, nonbasic,
                     sides[r] = FREE
                     if abs(T[own, resting]) > 0.0:
                         exchange(T, own, resting)
-                        basic[0, own], nonbasic[0, resting] = n + r, r
+                        basic[own], nonbasic[resting] = n + r, r
                         x[own], y[resting] = value, 0.0
                 continue
-            spare[:, :] = T
-            kept_x[:], kept_y[:], kept_sides[:] = x, y, sides
-            basic[1], nonbasic[1] = basic[0], nonbasic[0]
-            end, made = drive_row(T, r, lo, hi, basic[0], nonbasic[0], sides, x, y, limit - pivots)
+            _copy(t, before)
+            end, made = drive_row(t, r, limit - pivots)
             pivots += made
             if end == DRIVEN:
                 continue
@@ -238,9 +243,7 @@ def drive_all(M, q, lo, hi, order, sides, z, T, spare, vectors, basic, nonbasic,
             if end == RETURNED:
                 sides[r] = UNSEEN
                 continue
-            T[:, :] = spare
-            x[:], y[:], sides[:] = kept_x, kept_y, kept_sides
-            basic[0], nonbasic[0] = basic[1], nonbasic[1]
+            _copy(before, t)
             if end == EXHAUSTED:
                 left = waiting
                 break
@@ -249,10 +252,10 @@ def drive_all(M, q, lo, hi, order, sides, z, T, spare, vectors, basic, nonbasic,
             break
         left = waiting
     for k in range(n):
-        if basic[0, k] >= n:
-            z[basic[0, k] - n] = x[k]
-        if nonbasic[0, k] >= n:
-            z[nonbasic[0, k] - n] = y[k]
+        if basic[k] >= n:
+            z[basic[k] - n] = x[k]
+        if nonbasic[k] >= n:
+            z[nonbasic[k] - n] = y[k]
     return left, pivots
 
 
@@ -266,8 +269,7 @@ def drive_general(problem: LCP | BoxedLCP, limit: int) -> Attempt:
     n = problem.size
     M = dense(problem.M)
     lo, hi = bounds_of(problem)
-    square, integers = np.empty((2, n, n)), np.empty((2, 2, n), dtype=np.int64)
-    sides, vectors = np.empty(n, dtype=np.int64), np.empty((4, n))
+    sides = np.empty(n, dtype=np.int64)
     shuffle = np.random.default_rng(0)
     order = np.argsort(np.isfinite(lo) | np.isfinite(hi), kind="stable")
     best = Attempt(np.clip(0.0, lo, hi), 0)
@@ -275,10 +277,7 @@ def drive_general(problem: LCP | BoxedLCP, limit: int) -> Attempt:
     while tried < ORDERS:
         tried += 1
         z = np.clip(0.0, lo, hi)
-        left, made = drive_all(
-            M, problem.q, lo, hi, order, sides, z, square[0], square[1], vectors, integers[0], integers[1],
-            limit - pivots,
-        )  # fmt: skip
+        left, made = drive_all(M, problem.q, (lo, hi), order, sides, z, limit - pivots)
         pivots += int(made)
         if left < fewest:
             fewest = int(left)

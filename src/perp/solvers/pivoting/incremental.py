@@ -45,8 +45,8 @@ from perp.solvers.pivoting.rows import (
     describe,
     pivot,
     sides_of,
-    symmetric,
 )
+from perp.solvers.symmetry import is_symmetric
 
 # A Schur complement or a change of w below this fraction, per free row, of what was summed to get it is zero:
 # the row depends on the free ones.
@@ -369,7 +369,7 @@ def drive(problem: LCP | BoxedLCP, control: Control, options: PivotOptions, *, w
     """Drive the rows of a problem in order, or the worst one first."""
     n = problem.size
     limit = control.limit(PIVOTS_PER_ROW * max(n, 4))
-    if not symmetric(problem.M):
+    if not is_symmetric(problem.M):
         return drive_general(problem, limit)
     M = dense(problem.M)
     lo, hi = bounds_of(problem)

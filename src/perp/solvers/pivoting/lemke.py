@@ -33,12 +33,12 @@ from perp.solvers.pivoting.rows import (
     STOPPED,
     PivotOptions,
     dense,
-    is_symmetric,
     pivot,
 )
 from perp.solvers.pivoting.sparse_lemke import sparse_lemke
 from perp.solvers.pivoting.sparse_principal import SMALLEST
 from perp.solvers.registry import register
+from perp.solvers.symmetry import is_symmetric
 
 # Enough for every class that Lemke processes in practice; exponential families end here, truthfully.
 PIVOTS_PER_ROW = 50

@@ -68,7 +68,7 @@ def _enter(T, x, basic, nonbasic, place, column):
 
 
 @pivot_kernel
-def label_path(M, q, first, label, T, x, basic, nonbasic, limit):
+def label_path(M, q, first, label, x, basic, limit):
     """Follow the path that drops a label; returns pivots, negative where it did not end at a solution.
 
     Args:
@@ -76,14 +76,12 @@ def label_path(M, q, first, label, T, x, basic, nonbasic, limit):
         q: Vector, negative, shape (n,).
         first: Rows of the first player.
         label: The row whose pair is left out.
-        T: Workspace, shape (n, n).
         x: Receives the values of the basic variables, shape (n,).
         basic: Receives them: w_i is i, z_i is n + i.
-        nonbasic: Workspace, shape (n,).
         limit: Pivots at most.
     """
     n = q.size
-    T[:, :] = M
+    T, nonbasic = M.copy(), np.empty(n, dtype=np.int64)
     for i in range(n):
         x[i], basic[i], nonbasic[i] = q[i], i, n + i
     mine, other = (0, first), (first, n)
@@ -124,12 +122,11 @@ def follow_labels(problem: LCP, control: Control, rows: int) -> Attempt:
     """Drop one label after the other until a path ends at a solution."""
     n = problem.size
     M, q = dense(problem.M), problem.q
-    T, x = np.empty((n, n)), np.empty(n)
-    basic, nonbasic = np.empty((2, n), dtype=np.int64)
+    x, basic = np.empty(n), np.empty(n, dtype=np.int64)
     limit = control.limit(PIVOTS_PER_ROW * n)
     total, z = 0, np.zeros(n)
     for label in range(n):
-        pivots = int(label_path(M, q, rows, label, T, x, basic, nonbasic, limit - total))
+        pivots = int(label_path(M, q, rows, label, x, basic, limit - total))
         total += abs(pivots)
         z = _answer(M, q, basic, x)
         if pivots > 0 and control.measure(z) <= control.tol:

@@ -44,8 +44,6 @@ PATIENCE, EXCHANGES = 5, 30
 PROXIMAL_EXCHANGES, PROXIMAL_BUDGET, SHIFT_CHANGE, LARGEST_SHIFT = 15, 150, 10.0, 1e-2
 # Sweeps before the first exchange, and rounds of ever more sweeps when all else has failed.
 FIRST_SWEEPS, ROUNDS, MOST_SWEEPS = 20, 60, 1000
-# The residual at which exchanges stop: they are exact up to round-off when the sides are right.
-SHARP = 1e-13
 # Above this residual a smaller shift does not help where a larger one has not.
 HOPELESS = 1e-2
 
@@ -61,12 +59,25 @@ def relax(M, q, lo, hi, index, divisor, z, count):
 
 
 @pivot_kernel
-def _solve_free(M, q, index, sides, slope, fixed, free, place, weight, z, A, b):
+def _solve_free(M, q, index, sides, slope, weight, z, y):
     """Solve for the free rows with rows at moving bounds substituted; returns whether the block is regular.
 
-    The answer is in b. `weight`, shape (k,), is the proximal shift on the diagonal, towards z.
+    Args:
+        M: Matrix, shape (n, n).
+        q: Vector, shape (n,).
+        index: The row that moves the bounds of each, negative for none.
+        sides: Side of each row.
+        slope: Bound of each resting row, in units of the row that moves it.
+        weight: Proximal shift on the diagonal, towards z, shape (n,).
+        z: The centre.
+        y: Where the resting rows are while the rows that move them are not free; receives the free ones.
     """
-    n, k = q.size, free.size
+    n = q.size
+    free = np.flatnonzero(sides == FREE)
+    k, place = free.size, np.zeros(n, dtype=np.int64)
+    A, b, order = np.empty((k, k)), np.empty(k), np.empty(k, dtype=np.int64)
+    for a in range(k):
+        place[free[a]] = a
     for a in range(k):
         i = free[a]
         total = -q[i]
@@ -77,13 +88,14 @@ def _solve_free(M, q, index, sides, slope, fixed, free, place, weight, z, A, b):
                 if index[j] >= 0 and sides[index[j]] == FREE:
                     A[a, place[index[j]]] += slope[j] * M[i, j]
                 else:
-                    total -= M[i, j] * fixed[j]
-        A[a, a] += weight[a]
-        b[a] = total + weight[a] * z[i]
-    order = np.empty(k, dtype=np.int64)
+                    total -= M[i, j] * y[j]
+        A[a, a] += weight[i]
+        b[a] = total + weight[i] * z[i]
     if lu(A, k, order) >= 0:
         return False
     lu_solve(A, k, order, b)
+    for a in range(k):
+        y[free[a]] = b[a]
     return True
 
 
@@ -130,21 +142,11 @@ class MovingBounds:
     def answer(self, sides: np.ndarray, shift: float, center: Vector) -> Vector:
         """The answer for these sides, shifted towards the center, projected; the center if there is none."""
         slope = np.where(sides == AT_LO, self.lo, np.where(sides == AT_HI, self.hi, 0.0))
-        fixed = np.where(self.limited, slope * np.maximum(slope[self.index], 0.0), slope)
-        free = np.flatnonzero(sides == FREE)
-        k = free.size
-        place = np.zeros(sides.size, dtype=np.int64)
-        place[free] = np.arange(k)
-        weight = shift * self.scale[free]
-        A, b = np.empty((k, k)), np.empty(k)
+        y = np.where(self.limited, slope * np.maximum(slope[self.index], 0.0), slope)
         self.steps += 1
-        regular = _solve_free(
-            self.M, self.q, self.index, sides, slope, fixed, free, place, weight, center, A, b
-        )
-        if not regular:
+        weight = shift * self.scale
+        if not _solve_free(self.M, self.q, self.index, sides, slope, weight, center, y):
             return center
-        y = fixed.copy()
-        y[free] = b
         moved = self.limited & (sides != FREE)
         y[moved] = slope[moved] * np.maximum(y[self.index[moved]], 0.0)
         return self.project(y)
@@ -159,7 +161,7 @@ class MovingBounds:
             wasted = 0 if now < 0.5 * value else wasted + 1
             if now < value:
                 best, value = z, now
-            if value <= SHARP or wasted >= PATIENCE or self.stopped:
+            if value <= self.control.tol or wasted >= PATIENCE or self.stopped:
                 break
         return best, value
 
@@ -179,7 +181,7 @@ class MovingBounds:
         best, least = z, value
         shift = SHIFTS[0]
         limit = self.steps + PROXIMAL_BUDGET
-        while self.steps < limit and shift <= LARGEST_SHIFT and least > SHARP and not self.stopped:
+        while self.steps < limit and shift <= LARGEST_SHIFT and least > self.control.tol and not self.stopped:
             moved, settled = self.proximal_point(z, shift)
             now = self.look(moved)
             if settled or now < 0.5 * value:
@@ -191,6 +193,15 @@ class MovingBounds:
                 best, least = z, value
         return best, least
 
+    def sharpened(self, z: Vector, value: float) -> tuple[Vector, float]:
+        """A solved z after an exchange with each of the smallest shifts: exact where the sides are right."""
+        for shift in SHIFTS[-2:]:
+            better = self.answer(self.choose_sides(z), shift, z)
+            now = self.look(better)
+            if now < value:
+                z, value = better, now
+        return z, value
+
     def settle_all(self, z: Vector) -> tuple[Vector, float]:
         """`settle` with ever smaller shifts, then `approach`, as long as there is hope."""
         value = self.control.measure(z)
@@ -198,10 +209,10 @@ class MovingBounds:
             better, now = self.settle(z, shift)
             if now < value:
                 z, value = better, now
-            if value <= SHARP or value > HOPELESS or self.stopped:
+            if value <= self.control.tol:
+                return self.sharpened(z, value)
+            if value > HOPELESS or self.stopped:
                 return z, value
-        if value <= self.control.tol:
-            return z, value
         better, now = self.approach(z)
         return (better, now) if now < value else (z, value)
 

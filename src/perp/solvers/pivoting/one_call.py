@@ -1,8 +1,8 @@
 """Small LCPs and boxed LCPs in one compiled call: pivots, and the verdict of the shared residual.
 
-Block exchanges for a symmetric matrix or a box, Lemke's path for an LCP with another matrix, and each where
-the other does not end in a few steps: a path on redundant rows, exchanges on the exponential examples. What
-neither solves is left to the longer list of `auto`.
+Block exchanges for a symmetric matrix, a box or a few rows, Lemke's path for an LCP with more rows and
+another matrix, and each where the other does not end in a few steps: a path on redundant rows, exchanges on
+the exponential examples. What neither solves is left to the longer list of `auto`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from perp.solvers.pivoting.rows import AT_HI, AT_LO, DONE, FREE
 
 # Exchanges beyond one per row: they settle within a handful, or not at all.
 STEPS = 20
+# Up to this many rows exchanges take no longer than a path, which may lead through all cones (Murty 1978).
+FEW = 16
 # Sweeps before the first exchange: each takes a fifth of an exchange at n = 64 and saves about one.
 SWEEPS = 3
 lemke_workspace = part(workspace)
@@ -91,15 +93,15 @@ def _is_lcp(lo, hi):
 
 
 @pivot_kernel
-def solve_rows(numbers, n, symmetric, path, z, w):
+def solve_rows(numbers, n, symmetric, transposed, z, w):
     """Solve a packed problem into z and w.
 
     Args:
-        numbers: M (its transpose as well for a path), q, lo, hi, column scale, mobility and data size, one
-            behind the other.
+        numbers: M, its transpose where `transposed` says so, q, lo, hi, column scale, mobility and data size,
+            one behind the other.
         n: Rows.
         symmetric: Whether M is.
-        path: Follow Lemke's path, of an LCP, before exchanging rows.
+        transposed: Whether it is an LCP with another matrix than a symmetric one.
         z: Receives the answer, shape (n,).
         w: Receives M z + q, shape (n,).
 
@@ -108,20 +110,21 @@ def solve_rows(numbers, n, symmetric, path, z, w):
         whether a path led there.
     """
     M = numbers[: n * n].reshape((n, n))
-    vectors = numbers[2 * n * n :] if path else numbers[n * n :]
+    T = numbers[n * n : 2 * n * n].reshape((n, n)) if transposed else M
+    vectors = numbers[2 * n * n :] if transposed else numbers[n * n :]
     q, lo, hi, d = vectors[:n], vectors[n : 2 * n], vectors[2 * n : 3 * n], vectors[3 * n : 4 * n]
     mobility, size = vectors[4 * n : 5 * n], vectors[5 * n :]
     active = upper = np.empty(0, dtype=np.int64)
     pivots = -1
-    if path:
-        active, pivots = _path(numbers[n * n : 2 * n * n].reshape((n, n)), q, z)
+    if transposed and n > FEW:
+        active, pivots = _path(T, q, z)
     by_path = pivots >= 0
     if not by_path:
         sides, pivots = _exchange(M, q, lo, hi, d, symmetric, z)
         if sides.size == n:
             active, upper = np.flatnonzero(sides == FREE), np.flatnonzero(sides == AT_HI)
-        elif symmetric and _is_lcp(lo, hi):
-            active, pivots = _path(M, q, z)
+        elif not (transposed and n > FEW) and _is_lcp(lo, hi):
+            active, pivots = _path(T, q, z)
             by_path = True
         else:
             pivots = -1

@@ -48,13 +48,13 @@ from perp.solvers.pivoting.rows import (
     bounds_of,
     dense,
     describe,
-    is_symmetric,
     moving_bounds,
     pivot,
     sides_of,
 )
 from perp.solvers.pivoting.sparse_principal import SMALLEST, sparse_principal
 from perp.solvers.registry import register
+from perp.solvers.symmetry import is_symmetric
 
 # Block exchanges that may fail to lower the number of wrong rows before single exchanges take over. Júdice
 # and Pires recommend 10; more costs time only where the block rule cycles.

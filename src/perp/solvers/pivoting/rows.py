@@ -13,18 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from perp.compilation.kernel import kernel
 from perp.problems import LCP, BoxedLCP
 from perp.problems.validation import Matrix, Vector, freeze, is_sparse
 from perp.solvers.attempt import Control
+from perp.solvers.symmetry import is_symmetric
 
 UNSEEN, FREE, AT_LO, AT_HI = 0, 1, 2, 3
 # How a kernel ended: with every sign right, at its pivot limit, on a ray, with a block that is singular to
 # working precision, or because the control said so.
 DONE, LIMIT, RAY, SINGULAR, STOPPED = 0, 1, 2, 3, 4
-# Entries of M and Mᵀ that differ by less than this fraction of the largest entry are the same up to
-# round-off.
-SYMMETRY = 1e-10
 
 
 @dataclass(frozen=True)
@@ -74,21 +71,6 @@ def pivot(
             return STOPPED, done
 
 
-@kernel
-def is_symmetric(M):
-    """Whether M equals its transpose up to round-off."""
-    largest = 0.0
-    difference = 0.0
-    n = M.shape[0]
-    for i in range(n):
-        for j in range(i):
-            a, b = M[i, j], M[j, i]
-            largest = max(largest, max(abs(a), abs(b)))
-            difference = max(difference, abs(a - b))
-        largest = max(largest, abs(M[i, i]))
-    return difference <= SYMMETRY * largest
-
-
 def dense(matrix: Matrix) -> np.ndarray:
     """The matrix as a read-only dense array."""
     return freeze(matrix.toarray()) if is_sparse(matrix) else matrix
@@ -118,15 +100,7 @@ def moving_bounds(problem: LCP | BoxedLCP) -> str | None:
 
 def needs_symmetry(problem: LCP | BoxedLCP) -> str | None:
     """Why a solver for symmetric matrices does not take this problem, or None."""
-    return None if symmetric(problem.M) else "M is not symmetric"
-
-
-def symmetric(matrix: Matrix) -> bool:
-    """Whether a matrix, dense or sparse, equals its transpose up to round-off."""
-    if not is_sparse(matrix):
-        return bool(is_symmetric(matrix))
-    difference = abs(matrix - matrix.T)
-    return not difference.nnz or float(difference.max()) <= SYMMETRY * float(abs(matrix).max())
+    return None if is_symmetric(problem.M) else "M is not symmetric"
 
 
 def dense_memory(copies: float) -> Callable[[LCP | BoxedLCP], float]:

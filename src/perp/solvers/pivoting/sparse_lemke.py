@@ -20,10 +20,10 @@ import numpy as np
 from perp.problems import LCP, Status
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import is_symmetric
 from perp.solvers.linear import factorise
 from perp.solvers.pivoting.rows import FREE, bounds_of, sides_of
 from perp.solvers.pivoting.sparse_principal import SparseSteps, beyond_doubles, exchange, first_sides
+from perp.solvers.symmetry import is_symmetric
 
 # Block exchanges of the crash, and how often changed columns pile up before the basis is factored anew.
 CRASH_STEPS = 40

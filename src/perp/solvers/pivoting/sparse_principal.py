@@ -25,10 +25,10 @@ from perp.problems import LCP, BoxedLCP, Status
 from perp.problems.accurate_slack import sparse_row, sum_error
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.boxed_rows import is_symmetric
 from perp.solvers.linear import factorise
 from perp.solvers.pivoting.coarse_start import coarsen, has_no_positive_coupling, smaller
 from perp.solvers.pivoting.rows import AT_HI, AT_LO, FREE, bounds_of, describe, sides_of
+from perp.solvers.symmetry import is_symmetric
 
 # A problem with fewer rows is solved faster by the dense kernels.
 SMALLEST = 400

@@ -1,7 +1,7 @@
 """Compiled sweeps shared by the projection methods.
 
 Letters: w = M z + q, D the divisors, ω the relaxation. One row step is z_i ← clip(z_i − ω w_i / D_i, lo_i,
-hi_i), with bounds times max(z_j, 0) where the row follows row j.
+hi_i), with bounds times max(z_j, 0) where the row follows row j. `bounds` are lo, hi and the rows j.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from perp.problems.boxed_kernels import bounds_at, clip
 
 
 @kernel(fastmath={"contract"})
-def dense_sweeps(columns, lo, hi, limiting_row, step, order, z, w, count):
+def dense_sweeps(columns, bounds, step, order, z, w, count):
     """Sweeps that keep w up to date: `columns` holds column i of M in row i, `step` holds ω / D.
 
     Rows that stay at a bound cost nothing, and the columns of the others are read contiguously.
     """
-    n = z.size
+    n, (lo, hi, limiting_row) = z.size, bounds
     for _ in range(count):
         for i in order:
             low, high = bounds_at(lo[i], hi[i], limiting_row[i], z)
@@ -48,14 +48,16 @@ def first_not_below(indices, indptr, out):
 
 
 @kernel(fastmath={"contract"})
-def sparse_sweeps(data, indices, indptr, middle, q, lo, hi, limiting_row, step, order, z, count):
-    """Sweeps that read row i of M (CSR, unsigned indices) when they reach it.
+def sparse_sweeps(rows, q, bounds, step, order, z, count):
+    """Sweeps that read row i of M when they reach it.
 
-    Entries below the diagonal come last (`middle` from `first_not_below`): the unknown just computed, on
-    which a forward sweep waits, is then used at the very end. Unsigned counters spare the check for negative
-    ones, and the clip without branches does not depend on guessing which rows are at a bound. An empty
-    `order` means forward, an empty `limiting_row` none: what need not be read takes no bandwidth.
+    `rows` are entries, columns, beginnings and middles (`first_not_below`) of M's rows. Entries below the
+    diagonal come last: the unknown just computed, on which a forward sweep waits, is used at the very end.
+    Unsigned counters spare the check for negative ones, and the clip without branches does not depend on
+    guessing which rows are at a bound. An empty `order` means forward, an empty list of limiting rows none:
+    what need not be read takes no bandwidth.
     """
+    (data, indices, indptr, middle), (lo, hi, limiting_row) = rows, bounds
     one = np.uint64(1)
     ordered, limited = order.size > 0, limiting_row.size > 0
     steps = order.size if ordered else q.size
@@ -83,11 +85,13 @@ def sparse_sweeps(data, indices, indptr, middle, q, lo, hi, limiting_row, step, 
 
 
 @kernel
-def body_sweeps(
-    j_data, j_indices, j_indptr, t_data, t_indices, t_indptr, bias, compliance,
-    lo, hi, limiting_row, step, order, z, v, count,
-):  # fmt: skip
-    """Sweeps over the rows of J that keep the bodies' velocities v; T = J M⁻¹ holds what an impulse does."""
+def body_sweeps(J, T, terms, bounds, order, z, v, count):
+    """Sweeps over the rows of J that keep the bodies' velocities v; T = J M⁻¹ holds what an impulse does.
+
+    J and T are compressed rows, `terms` are bias, compliance and ω / D of the rows.
+    """
+    (j_data, j_indices, j_indptr), (t_data, t_indices, t_indptr) = J, T
+    (bias, compliance, step), (lo, hi, limiting_row) = terms, bounds
     for _ in range(count):
         for i in order:
             w = bias[i] + compliance[i] * z[i]

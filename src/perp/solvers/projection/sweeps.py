@@ -42,7 +42,7 @@ class Sweeper:
 
     def _matrix(self, rows: Rows, relaxation: float) -> None:
         M = rows.M
-        bounds = (rows.lo, rows.hi, rows.limiting_row, freeze(relaxation / rows.divisor))
+        bounds, step = (rows.lo, rows.hi, rows.limiting_row), freeze(relaxation / rows.divisor)
         self.work = 2.0 * rows.nonzeros
         if is_sparse(M):
             indices = M.indices.view(np.uint32 if M.indices.itemsize == 4 else np.uint64)
@@ -50,16 +50,15 @@ class Sweeper:
             middle = np.empty(self.size, dtype=M.indptr.dtype)
             first_not_below(M.indices, M.indptr, middle)
             places = freeze(middle)
-            limits = (rows.lo, rows.hi, rows.limiting_row if rows.follows else nobody, bounds[-1])
+            limits = (rows.lo, rows.hi, rows.limiting_row if rows.follows else nobody)
+            entries = (M.data, indices, M.indptr, places)
             self.forward = nobody
-            self._run = lambda order, z, count: sparse_sweeps(
-                M.data, indices, M.indptr, places, rows.q, *limits, order, z, count
-            )
+            self._run = lambda order, z, count: sparse_sweeps(entries, rows.q, limits, step, order, z, count)
             self._refresh = None
         else:
             columns = M if rows.symmetric else freeze(np.ascontiguousarray(M.T))
             w = np.empty(self.size)
-            self._run = lambda order, z, count: dense_sweeps(columns, *bounds, order, z, w, count)
+            self._run = lambda order, z, count: dense_sweeps(columns, bounds, step, order, z, w, count)
             self._refresh = lambda z: rows.slack(z, w)
 
     def _bodies(self, problem: ContactProblem, relaxation: float) -> None:
@@ -74,15 +73,14 @@ class Sweeper:
         fallback = diagonal[positive].max() if positive.any() else 1.0
         step = freeze(relaxation / np.where(positive, diagonal, fallback))
         v = np.empty(J.shape[1])
-        data = [freeze(part) for A in (J, T) for part in (A.data, A.indices, A.indptr)]
-        data += [dynamics.bias, dynamics.compliance, freeze(lo), freeze(hi), freeze(index), step]
-        kernel: Any = body_sweeps
+        rows, effects = (tuple(map(freeze, (A.data, A.indices, A.indptr))) for A in (J, T))
+        terms, bounds = (dynamics.bias, dynamics.compliance, step), (freeze(lo), freeze(hi), freeze(index))
 
         def refresh(z: Vector) -> None:
             v[:] = dynamics.body_velocity(z)
 
         self.work = 4.0 * J.nnz
-        self._run = lambda order, z, count: kernel(*data, order, z, v, count)
+        self._run = lambda order, z, count: body_sweeps(rows, effects, terms, bounds, order, z, v, count)
         self._refresh = refresh
 
     def sweep(self, z: Vector, count: int = 1, order: np.ndarray | None = None) -> None:

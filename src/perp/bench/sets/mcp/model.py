@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perp.formulations.expressions import Symbol, compiled, gradient, variables
+from perp.formulations.expressions import Symbol, compiled, variables
 from perp.problems import MCP
 
 Vector = Sequence[float]
@@ -71,34 +71,3 @@ def linear(
         sum((float(M[i][j]) * z[j] for j in range(n) if M[i][j]), z[0] * 0.0) + float(q[i]) for i in range(n)
     ]
     return McpModel(name, source, rows, [0.0] * n, [np.inf] * n, starts or ([0.0] * n, [1.0] * n), solvable)
-
-
-def kkt(
-    name: str,
-    source: str,
-    n: int,
-    objective: Callable[[list[Symbol]], Symbol],
-    constraints: Callable[[list[Symbol]], list[Symbol]],
-    starts: Sequence[Vector],
-    *,
-    equal: int = 0,
-    lower: Vector | None = None,
-    upper: Vector | None = None,
-) -> McpModel:
-    """The optimality conditions of min φ(x), c(x) ≥ 0 (the first `equal` ones = 0), lower ≤ x ≤ upper.
-
-    ∇φ − λᵀ ∇c ⊥ x in its box, c(x) ⊥ λ ≥ 0 (free for equations).
-    """
-    m = len(constraints(variables(n)))
-    z = variables(n + m)
-    c = constraints(z[:n])
-    lagrangian = objective(z[:n]) - sum((z[n + k] * c[k] for k in range(m)), z[0] * 0.0)
-    rows = gradient(lagrangian, n) + c
-    return McpModel(
-        name,
-        source,
-        rows,
-        [*(lower or [-np.inf] * n), *([-np.inf] * equal), *([0.0] * (m - equal))],
-        [*(upper or [np.inf] * n), *([np.inf] * m)],
-        [[*start, *([0.0] * m)] for start in starts],
-    )

@@ -2,11 +2,46 @@
 
 from __future__ import annotations
 
-from perp.bench.sets.mcp.model import McpModel, kkt
-from perp.formulations.expressions import Symbol, exp, log
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from perp.bench.sets.mcp.model import McpModel, Vector
+from perp.formulations.expressions import Symbol, exp, gradient, log, variables
 
 INF = float("inf")
 SOURCE = "Hock and Schittkowski, Test examples for nonlinear programming codes (1981)"
+
+
+def kkt(
+    name: str,
+    n: int,
+    objective: Callable[[list[Symbol]], Symbol],
+    constraints: Callable[[list[Symbol]], list[Symbol]],
+    starts: Sequence[Vector],
+    *,
+    equal: int = 0,
+    lower: Vector | None = None,
+    upper: Vector | None = None,
+) -> McpModel:
+    """The optimality conditions of min φ(x), c(x) ≥ 0 (the first `equal` ones = 0), lower ≤ x ≤ upper.
+
+    ∇φ − λᵀ ∇c ⊥ x in its box, c(x) ⊥ λ ≥ 0 (free for equations).
+    """
+    m = len(constraints(variables(n)))
+    z = variables(n + m)
+    c = constraints(z[:n])
+    lagrangian = objective(z[:n]) - sum((z[n + k] * c[k] for k in range(m)), z[0] * 0.0)
+    rows = gradient(lagrangian, n) + c
+    return McpModel(
+        name,
+        SOURCE,
+        rows,
+        [*(lower or [-np.inf] * n), *([-np.inf] * equal), *([0.0] * (m - equal))],
+        [*(upper or [np.inf] * n), *([np.inf] * m)],
+        [[*start, *([0.0] * m)] for start in starts],
+    )
 
 
 def _none(_: list[Symbol]) -> list[Symbol]:
@@ -58,7 +93,7 @@ def _colville() -> McpModel:
         ]
 
     start = [0.001] * 6 + [60.0] + [0.001] * 8
-    return kkt("hs117-colville", SOURCE, 15, objective, constraints, [start, [1.0] * 15], lower=[0.0] * 15)
+    return kkt("hs117-colville", 15, objective, constraints, [start, [1.0] * 15], lower=[0.0] * 15)
 
 
 def programs() -> list[McpModel]:
@@ -66,7 +101,6 @@ def programs() -> list[McpModel]:
     return [
         kkt(
             "hs1",
-            SOURCE,
             2,
             lambda x: 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2,
             _none,
@@ -75,7 +109,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs2",
-            SOURCE,
             2,
             lambda x: 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2,
             _none,
@@ -84,7 +117,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs3",
-            SOURCE,
             2,
             lambda x: x[1] + 1e-5 * (x[1] - x[0]) ** 2,
             _none,
@@ -93,7 +125,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs4",
-            SOURCE,
             2,
             lambda x: (x[0] + 1) ** 3 / 3 + x[1],
             _none,
@@ -102,7 +133,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs21",
-            SOURCE,
             2,
             lambda x: 0.01 * x[0] ** 2 + x[1] ** 2,
             lambda x: [10 * x[0] - x[1] - 10],
@@ -112,7 +142,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs24",
-            SOURCE,
             2,
             lambda x: ((x[0] - 3) ** 2 - 9) * x[1] ** 3 / (27 * 3.0**0.5),
             lambda x: [x[0] / 3.0**0.5 - x[1], x[0] + 3.0**0.5 * x[1], 6 - x[0] - 3.0**0.5 * x[1]],
@@ -121,7 +150,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs35-beale",
-            SOURCE,
             3,
             lambda x: (
                 9
@@ -140,7 +168,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs38-colville4",
-            SOURCE,
             4,
             lambda x: (
                 100 * (x[1] - x[0] ** 2) ** 2
@@ -157,7 +184,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs43-rosen-suzuki",
-            SOURCE,
             4,
             lambda x: (
                 x[0] ** 2 + x[1] ** 2 + 2 * x[2] ** 2 + x[3] ** 2 - 5 * x[0] - 5 * x[1] - 21 * x[2] + 7 * x[3]
@@ -171,7 +197,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs48",
-            SOURCE,
             5,
             lambda x: (x[0] - 1) ** 2 + (x[1] - x[2]) ** 2 + (x[3] - x[4]) ** 2,
             lambda x: [x[0] + x[1] + x[2] + x[3] + x[4] - 5, x[2] - 2 * (x[3] + x[4]) + 3],
@@ -180,7 +205,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs64",
-            SOURCE,
             3,
             lambda x: 5 * x[0] + 50000 / x[0] + 20 * x[1] + 72000 / x[1] + 10 * x[2] + 144000 / x[2],
             lambda x: [1 - 4 / x[0] - 32 / x[1] - 120 / x[2]],
@@ -189,7 +213,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs65",
-            SOURCE,
             3,
             lambda x: (x[0] - x[1]) ** 2 + (x[0] + x[1] - 10) ** 2 / 9 + (x[2] - 5) ** 2,
             lambda x: [48 - x[0] ** 2 - x[1] ** 2 - x[2] ** 2],
@@ -199,7 +222,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs66",
-            SOURCE,
             3,
             lambda x: 0.2 * x[2] - 0.8 * x[0],
             lambda x: [x[1] - exp(x[0]), x[2] - exp(x[1])],
@@ -209,7 +231,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs71",
-            SOURCE,
             4,
             lambda x: x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2],
             lambda x: [x[0] ** 2 + x[1] ** 2 + x[2] ** 2 + x[3] ** 2 - 40, x[0] * x[1] * x[2] * x[3] - 25],
@@ -220,7 +241,6 @@ def programs() -> list[McpModel]:
         ),
         kkt(
             "hs76",
-            SOURCE,
             4,
             lambda x: (
                 x[0] ** 2
@@ -242,15 +262,17 @@ def programs() -> list[McpModel]:
             [[0.5] * 4, [5.0] * 4],
             lower=[0.0] * 4,
         ),
-        kkt(
-            "hs110-separable",
-            f"{SOURCE}: 110 without its product, in four variables",
-            4,
-            lambda x: _sum([log(x[i] - 2) ** 2 + log(10 - x[i]) ** 2 for i in range(4)]),
-            _none,
-            [[9.0] * 4, [3.0] * 4],
-            lower=[2.001] * 4,
-            upper=[9.999] * 4,
+        replace(
+            kkt(
+                "hs110-separable",
+                4,
+                lambda x: _sum([log(x[i] - 2) ** 2 + log(10 - x[i]) ** 2 for i in range(4)]),
+                _none,
+                [[9.0] * 4, [3.0] * 4],
+                lower=[2.001] * 4,
+                upper=[9.999] * 4,
+            ),
+            source=f"{SOURCE}: 110 without its product, in four variables",
         ),
         _colville(),
     ]
