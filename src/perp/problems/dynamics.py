@@ -176,6 +176,27 @@ class Dynamics:
         """The constraints' velocities u = J v + b + Σ λ, shape (rows,)."""
         return self.jacobian @ self.body_velocity(impulse) + self.bias + self.compliance * impulse
 
+    def terms(self, impulse: Vector) -> Vector:
+        """What is summed to get the velocities with and without impulses, shape (rows,) [m/s]."""
+        moved = self._reach @ np.abs(self.body_velocity(impulse))
+        return self.speed + moved + np.abs(self.compliance * impulse)
+
+    @cached_property
+    def _reach(self) -> Any:
+        return abs(self.jacobian)
+
+    @cached_property
+    def own_mobility(self) -> Vector:
+        """The diagonal of W, shape (rows,)."""
+        blocks = self.delassus_rows() if "delassus" not in self.__dict__ else None
+        if blocks is None:
+            return freeze(np.array(self.delassus.diagonal()))
+        first, parts = 0, []
+        for block in blocks:
+            parts.append(block.diagonal(first))
+            first += block.shape[0]
+        return freeze(np.concatenate(parts))
+
     def equals(self, other: Dynamics) -> bool:
         return all(
             same_array(getattr(self, name), getattr(other, name))
