@@ -44,7 +44,7 @@ def units(seed: int) -> Iterator[Try]:
 
 
 def _matrix(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Positive definite, semidefinite, with diagonals of zero, of any sign, or two parts that hardly couple."""
+    """Positive definite, semidefinite, zeros on the diagonal, any sign, or two parts that hardly couple."""
     kind = rng.integers(5)
     if kind == 0:
         F = rng.normal(size=(n, n))
