@@ -17,12 +17,13 @@ SparseRow = dict[int, Decimal]
 
 
 class Bodies(NamedTuple):
-    """The dynamics form: J, M⁻¹ Jᵀ and M⁻¹ p by columns, bias and compliance."""
+    """The dynamics form: J, M⁻¹ Jᵀ and M⁻¹ p by columns, bias, compliance, freedoms of each row's bodies."""
 
     jacobian: list[SparseRow]
     columns: list[list[Decimal]]
     bias: list[Decimal]
     compliance: list[Decimal]
+    touched: list[set[int]]
 
     def terms(self, z: list[Decimal]) -> list[Decimal]:
         """What is summed to get the velocity of each row, with the impulses z and without."""
@@ -137,7 +138,17 @@ def _from_bodies(form: Any) -> tuple[list[SparseRow], list[Decimal], Bodies]:
             if value != 0:
                 matrix[i][j] = value
     q = [_product(J[i], columns[m]) + bias[i] for i in range(m)]
-    return matrix, q, Bodies(J, columns, bias, compliance)
+    return matrix, q, Bodies(J, columns, bias, compliance, _touched(J, form.mass, mass))
+
+
+def _touched(J: list[SparseRow], given: Any, mass: list[list[Decimal]]) -> list[set[int]]:
+    """The freedoms that a row moves, with those of the same body: its block, or what the mass couples."""
+    size = given.shape[1] if getattr(given, "ndim", 2) == 3 else 0
+    body = [
+        {j for j in range(len(mass)) if (j // size == k // size if size else mass[k][j] != 0)}
+        for k in range(len(mass))
+    ]
+    return [set().union(*(body[k] for k in row)) for row in J]
 
 
 def _mass(mass: Any) -> list[list[Decimal]]:

@@ -2,7 +2,7 @@
 
 The least of what is at work on the island, known from the data, and of what the constraint's own rows
 are summed from at an answer: rows of one island may have units of their own, and one that misses all of its
-terms is wrong however small they are beside the data of other rows.
+terms, and of what its neighbours' data cause at it, is wrong however small they are beside other rows' data.
 """
 
 from __future__ import annotations
@@ -53,6 +53,24 @@ class Work:
         least = min((size for size in self._island if size > 0), default=ONE)
         self._island = [size or least for size in self._island]
 
+        self._beside = self._caused(own) if rows.bodies is None else [ZERO] * len(groups)
+
+    def _caused(self, own: list[Decimal]) -> list[Decimal]:
+        """What the data of neighbours would cause at each group, along any chain of them."""
+        owner = {i: g for g, group in enumerate(self._groups) for i in group}
+        itself = [
+            max(self._rows.matrix[i].get(i, ZERO) * self._rows.unit[i] ** 2 for i in group)
+            for group in self._groups
+        ]
+        reach = list(own)
+        for _ in range(len(reach)):
+            for i, row in enumerate(self._entries):
+                for j, value in row:
+                    a, b = owner[i], owner[j]
+                    if a != b and itself[b] > 0:
+                        reach[a] = min(self._island[a], max(reach[a], reach[b] * value / itself[b]))
+        return reach
+
     def _strengths(self, sizes: list[Decimal]) -> list[Decimal]:
         """The most that a unit impulse of each group does to any row, in that row's size."""
         strength = [ZERO] * len(sizes)
@@ -66,8 +84,8 @@ class Work:
         """What is at work at the answer z."""
         terms = self._terms(z)
         sizes = [
-            min(most, max(*(terms[i] for i in group), LEAST))
-            for group, most in zip(self._groups, self._island, strict=True)
+            min(most, max(*(terms[i] for i in group), LEAST, self._beside[g]))
+            for g, (group, most) in enumerate(zip(self._groups, self._island, strict=True))
         ]
         if sizes == self._island:
             return [Scale(s, s / m) for s, m in zip(sizes, self._mobility, strict=True)]
@@ -87,11 +105,16 @@ class Work:
 
     def _terms(self, z: list[Decimal]) -> list[Decimal]:
         rows = self._rows
-        if rows.bodies is not None:
-            return [t * unit for t, unit in zip(rows.bodies.terms(z), rows.unit, strict=True)]
         pushes = [abs(x) / unit for x, unit in zip(z, rows.unit, strict=True)]
         diagonal = [rows.matrix[i].get(i, ZERO) * rows.unit[i] ** 2 for i in range(len(z))]
         out = []
+        if rows.bodies is not None:
+            touched = rows.bodies.touched
+            for i, total in enumerate(rows.bodies.terms(z)):
+                beside = [j for j in range(len(z)) if touched[i] & touched[j]]
+                most = max(((diagonal[i] * diagonal[j]).sqrt() * pushes[j] for j in beside), default=ZERO)
+                out.append(max(total * rows.unit[i], ROUND_OFF * most))
+            return out
         for i, row in enumerate(self._entries):
             total = sum((value * pushes[j] for j, value in row), abs(rows.q[i]) * rows.unit[i])
             for j, value in row:

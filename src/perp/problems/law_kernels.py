@@ -15,7 +15,15 @@ from perp.compilation.kernel import kernel, part
 from perp.problems.accurate_slack import dense_row, hidden, largest_length, sparse_row
 from perp.problems.boxed_kernels import beyond, clip, dense_slack, sparse_slack
 from perp.problems.data_size import set_mobilities
-from perp.problems.own_scale import effect_dense, effect_sparse, own_dense, own_sparse
+from perp.problems.own_scale import (
+    ENOUGH,
+    beside_dense,
+    beside_sparse,
+    effect_dense,
+    effect_sparse,
+    own_dense,
+    own_sparse,
+)
 from perp.problems.polar_kernels import beyond_cone
 from perp.problems.set_kernels import (
     BOX,
@@ -288,11 +296,17 @@ def judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse
                 u[i], terms = dense_row(W, q, impulse, i)
                 unknown = max(unknown, hidden(terms, q.size, size[c]))
     own = np.empty(size.size)
-    if own_dense(W, q, impulse, size, start, length, own):
-        effect = np.empty(q.size)
+    if not own_dense(W, q, impulse, size, start, length, own):
+        return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
+    effect = np.empty(q.size)
+    effect_dense(W, _row_sizes(own, start, length), effect)
+    mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
+    value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
+    if value > ENOUGH and beside_dense(W, q, size, start, length, own):
         effect_dense(W, _row_sizes(own, start, length), effect)
-        d, size = _own_mobility(own, kind, start, parameters, d, length, effect), own
-    return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
+        mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
+        value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
+    return max(value, unknown)
 
 
 @kernel(nogil=True)
@@ -308,8 +322,14 @@ def judge_sparse(data, indices, indptr, q, size, kind, start, parameters, d, len
                 u[i], terms = sparse_row(data, indices, indptr, q, impulse, i)
                 unknown = max(unknown, hidden(terms, entries, size[c]))
     own = np.empty(size.size)
-    if own_sparse(data, indices, indptr, q, impulse, size, start, length, own):
-        effect = np.empty(q.size)
+    if not own_sparse(data, indices, indptr, q, impulse, size, start, length, own):
+        return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
+    effect = np.empty(q.size)
+    effect_sparse(data, indices, indptr, _row_sizes(own, start, length), effect)
+    mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
+    value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
+    if value > ENOUGH and beside_sparse(data, indices, indptr, q, size, start, length, own):
         effect_sparse(data, indices, indptr, _row_sizes(own, start, length), effect)
-        d, size = _own_mobility(own, kind, start, parameters, d, length, effect), own
-    return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
+        mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
+        value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
+    return max(value, unknown)

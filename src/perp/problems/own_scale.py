@@ -20,6 +20,8 @@ from perp.compilation.kernel import part
 ROUND_OFF_SHARE = 1e-7
 # Round-off leaves entries of at least about this share of √(M_ii M_jj); what is smaller was meant so.
 _COUPLED = 1e-20
+# What is within this by its rows' own terms needs no look at their neighbours.
+ENOUGH = 1e-10
 # Smaller sizes are not told apart: their inverses would overflow.
 LEAST = 1e-290
 
@@ -122,6 +124,94 @@ def own_sparse(data, indices, indptr, q, z, size, start, length, own):
                     terms = max(terms, unit * _left_over(data[k], root[i], root[j], z[j]))
             own[c] = min(max(terms, LEAST), size[c])
     return less
+
+
+@part
+def _pass_dense(M, start, length, order, reach):
+    """One pass over the constraints: what the data of each one's neighbours would cause at it."""
+    for c in order:
+        first, last = _rows(start, c)
+        for b in range(reach.size):
+            begin, end = _rows(start, b)
+            diagonal = entry = 0.0
+            for j in range(begin, end):
+                other = length[b] if j - begin >= 3 else 1.0
+                diagonal = max(diagonal, other * other * M[j, j])
+                for i in range(first, last):
+                    unit = length[c] if i - first >= 3 else 1.0
+                    entry = max(entry, unit * other * abs(M[i, j]))
+            if diagonal > 0.0 and b != c:
+                reach[c] = max(reach[c], reach[b] * (entry / diagonal))
+
+
+@part
+def _pass_sparse(data, indices, indptr, diagonal, length, owner, start, order, reach):
+    """The same for M in compressed rows."""
+    for c in order:
+        first, last = _rows(start, c)
+        for i in range(first, last):
+            unit = length[c] if i - first >= 3 else 1.0
+            for k in range(indptr[i], indptr[i + 1]):
+                j = indices[k]
+                b = owner[j] if owner.size else j
+                if b != c and diagonal[b] > 0.0:
+                    other = length[b] if owner.size and j - start[b] >= 3 else 1.0
+                    reach[c] = max(reach[c], reach[b] * (unit * other * abs(data[k]) / diagonal[b]))
+
+
+@part
+def _data(q, start, length, count):
+    """The largest |q| of each constraint."""
+    reach = np.zeros(count)
+    for c in range(count):
+        first, last = _rows(start, c)
+        for i in range(first, last):
+            reach[c] = max(reach[c], (length[c] if i - first >= 3 else 1.0) * abs(q[i]))
+    return reach
+
+
+@part
+def _take(reach, size, own):
+    """Whether what neighbours cause is more than `own` anywhere; it is taken, up to `size`."""
+    more = False
+    for c in range(own.size):
+        value = min(reach[c], size[c])
+        if value > own[c]:
+            own[c], more = value, True
+    return more
+
+
+@part
+def beside_dense(M, q, size, start, length, own):
+    """What the data of neighbours, and of theirs, would cause at each constraint, into `own` if it is more.
+
+    The impulse that stops constraint b causes |M_cb| / M_bb of its velocity at c. Passes forth and back carry
+    that along chains; where it fades on long ones, the terms of the answer count.
+    """
+    reach = _data(q, start, length, size.size)
+    _pass_dense(M, start, length, range(size.size), reach)
+    _pass_dense(M, start, length, range(size.size - 1, -1, -1), reach)
+    return _take(reach, size, own)
+
+
+@part
+def beside_sparse(data, indices, indptr, q, size, start, length, own):
+    """The same for M in compressed rows."""
+    count = size.size
+    reach, diagonal = _data(q, start, length, count), np.zeros(count)
+    owner = np.empty(q.size if start.size else 0, dtype=np.int64)
+    for c in range(count):
+        first, last = _rows(start, c)
+        for i in range(first, last):
+            unit = length[c] if i - first >= 3 else 1.0
+            if owner.size:
+                owner[i] = c
+            for k in range(indptr[i], indptr[i + 1]):
+                if indices[k] == i:
+                    diagonal[c] = max(diagonal[c], unit * unit * data[k])
+    _pass_sparse(data, indices, indptr, diagonal, length, owner, start, range(count), reach)
+    _pass_sparse(data, indices, indptr, diagonal, length, owner, start, range(count - 1, -1, -1), reach)
+    return _take(reach, size, own)
 
 
 @part

@@ -13,7 +13,15 @@ from perp.compilation.kernel import kernel, part
 from perp.problems.accurate_slack import improve_dense, improve_sparse
 from perp.problems.boxed_kernels import boxed_verdict, dense_slack, sparse_slack
 from perp.problems.data_size import mobility_within
-from perp.problems.own_scale import effect_dense, effect_sparse, own_dense, own_sparse
+from perp.problems.own_scale import (
+    ENOUGH,
+    beside_dense,
+    beside_sparse,
+    effect_dense,
+    effect_sparse,
+    own_dense,
+    own_sparse,
+)
 
 # Impulses are told apart by what they do, up to this.
 _MOST_MOBILE = 1e300
@@ -44,13 +52,18 @@ def judge_rows(M, q, lo, hi, limiting_row, mobility, size, z, w):
     if not _finite(w):
         return math.inf
     unknown = improve_dense(M, q, z, mobility, size, w)
-    own = np.empty(z.size)
-    if own_dense(M, q, z, size, limiting_row[:0], own[:0], own):
-        d = np.empty(z.size)
+    own, alone = np.empty(z.size), limiting_row[:0]
+    if not own_dense(M, q, z, size, alone, own[:0], own):
+        return max(boxed_verdict(lo, hi, limiting_row, mobility, size, z, w), unknown)
+    d = np.empty(z.size)
+    effect_dense(M, own, d)
+    _own_mobility(lo, hi, limiting_row, own, d, mobility)
+    value = boxed_verdict(lo, hi, limiting_row, d, own, z, w)
+    if value > ENOUGH and beside_dense(M, q, size, alone, own[:0], own):
         effect_dense(M, own, d)
         _own_mobility(lo, hi, limiting_row, own, d, mobility)
-        return max(boxed_verdict(lo, hi, limiting_row, d, own, z, w), unknown)
-    return max(boxed_verdict(lo, hi, limiting_row, mobility, size, z, w), unknown)
+        value = boxed_verdict(lo, hi, limiting_row, d, own, z, w)
+    return max(value, unknown)
 
 
 @kernel(nogil=True)
@@ -68,10 +81,15 @@ def judge_sparse_rows(data, indices, indptr, q, lo, hi, limiting_row, mobility, 
     if not _finite(w):
         return math.inf
     unknown = improve_sparse(data, indices, indptr, q, z, mobility, size, w)
-    own = np.empty(z.size)
-    if own_sparse(data, indices, indptr, q, z, size, limiting_row[:0], own[:0], own):
-        d = np.empty(z.size)
+    own, alone = np.empty(z.size), limiting_row[:0]
+    if not own_sparse(data, indices, indptr, q, z, size, alone, own[:0], own):
+        return max(boxed_verdict(lo, hi, limiting_row, mobility, size, z, w), unknown)
+    d = np.empty(z.size)
+    effect_sparse(data, indices, indptr, own, d)
+    _own_mobility(lo, hi, limiting_row, own, d, mobility)
+    value = boxed_verdict(lo, hi, limiting_row, d, own, z, w)
+    if value > ENOUGH and beside_sparse(data, indices, indptr, q, size, alone, own[:0], own):
         effect_sparse(data, indices, indptr, own, d)
         _own_mobility(lo, hi, limiting_row, own, d, mobility)
-        return max(boxed_verdict(lo, hi, limiting_row, d, own, z, w), unknown)
-    return max(boxed_verdict(lo, hi, limiting_row, mobility, size, z, w), unknown)
+        value = boxed_verdict(lo, hi, limiting_row, d, own, z, w)
+    return max(value, unknown)
