@@ -144,6 +144,24 @@ def violation(member: perp.problems.ConstraintSet, x: np.ndarray, u: np.ndarray,
     return min(closed, opened, key=lambda part: np.abs(part).max())
 
 
+def own_sizes(
+    M: np.ndarray, q: np.ndarray, z: np.ndarray, parts: list[slice], size: np.ndarray
+) -> np.ndarray:
+    """The least of `size` and what each part's rows are summed from, or round-off of its neighbours."""
+    root = np.sqrt(np.maximum(np.diag(M), 0.0))
+    coupled = np.abs(M) > 1e-20 * root[:, None] * root
+    terms = np.abs(q) + np.abs(M) @ np.abs(z)
+    terms = np.maximum(terms, 1e-7 * root * (coupled * (root * np.abs(z))).max(axis=1, initial=0.0))
+    return np.minimum(size, [terms[rows].max() for rows in parts])
+
+
+def own_mobility(M: np.ndarray, parts: list[slice], own: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """What a unit impulse of each part does to any row in the row's own size, as a velocity of the part."""
+    of_row = np.repeat(own, [rows.stop - rows.start for rows in parts])
+    effect = (np.abs(M) / of_row[:, None]).max(axis=0)
+    return np.array([effect[rows].max() * s or old for rows, s, old in zip(parts, own, d, strict=True)])
+
+
 def contact_residual(problem: perp.ContactProblem, impulse: np.ndarray) -> float:
     """The worst violation over what is at work there, with rolling rows brought to velocities."""
     W = problem.W.toarray() if hasattr(problem.W, "toarray") else np.asarray(problem.W)
@@ -164,6 +182,17 @@ def contact_residual(problem: perp.ContactProblem, impulse: np.ndarray) -> float
         if isinstance(member, perp.Box):
             own[c] = max(own[c], d[c] * abs(np.clip(0.0, member.lo, member.hi)))
     size = data_sizes(W, np.repeat(np.arange(d.size), np.diff(starts)), own)
+    if problem.dynamics is None:
+        scaled = scale[:, None] * W * scale
+        size = own_sizes(scaled, scale * problem.q, impulse / scale, parts, size)
+        d = own_mobility(scaled, parts, size, d)
+    else:
+        moved, free = (np.abs(problem.dynamics.body_velocity(x)) for x in (impulse, 0 * impulse))
+        terms = abs(problem.dynamics.jacobian) @ (moved + free) + np.abs(problem.dynamics.bias)
+        terms = scale * (terms + np.abs(problem.dynamics.compliance * impulse))
+        least = np.minimum(size, [terms[rows].max() for rows in parts])
+        itself = np.array([np.diag(scaled)[rows].max() for rows in parts])
+        size, d = least, np.maximum(d * least / size, itself)
     worst = 0.0
     for c, member in enumerate(problem.sets):
         if isinstance(member, perp.Box):
@@ -210,20 +239,23 @@ def boxed_residual(problem: perp.LCP | perp.BoxedLCP, z: np.ndarray) -> float:
             coupled[i, j] = 1.0
         else:
             own[i] = max(own[i], d[i] * abs(np.clip(0.0, problem.lo[i], problem.hi[i])))
-    size = data_sizes(coupled, np.arange(z.size), own)
+    parts = [slice(i, i + 1) for i in range(z.size)]
+    size = own_sizes(M, problem.q, z, parts, data_sizes(coupled, np.arange(z.size), own))
+    d = own_mobility(M, parts, size, d)
     for i in np.flatnonzero(index < 0):
         d[i] = mobility(problem.lo[i], problem.hi[i], d[i], size[i])
 
     def row(i: int, factor: float) -> float:
         lo, hi = problem.lo[i] * factor, problem.hi[i] * factor
-        return abs(d[i] * z[i] - np.clip(d[i] * z[i] - w[i], d[i] * lo, d[i] * hi))
+        return abs(d[i] * z[i] - np.clip(d[i] * z[i] - w[i], d[i] * lo, d[i] * hi)) / size[i]
 
     worst = 0.0
     for i, j in enumerate(index):
         value = row(i, 1.0)
         if j >= 0:
-            ways = [(abs(w[j]), z[j])]
-            ways += [(d[j] * abs(z[j] - b), b) for b in (problem.lo[j], problem.hi[j]) if np.isfinite(b)]
+            ways = [(abs(w[j]) / size[j], z[j])]
+            bounds = [b for b in (problem.lo[j], problem.hi[j]) if np.isfinite(b)]
+            ways += [(d[j] * abs(z[j] - b) / size[j], b) for b in bounds]
             value = min(max(price, row(i, max(factor, 0.0))) for price, factor in ways)
-        worst = max(worst, value / size[i])
+        worst = max(worst, value)
     return float(worst)

@@ -107,7 +107,7 @@ def certified(seed: int) -> Iterator[Try]:
 
 def _proofs(problem: perp.LCP, shares: np.ndarray) -> Iterator[tuple[str, str, float]]:
     answer = perp.solve(problem, throw=False)
-    exact = _exact(problem, answer.z)
+    exact = exact_solution(problem, answer.z)
     for size, share in zip((0.0, 1e-12, 1e-3, 200.0), shares, strict=True):
         z = answer.z + size * (1 + np.abs(answer.z)) * share * (answer.z > 0)
         w = problem.M @ z + problem.q
@@ -124,7 +124,7 @@ def _proofs(problem: perp.LCP, shares: np.ndarray) -> Iterator[tuple[str, str, f
             )
 
 
-def _exact(problem: perp.LCP, z: np.ndarray) -> np.ndarray | None:
+def exact_solution(problem: perp.LCP, z: np.ndarray) -> np.ndarray | None:
     """The solution with the positive entries of z, by elimination in fractions; None if that is none."""
     free = [int(i) for i in np.flatnonzero(z > 0)]
     rows = [[Fraction(float(problem.M[i, j])) for j in free] + [-Fraction(float(problem.q[i]))] for i in free]

@@ -18,14 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import perp
-from perp.bench import false_claims, false_solved_families, false_solved_mcps
+from perp.bench import false_claims, false_solved_families, false_solved_mcps, false_solved_units
 from perp.bench.false_claims import unproved
 from perp.bench.false_solved_families import Family, Try
 from perp.formulations.registry import all_formulations
 from perp.solvers.registry import SolverInfo, all_solvers
 
 FAMILIES: dict[str, Family] = (
-    false_solved_families.FAMILIES | false_solved_mcps.FAMILIES | false_claims.FAMILIES
+    false_solved_families.FAMILIES
+    | false_solved_units.FAMILIES
+    | false_solved_mcps.FAMILIES
+    | false_claims.FAMILIES
 )
 TOLERANCE = 1e-8
 # The largest part of a violation against its length over all rows of a constraint, and ways to be near a law.

@@ -4,7 +4,7 @@ Nothing of the residual's code is used, and none of its maps: every sentence of 
 nothing pulls, friction stays inside its limit, what is open carries nothing, what slips is resisted by all
 the friction there is and in the right direction) is checked as it stands. The answer is the largest amount by
 which one of them fails, or the distance of a point at which all hold if that is less: velocities relative to
-the largest free velocity of the island, impulses relative to what would cause that velocity. An answer called
+what is at work at the constraint, impulses relative to what would cause such a velocity. An answer called
 solved for which it is large is a false SOLVED. It is slow, and for benchmarks and tests.
 """
 
@@ -17,22 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perp.bench.second_opinion_data import ExactRows, islands, read
+from perp.bench.second_opinion_data import ExactRows, read
 from perp.bench.second_opinion_discs import ENDLESS, LAST_DIGIT, ZERO, Disc, length, slip_violation
 from perp.bench.second_opinion_relaxed import relaxed_violation
+from perp.bench.second_opinion_scales import Scale, Work
 from perp.problems import BoxedLCP, ContactProblem
 from perp.problems.lcp import LCP
 from perp.problems.sets import Box, Coulomb, Elliptic, Free, Nonnegative
 
 DIGITS = 60
 ONE = Decimal(1)
-
-
-class Scale(NamedTuple):
-    """What is at work at a constraint: a velocity, and the impulse that causes it."""
-
-    velocity: Decimal
-    impulse: Decimal
 
 
 def law_violation(problem: LCP | BoxedLCP | ContactProblem, z: Any) -> float:
@@ -45,7 +39,7 @@ class Law:
 
     def __init__(self, problem: LCP | BoxedLCP | ContactProblem) -> None:
         self._problem = problem
-        self._read: dict[int, tuple[ExactRows, list[Scale]]] = {}
+        self._read: dict[int, tuple[ExactRows, Work]] = {}
 
     def violation(self, z: Any) -> float:
         """By how much z misses the law, relative to what is at work; infinite where z is not finite."""
@@ -57,10 +51,10 @@ class Law:
         with localcontext(Context(prec=digits, Emax=10**9, Emin=-(10**9))):
             if digits not in self._read:
                 rows = read(problem)
-                self._read[digits] = rows, _scales_of(problem, rows)
-            rows, scales = self._read[digits]
+                self._read[digits] = rows, _work(problem, rows)
+            rows, work = self._read[digits]
             impulse = [Decimal(float(value)) for value in z]
-            answer = Answer(rows, scales, impulse, rows.velocity(impulse))
+            answer = Answer(rows, work.scales(impulse), impulse, rows.velocity(impulse))
             worst = (
                 _contact(problem, answer) if isinstance(problem, ContactProblem) else _boxed(problem, answer)
             )
@@ -76,7 +70,7 @@ class Answer(NamedTuple):
     velocity: list[Decimal]
 
 
-def _scales_of(problem: LCP | BoxedLCP | ContactProblem, rows: ExactRows) -> list[Scale]:
+def _work(problem: LCP | BoxedLCP | ContactProblem, rows: ExactRows) -> Work:
     if isinstance(problem, ContactProblem):
         start = [int(i) for i in problem.sets.start]
         groups = [list(range(first, last)) for first, last in pairwise(start)]
@@ -84,12 +78,10 @@ def _scales_of(problem: LCP | BoxedLCP | ContactProblem, rows: ExactRows) -> lis
             _demand(Decimal(member.lo), Decimal(member.hi)) if isinstance(member, Box) else ZERO
             for member in problem.sets
         ]
-        return _scales(rows, groups, demand, ())
+        return Work(rows, groups, demand, ())
     lo, hi, index = _bounds(problem)
     demand = [ZERO if j >= 0 else _demand(a, b) for a, b, j in zip(lo, hi, index, strict=True)]
-    return _scales(
-        rows, [[i] for i in range(len(lo))], demand, [(i, j) for i, j in enumerate(index) if j >= 0]
-    )
+    return Work(rows, [[i] for i in range(len(lo))], demand, [(i, j) for i, j in enumerate(index) if j >= 0])
 
 
 def _bounds(problem: LCP | BoxedLCP) -> tuple[list[Decimal], list[Decimal], list[int]]:
@@ -111,29 +103,6 @@ def _cancelled(problem: LCP | BoxedLCP | ContactProblem, z: np.ndarray) -> int:
 def _demand(lo: Decimal, hi: Decimal) -> Decimal:
     """The least impulse that bounds allow."""
     return max(lo, -hi, ZERO)
-
-
-def _scales(
-    rows: ExactRows, groups: list[list[int]], demand: list[Decimal], coupled: Iterable[Any]
-) -> list[Scale]:
-    """What is at work at each group of rows; `demand` is the impulse that each must carry in any case."""
-    strength = [ZERO] * len(rows.q)
-    for i, row in enumerate(rows.matrix):
-        for j, value in row.items():
-            strength[j] = max(strength[j], abs(rows.unit[i] * value * rows.unit[j]))
-    strongest = max(strength, default=ZERO) or ONE
-    mobility = [max(strength[i] or strongest for i in group) for group in groups]
-    own = [
-        max([abs(rows.q[i] * rows.unit[i]) for i in group] + [mobility[g] * demand[g]])
-        for g, group in enumerate(groups)
-    ]
-    largest = [ZERO] * len(groups)
-    for island in islands(rows.matrix, groups, coupled):
-        size = max(own[g] for g in island)
-        for g in island:
-            largest[g] = size
-    least = min((size for size in largest if size > 0), default=ONE)
-    return [Scale(size or least, (size or least) / m) for size, m in zip(largest, mobility, strict=True)]
 
 
 def _boxed(problem: LCP | BoxedLCP, answer: Answer) -> Iterable[Decimal]:

@@ -16,12 +16,35 @@ ZERO, ONE = Decimal(0), Decimal(1)
 SparseRow = dict[int, Decimal]
 
 
+class Bodies(NamedTuple):
+    """The dynamics form: J, M⁻¹ Jᵀ and M⁻¹ p by columns, bias, compliance, freedoms of each row's bodies."""
+
+    jacobian: list[SparseRow]
+    columns: list[list[Decimal]]
+    bias: list[Decimal]
+    compliance: list[Decimal]
+    touched: list[set[int]]
+
+    def terms(self, z: list[Decimal]) -> list[Decimal]:
+        """What is summed to get the velocity of each row, with the impulses z and without."""
+        free = self.columns[-1]
+        moved = [
+            sum((column[k] * x for column, x in zip(self.columns, z, strict=False)), v)
+            for k, v in enumerate(free)
+        ]
+        return [
+            sum((abs(a) * (abs(free[k]) + abs(moved[k])) for k, a in row.items()), abs(b) + abs(c * x))
+            for row, b, c, x in zip(self.jacobian, self.bias, self.compliance, z, strict=True)
+        ]
+
+
 class ExactRows(NamedTuple):
-    """A matrix by its nonzeros, free velocity, and lengths of rolling rows."""
+    """A matrix by its nonzeros, free velocity, lengths of rolling rows, and bodies if it comes from some."""
 
     matrix: list[SparseRow]
     q: list[Decimal]
     unit: list[Decimal]
+    bodies: Bodies | None
 
     def velocity(self, z: list[Decimal]) -> list[Decimal]:
         """The velocity of the answer z."""
@@ -31,8 +54,9 @@ class ExactRows(NamedTuple):
 def read(problem: LCP | BoxedLCP | ContactProblem) -> ExactRows:
     """The data of a problem."""
     if isinstance(problem, ContactProblem) and problem.dynamics is not None:
-        matrix, q = _from_bodies(problem.dynamics)
+        matrix, q, bodies = _from_bodies(problem.dynamics)
     else:
+        bodies = None
         matrix = _rows(problem.W if isinstance(problem, ContactProblem) else problem.M)
         q = _vector(problem.q)
     unit = [ONE] * len(q)
@@ -41,7 +65,7 @@ def read(problem: LCP | BoxedLCP | ContactProblem) -> ExactRows:
             first, last = int(problem.sets.start[c]), int(problem.sets.start[c + 1])
             if last - first > 3:
                 unit[first + 3 : last] = [_gyration(matrix, first, last, member)] * (last - first - 3)
-    return ExactRows(matrix, q, unit)
+    return ExactRows(matrix, q, unit, bodies)
 
 
 def islands(
@@ -98,7 +122,7 @@ def _product(row: SparseRow, x: list[Decimal]) -> Decimal:
     return sum((value * x[j] for j, value in row.items() if x[j] != 0), ZERO)
 
 
-def _from_bodies(form: Any) -> tuple[list[SparseRow], list[Decimal]]:
+def _from_bodies(form: Any) -> tuple[list[SparseRow], list[Decimal], Bodies]:
     """W = J M⁻¹ Jᵀ + Σ and q = J M⁻¹ p + b by elimination."""
     J, p = _rows(form.jacobian), _vector(form.momentum)
     mass = _mass(form.mass)
@@ -113,7 +137,18 @@ def _from_bodies(form: Any) -> tuple[list[SparseRow], list[Decimal]]:
             value = _product(J[i], columns[j]) + (compliance[i] if i == j else ZERO)
             if value != 0:
                 matrix[i][j] = value
-    return matrix, [_product(J[i], columns[m]) + bias[i] for i in range(m)]
+    q = [_product(J[i], columns[m]) + bias[i] for i in range(m)]
+    return matrix, q, Bodies(J, columns, bias, compliance, _touched(J, form.mass, mass))
+
+
+def _touched(J: list[SparseRow], given: Any, mass: list[list[Decimal]]) -> list[set[int]]:
+    """The freedoms that a row moves, with those of the same body: its block, or what the mass couples."""
+    size = given.shape[1] if getattr(given, "ndim", 2) == 3 else 0
+    body = [
+        {j for j in range(len(mass)) if (j // size == k // size if size else mass[k][j] != 0)}
+        for k in range(len(mass))
+    ]
+    return [set().union(*(body[k] for k in row)) for row in J]
 
 
 def _mass(mass: Any) -> list[list[Decimal]]:

@@ -88,19 +88,20 @@ def _limited(low, high, factor, d, z, w):
 
 
 @part
-def _following(lo, hi, follows, i, d, z, w):
-    """What is wrong with row i, whose bounds follow another one as in `bounds_at`.
+def _following(lo, hi, follows, i, d, size, z, w):
+    """What is wrong with row i, whose bounds follow another one as in `bounds_at`, relative to its size.
 
     A coefficient of 10⁹ makes wide bounds of a z_j of round-off. Row j is therefore taken for what it can be
     within the error that is found: in balance at its z_j (w_j = 0), or exactly at one of its bounds.
     """
     j, sign = (follows, 0.0) if follows >= 0 else (-2 - follows, -1.0)
-    here = max(abs(w[j]), _limited(lo[i], hi[i], max(z[j], sign * z[j]), d[i], z[i], w[i]))
+    own = _limited(lo[i], hi[i], max(z[j], sign * z[j]), d[i], z[i], w[i]) / size[i]
+    here = max(abs(w[j]) / size[j], own)
     for bound in (lo[j], hi[j]):
         if abs(bound) < math.inf:
             factor = max(bound, sign * bound)
-            there = max(abs(d[j] * (z[j] - bound)), _limited(lo[i], hi[i], factor, d[i], z[i], w[i]))
-            here = min(here, there)
+            own = _limited(lo[i], hi[i], factor, d[i], z[i], w[i]) / size[i]
+            here = min(here, max(abs(d[j] * (z[j] - bound)) / size[j], own))
     return here
 
 
@@ -113,10 +114,9 @@ def boxed_verdict(lo, hi, limiting_row, d, size, z, w):
             return math.inf
     for i in range(z.size):
         if limiting_row[i] == -1:
-            value = abs(clip(w[i], beyond(d[i], z[i] - hi[i]), beyond(d[i], z[i] - lo[i])))
+            value = abs(clip(w[i], beyond(d[i], z[i] - hi[i]), beyond(d[i], z[i] - lo[i]))) / size[i]
         else:
-            value = _following(lo, hi, limiting_row[i], i, d, z, w)
-        value /= size[i]
+            value = _following(lo, hi, limiting_row[i], i, d, size, z, w)
         if not value <= largest:
             largest = value
     return largest if math.isfinite(largest) else math.inf

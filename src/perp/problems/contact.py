@@ -232,6 +232,12 @@ class ContactProblem(Savable):
         set_mobilities(self.sets.kind, self.sets.parameters, self.data_size, mobility)
         return freeze(mobility)
 
+    @cached_property
+    def own_mobility(self) -> Vector:
+        """The largest velocity that a unit impulse of each constraint causes at itself, shape (count,)."""
+        diagonal = self.W.diagonal() if self.dynamics is None else self.dynamics.own_mobility
+        return freeze(np.maximum.reduceat(diagonal * self.row_scale**2, self.sets.start[:-1]))
+
     def evaluate(self, impulse: Vector) -> Vector:
         """Velocities u at the constraints, from the data as given (W and q, or mass and Jacobian)."""
         if self.dynamics is not None:

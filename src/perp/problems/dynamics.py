@@ -176,6 +176,41 @@ class Dynamics:
         """The constraints' velocities u = J v + b + Σ λ, shape (rows,)."""
         return self.jacobian @ self.body_velocity(impulse) + self.bias + self.compliance * impulse
 
+    def terms(self, impulse: Vector) -> Vector:
+        """What is summed to get the velocities with and without impulses, shape (rows,) [m/s].
+
+        Or what round-off leaves at a row of impulses on the same bodies, a share of √(W_ii W_jj) |λ_j|.
+        """
+        from perp.problems.own_scale import ROUND_OFF_SHARE
+
+        reach, (rows, columns), mass = self._reach
+        root = np.sqrt(self.own_mobility)
+        on_body = np.zeros(self.momentum.size)
+        np.maximum.at(on_body, columns, (root * np.abs(impulse))[rows])
+        on_body = np.maximum.reduceat(on_body[mass.indices], mass.indptr[:-1])
+        beside = np.zeros(root.size)
+        np.maximum.at(beside, rows, on_body[columns])
+        summed = self.speed + reach @ np.abs(self.body_velocity(impulse)) + np.abs(self.compliance * impulse)
+        return np.maximum(summed, ROUND_OFF_SHARE * root * beside)
+
+    @cached_property
+    def _reach(self) -> tuple[Any, tuple[Any, Any], Any]:
+        """|J|, where it is not zero, and which freedoms the mass couples; a diagonal is never zero."""
+        reach: Any = abs(self.jacobian)
+        return reach, reach.nonzero(), self.mass_rows
+
+    @cached_property
+    def own_mobility(self) -> Vector:
+        """The diagonal of W, shape (rows,)."""
+        blocks = self.delassus_rows() if "delassus" not in self.__dict__ else None
+        if blocks is None:
+            return freeze(np.array(self.delassus.diagonal()))
+        first, parts = 0, []
+        for block in blocks:
+            parts.append(block.diagonal(first))
+            first += block.shape[0]
+        return freeze(np.concatenate(parts))
+
     def equals(self, other: Dynamics) -> bool:
         return all(
             same_array(getattr(self, name), getattr(other, name))

@@ -14,6 +14,16 @@ import numpy as np
 from perp.compilation.kernel import kernel, part
 from perp.problems.accurate_slack import dense_row, hidden, largest_length, sparse_row
 from perp.problems.boxed_kernels import beyond, clip, dense_slack, sparse_slack
+from perp.problems.data_size import set_mobilities
+from perp.problems.own_scale import (
+    ENOUGH,
+    beside_dense,
+    beside_sparse,
+    effect_dense,
+    effect_sparse,
+    own_dense,
+    own_sparse,
+)
 from perp.problems.polar_kernels import beyond_cone
 from perp.problems.set_kernels import (
     BOX,
@@ -252,6 +262,29 @@ def verdict(size, kind, start, parameters, d, length, relaxed, impulse, u):
     return worst(start, size, values)
 
 
+@part
+def _row_sizes(size, start, length):
+    """What is at work at each row, in the row's own unit."""
+    out = np.empty(start[size.size])
+    for c in range(size.size):
+        for i in range(start[c], start[c + 1]):
+            out[i] = size[c] / _row(i, start[c], 1.0, length[c])[1]
+    return out
+
+
+@part
+def _own_mobility(size, kind, start, parameters, d, length, effect):
+    """What makes a velocity of an impulse, for constraints of their own size."""
+    out = np.empty(size.size)
+    for c in range(size.size):
+        most = 0.0
+        for i in range(start[c], start[c + 1]):
+            most = max(most, effect[i] * _row(i, start[c], 1.0, length[c])[1])
+        out[c] = min(most * size[c], 1e300) if most > 0.0 else d[c]
+    set_mobilities(kind, parameters, size, out)
+    return out
+
+
 @kernel(nogil=True)
 def judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
     """Residual of a problem with a dense W in one call, and its velocities into `u`."""
@@ -262,7 +295,18 @@ def judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse
             for i in range(start[c], start[c + 1]):
                 u[i], terms = dense_row(W, q, impulse, i)
                 unknown = max(unknown, hidden(terms, q.size, size[c]))
-    return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
+    own = np.empty(size.size)
+    if not own_dense(W, q, impulse, size, start, length, own):
+        return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
+    effect = np.empty(q.size)
+    effect_dense(W, _row_sizes(own, start, length), effect)
+    mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
+    value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
+    if value > ENOUGH and beside_dense(W, q, size, start, length, own):
+        effect_dense(W, _row_sizes(own, start, length), effect)
+        mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
+        value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
+    return max(value, unknown)
 
 
 @kernel(nogil=True)
@@ -277,4 +321,15 @@ def judge_sparse(data, indices, indptr, q, size, kind, start, parameters, d, len
             if entries > longest:
                 u[i], terms = sparse_row(data, indices, indptr, q, impulse, i)
                 unknown = max(unknown, hidden(terms, entries, size[c]))
-    return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
+    own = np.empty(size.size)
+    if not own_sparse(data, indices, indptr, q, impulse, size, start, length, own):
+        return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
+    effect = np.empty(q.size)
+    effect_sparse(data, indices, indptr, _row_sizes(own, start, length), effect)
+    mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
+    value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
+    if value > ENOUGH and beside_sparse(data, indices, indptr, q, size, start, length, own):
+        effect_sparse(data, indices, indptr, _row_sizes(own, start, length), effect)
+        mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
+        value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
+    return max(value, unknown)

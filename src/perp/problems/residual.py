@@ -1,8 +1,8 @@
 """The residual that decides SOLVED, computed by the same code for every solver.
 
 It bounds the violation of the law itself, row by row, as a velocity, with impulses brought to velocities by
-the mobility d of their constraint, and divides it by what is at work on that constraint's island
-(`data_size`):
+the mobility d of their constraint, and divides it by what is at work there: on that constraint's island
+(`data_size`), or at the constraint itself where that is less (`own_scale`):
 
     LCP, boxed   clip(w, d (z − hi), d (z − lo))
     contact      closed: u_N, (d λ_N)⁻ and friction on the set of radius μ λ_N (Alart and Curnier's second
@@ -10,8 +10,9 @@ the mobility d of their constraint, and divides it by what is at work on that co
     relaxed      d λ − P(d λ − u)
 
 The largest over all constraints is the residual. It does not change with the units of mass, length or time,
-nor with a scaling of the problem, and does not shrink with μ. Beside it stand the figures that the literature
-uses (`Residuals.literature`), for comparing with other libraries. Formulas: docs/theory/residual.md.
+nor with a scaling of the problem, hides no row behind the unit of another, and does not shrink with μ. Beside
+it stand the figures that the literature uses (`Residuals.literature`), for comparing with other libraries.
+Formulas: docs/theory/residual.md.
 """
 
 from __future__ import annotations
@@ -80,16 +81,19 @@ def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
         return _judge_contact(problem, z)
     if not np.isfinite(z).all():
         return np.inf, np.full(problem.size, np.nan)
-    w = slack(problem, z)
     if isinstance(problem, MCP):
+        w = slack(problem, z)
         return _judge_mcp(problem, z, w), w
-    from perp.problems.boxed_kernels import boxed_verdict
+    from perp.problems.row_verdict import judge_dense_rows, judge_sparse_rows
 
-    unknown = _improve(problem, z, w) if np.isfinite(w).all() else 0.0
-    value = boxed_verdict(
-        problem.lo, problem.hi, problem.limiting_row, problem.mobility, problem.data_size, freeze(z), w
-    )
-    return max(value, unknown), w
+    M, w = problem.M, np.empty(problem.size)
+    law = (
+        problem.q, problem.lo, problem.hi, problem.limiting_row, problem.mobility, problem.data_size,
+        freeze(z), w,
+    )  # fmt: skip
+    if is_sparse(M):
+        return judge_sparse_rows(M.data, M.indices, M.indptr, *law), w
+    return judge_dense_rows(M, *law), w
 
 
 def _judge_mcp(problem: MCP, z: Vector, w: Vector) -> float:
@@ -99,18 +103,6 @@ def _judge_mcp(problem: MCP, z: Vector, w: Vector) -> float:
         return np.inf
     value = _largest(mcp_map(problem, z, w))
     return value if np.isfinite(value) else np.inf
-
-
-def _improve(problem: LCP | BoxedLCP, z: Vector, w: Vector) -> float:
-    """Sum rows of w again whose round-off is not small beside what is at work; what stays unknown."""
-    from perp.problems.accurate_slack import improve_dense, improve_sparse
-
-    M, size = problem.M, problem.data_size
-    if is_sparse(M):
-        return improve_sparse(
-            M.data, M.indices, M.indptr, problem.q, freeze(z), problem.column_scale, size, w
-        )
-    return improve_dense(M, problem.q, freeze(z), problem.column_scale, size, w)
 
 
 def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vector]:
@@ -124,11 +116,31 @@ def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vec
     )  # fmt: skip
     if problem.dynamics is not None:
         u = _velocity(problem, impulse)
-        return verdict(*law, u), u
+        if not np.isfinite(u).all():
+            return np.inf, u
+        size, mobility = _own_scales(problem, impulse)
+        return verdict(size, *law[1:4], mobility, *law[5:], u), u
     W = problem.W
     if is_sparse(W):
         return judge_sparse(W.data, W.indices, W.indptr, problem.q, *law, u), u
     return judge_dense(W, problem.q, *law, u), u
+
+
+def _own_scales(problem: ContactProblem, impulse: Vector) -> tuple[Vector, Vector]:
+    """What is at work at each constraint in dynamics form, and its mobility: as `own_scale` for a matrix."""
+    from perp.problems.data_size import set_mobilities
+    from perp.problems.own_scale import LEAST
+
+    dynamics, size, sets = problem.dynamics, problem.data_size, problem.sets
+    if dynamics is None or not sets.count:
+        return size, problem.mobility
+    terms = np.maximum.reduceat(dynamics.terms(impulse) * problem.row_scale, sets.start[:-1])
+    own = freeze(np.minimum(np.maximum(terms, LEAST), size))
+    if (own == size).all():
+        return size, problem.mobility
+    mobility = np.maximum(problem.column_scale * (own / size), problem.own_mobility)
+    set_mobilities(sets.kind, sets.parameters, own, mobility)
+    return own, freeze(mobility)
 
 
 def _velocity(problem: ContactProblem, impulse: Vector) -> Vector:

@@ -1,0 +1,121 @@
+"""A family for `false_solved`: coupled rows in units of their own, and rows that hardly couple.
+
+A problem keeps its meaning when its rows are scaled: M → D M D, q → D q, z → D⁻¹ z. Here D has powers of two
+from 2⁻³⁰ to 2³⁰, so that the scaled problem is the first one to the last bit. Beside the sentences of the law
+the oracle of the LCPs has the answer itself, found in fractions on the rows before they were scaled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import perp
+from perp.bench.false_claims import exact_solution
+from perp.bench.false_solved_families import Family, Try, _delassus, _scaled_set, _set, _try
+from perp.bench.second_opinion import Law
+
+
+def units(seed: int) -> Iterator[Try]:
+    """LCPs, boxed LCPs and contact problems whose rows differ by up to 10¹⁸, in every form."""
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng([seed, 10])
+    n = int(rng.integers(2, 7))
+    D = 2.0 ** rng.integers(-30, 31, n)
+    M, q = _matrix(rng, n), rng.normal(size=n) * 10.0 ** (rng.uniform(-9, 0, n) * (rng.random() < 0.3))
+    scaled, right = D[:, None] * M * D, D * q
+    lcp, known = perp.LCP(scaled, right), _known(M, q, D)
+    points = tuple(_near(rng, known, D) for _ in range(4)) if known is not None else ()
+    oracle = _with_answer(lcp, M, D, known)
+    yield Try("lcp", lcp, oracle, None, points)
+    yield Try("lcp sparse", perp.LCP(csr_array(scaled), right), oracle, np.abs(rng.normal(size=n)) / D)
+    lo = np.where(rng.random(n) < 0.5, 0.0, -(10.0 ** rng.uniform(-6, 3, n)))
+    hi = np.where(rng.random(n) < 0.3, np.inf, 10.0 ** rng.uniform(-6, 3, n))
+    yield _try("boxed", perp.BoxedLCP(scaled, right, lo / D, hi / D), rng.normal(size=n) / D)
+    index = np.where(np.arange(n) % 3 == 0, -1, np.arange(n) // 3 * 3)
+    # z_i D_i ≤ μ z_j D_j
+    limit = np.where(index < 0, np.inf, 10.0 ** rng.uniform(-3, 3, n) * D[index] / D)
+    lowest = np.where(index < 0, 0.0, -limit)
+    yield _try("boxed friction", perp.BoxedLCP(scaled, right, lowest, limit, friction_index=index))
+    yield from _contacts(rng)
+
+
+def _matrix(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Positive definite, semidefinite, zeros on the diagonal, any sign, or two parts that hardly couple."""
+    kind = rng.integers(5)
+    if kind == 0:
+        F = rng.normal(size=(n, n))
+        return F @ F.T + np.eye(n)
+    if kind == 1:
+        return _delassus(rng, n)
+    M = rng.normal(size=(n, n))
+    if kind == 2:
+        M -= M.T
+        return M + np.diag(rng.random(n) * (rng.random(n) < 0.5))
+    if kind == 3:
+        return M
+    part = np.arange(n) < n // 2
+    weak = 10.0 ** -float(rng.choice([3, 6, 9, 12, 15, 100, 300]))
+    return np.where(part[:, None] == part, M @ M.T + np.eye(n), weak * (M + M.T))
+
+
+def _known(M: np.ndarray, q: np.ndarray, D: np.ndarray) -> np.ndarray | None:
+    """The one answer of a positive definite problem in its rows' own units, None for others."""
+    if not (M.T == M).all() or np.linalg.eigvalsh(M).min() < 1e-3 * np.abs(M).max():
+        return None
+    plain = perp.LCP(M, q)
+    found = exact_solution(plain, perp.solve(plain, "principal", throw=False).z)
+    return None if found is None else found / D
+
+
+def _near(rng: np.random.Generator, answer: np.ndarray, D: np.ndarray) -> np.ndarray:
+    """The answer with rows left out, or moved by something in their own unit."""
+    out = np.where(rng.random(answer.size) < 0.3, 0.0, answer)
+    chosen = rng.random(answer.size) < 0.3
+    return out + chosen * np.abs(rng.normal(size=answer.size)) * 10.0 ** rng.uniform(-12, 0) / D
+
+
+def _with_answer(
+    lcp: perp.LCP, M: np.ndarray, D: np.ndarray, known: np.ndarray | None
+) -> Callable[[Any], float]:
+    law = Law(lcp)
+    if known is None:
+        return law.violation
+    # ‖z − z*‖ ≤ (1 + ‖M‖) / λ_min ‖min(z, w)‖ (Pang 1990), and the residual is at most what sums up to w
+    condition = (1.0 + np.linalg.norm(M, 2)) / np.linalg.eigvalsh(M).min()
+    size = float((np.abs(M) @ np.abs(D * known) + np.abs(lcp.q / D)).max()) * max(1.0, 1.0 / np.abs(M).max())
+
+    def violation(z: Any) -> float:
+        apart = float(np.linalg.norm(D * (np.asarray(z) - known)))
+        return max(law.violation(z), apart / (condition * size * known.size) if size > 0.0 else 0.0)
+
+    return violation
+
+
+def _contacts(rng: np.random.Generator) -> Iterator[Try]:
+    """Every contact in a unit of its own."""
+    from scipy.sparse import csr_array
+
+    members = [_set(rng) for _ in range(rng.integers(2, 4))]
+    sets = perp.Sets(members)
+    unit = 2.0 ** rng.integers(-25, 26, len(members))
+    D = np.repeat(unit, sets.dimension)
+    J = rng.normal(size=(sets.rows, int(rng.integers(2, sets.rows + 3))))
+    q = rng.normal(size=sets.rows)
+    changed = [_scaled_set(member, 1.0 / u) for member, u in zip(members, unit, strict=True)]
+    bodies = perp.ContactProblem.from_dynamics(
+        np.eye(J.shape[1]), D[:, None] * J, np.zeros(J.shape[1]), D * q, changed
+    )
+    W = np.array(bodies.W)
+    yield _try("contact dynamics", bodies)
+    yield _try("contact", perp.ContactProblem(W, D * q, changed))
+    yield _try(
+        "contact sparse", perp.ContactProblem(csr_array(W), D * q, changed), rng.normal(size=q.size) / D
+    )
+    yield _try("contact relaxed", perp.ContactProblem(W, D * q, changed, relaxed=True))
+
+
+FAMILIES: dict[str, Family] = {"units": units}
