@@ -27,13 +27,12 @@ from perp.derivatives.detector import (
     is_convex,
     new_room,
 )
-from perp.derivatives.equations import ARMS, CONVEX, NORMAL, TANGENTS, TURNED
+from perp.derivatives.equations import ARMS, CONVEX, NORMAL, SCALE, TANGENTS, TURNED
 from perp.derivatives.spatial import turn_matrices
 from perp.stepping.contact_rows import bounces, into_world
 from perp.stepping.course import FOUND
 from perp.stepping.facets import normal_at_end, turn_into_world
-from perp.stepping.verdict import ROUNDS
-from perp.stepping.world import EDGES, JOINTS
+from perp.stepping.world import ALONG, EDGES, END_ROWS, JOINTS
 
 # Points that lie further from where they should, as a share of the scene's size, act with arms of their own.
 _AWAY = 1e-9
@@ -62,7 +61,8 @@ def normal_row(w, c):
     """What the normal row is, its restitution, and d(gap − allowed)/d(gap)."""
     gap = w.start.gap[c]
     if w.start.restitution[c] > 0.0 and bounces(w, c):
-        return (RATE_AT_END if w.contacts_at_end and w.info[ROUNDS] else RATE), w.bounce[c], 0.0
+        at_end = w.contacts_at_end and w.count[ALONG] == END_ROWS
+        return (RATE_AT_END if at_end else RATE), w.bounce[c], 0.0
     slope = 0.0
     if gap + w.sag[c] < 0.0:
         # overlap that cannot be told from none is taken for none
@@ -125,6 +125,9 @@ def contact_slopes(w, t, e):
             if not late:
                 _arms(w, t, e, c, G, A, spin)
         kind, bounce, share = normal_row(w, c)
+        if bounce < place.restitution[c] and kind != GAP:
+            # the scale that keeps energy from growing is held
+            e.held[c] |= SCALE
         contact = frame, w.acts[c], end - at, kind, bounce, share
         stop = _common(t.parent, ends[0], ends[1])
         add_contact(t, e, ends, stop, contact, (F, A, N, spin, G[6]), at)

@@ -121,6 +121,23 @@ def solve_rows(A, X, backwards):
 
 
 @part
+def leaves_still(A, Z):
+    """Whether no impulse of the null space of A moves anything: Z n = 0 for all n with A n = 0."""
+    size = A.shape[0]
+    rank, order, null = _reduce(A, np.empty((size, 0)), True)
+    still = True
+    for j in range(size - rank):
+        for i in range(Z.shape[0]):
+            total = Z[i, order[rank + j]]
+            terms = abs(total)
+            for k in range(rank):
+                x = Z[i, order[k]] * null[k, j]
+                total, terms = total + x, terms + abs(x)
+            still = still and abs(total) <= _AGREE * terms
+    return still
+
+
+@part
 def _is_near(X, Y):
     """Whether columns of two matrices are the same but for round-off."""
     size, near = 0.0, True

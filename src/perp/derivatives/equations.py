@@ -139,6 +139,8 @@ TREE_FIELDS = [
     ("inertia", F2),
     # stiffness of hinges and sliders by freedom
     ("spring", F),
+    # whether every tree is one round body about its joint, which turns freely without forces of inertia
+    ("round", types.boolean),
     # mujoco's type and size of each shape; coefficients and priority, which decide contacts
     ("geom_type", I),
     ("geom_size", F2),
@@ -155,7 +157,8 @@ def pack_tree(x):
     """The struct of a tuple of the fields in their order; whoever keeps it keeps the arrays."""
     t = structref.new(TreeType)  # pyright: ignore[reportCallIssue]
     t.parent, t.before, t.last, t.carry, t.siblings, t.triples, t.body_last, t.end = x[:8]
-    t.mass, t.inertia, t.spring, t.geom_type, t.geom_size, t.geom_friction, t.geom_priority, t.collide = x[8:]
+    t.mass, t.inertia, t.spring, t.round = x[8:12]
+    t.geom_type, t.geom_size, t.geom_friction, t.geom_priority, t.collide = x[12:]
     return t
 
 
@@ -168,8 +171,12 @@ def tree_of(world: Any, m: Any, *, cut: bool) -> tuple[Any, ...]:
     for j in triples:
         before[j : j + 3], last[j : j + 3] = parent[j], j + 2
         carry[j : j + 3] = 0 if cut else 1
-    end = body_last
+    end, plain = body_last, False
     if not cut:
+        plain = bool(
+            (m.body_dofnum[1:] == 6).all() and not m.body_ipos[1:].any()
+            and (m.body_inertia[1:] == m.body_inertia[1:, :1]).all()
+        )  # fmt: skip
         spring[m.jnt_type[m.dof_jntid] < 2] = 0.0
         end, mass, inertia = np.full(m.nbody, -1, dtype=np.int64), m.body_mass, m.body_inertia
         for b in range(1, m.nbody):
@@ -177,7 +184,7 @@ def tree_of(world: Any, m: Any, *, cut: bool) -> tuple[Any, ...]:
             end[b] = m.body_dofadr[b] + n - 1 if n else end[m.body_parentid[b]]
     return (
         parent, before, last, carry, not cut, triples, np.append(body_last, -1), end,
-        mass, inertia, spring, np.array(m.geom_type, dtype=np.int64), m.geom_size, m.geom_friction,
+        mass, inertia, spring, plain, np.array(m.geom_type, dtype=np.int64), m.geom_size, m.geom_friction,
         np.array(m.geom_priority, dtype=np.int64), collision_functions(),
     )  # fmt: skip
 
