@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import part
-from perp.derivatives.spatial import cross_motion, dot, moved
+from perp.derivatives.spatial import cross_motion, dot
 from perp.derivatives.tree_dynamics import add_carried
 from perp.dynamics.row_kernels import cross
 
-# What the normal row of a contact is: the gap at the end, or the velocity at the start or at the end.
-GAP, RATE, RATE_AT_END = range(3)
+# What the normal row of a contact is: the gap at the end, or the velocity at the start.
+GAP, RATE = range(2)
 
 
 @part
@@ -203,49 +203,4 @@ def add_contact(t, e, ends, stop, contact, changes, at):
             if bounce != 0.0:
                 _relative_change(T[ends[0]], T[ends[1]], acts, nothing, dT, change)
                 Uo[at, j] += bounce * _row_change(frame[0], turn, rate, change, 0)
-            j = parent[j]
-
-
-@part
-def add_rate_at_end(t, e, ends, frame, ended, F, carried, at):
-    """The normal row n · (velocities of the carried points at the end), for contacts that bounce.
-
-    Args:
-        t: The tree.
-        e: The equations.
-        ends: Last freedom of both bodies or −1.
-        frame: Normal and tangents.
-        ended: Carried points at the end.
-        F: Turn of the frame by the motions of the start, shape (3, 24).
-        carried: How the points move by the motions of start and end, shape (2, 3, 24).
-        at: The row.
-    """
-    S, E, T, parent, before = e.S, e.E, e.T_end, t.parent, t.before
-    turn, d, dT, x = np.empty(3), np.empty((2, 3)), np.empty((2, 6)), np.empty(6)
-    nothing, rate, change = np.zeros((2, 3)), np.empty(6), np.empty(6)
-    _relative(T[ends[0]], T[ends[1]], ended, rate)
-    for side in range(2):
-        j = ends[side]
-        while j >= 0:
-            # each body apart: both see a freedom that they share
-            turn[:], d[:, :], dT[:, :] = 0.0, 0.0, 0.0
-            for k in range(6):
-                for r in range(3):
-                    turn[r] += F[r, 6 * side + k] * S[j, k]
-                    for other in range(2):
-                        d[other, r] += carried[other, r, 6 * side + k] * S[j, k]
-            _relative_change(T[ends[0]], T[ends[1]], ended, d, dT, change)
-            e.Uq[at, j] += _row_change(frame[0], turn, rate, change, 0)
-            turn[:], d[:, :] = 0.0, 0.0
-            moved(E[j], ended[side], d[side])
-            if t.carry[j]:
-                for k in range(6):
-                    x[k] = T[ends[side], k] - T[before[j], k]
-                cross_motion(E[j], x, dT[side])
-            _relative_change(T[ends[0]], T[ends[1]], ended, d, dT, change)
-            e.Up[at, j] += _row_change(frame[0], turn, rate, change, 0)
-            dT[:, :] = 0.0
-            dT[side] = E[j]
-            _relative_change(T[ends[0]], T[ends[1]], ended, nothing, dT, change)
-            e.Uv[at, j] += _row_change(frame[0], turn, rate, change, 0)
             j = parent[j]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import part
-from perp.derivatives.contact_assembly import GAP, RATE, RATE_AT_END, add_contact, add_rate_at_end
+from perp.derivatives.contact_assembly import GAP, RATE, add_contact
 from perp.derivatives.contact_changes import (
     CARRIED,
     CENTRES,
@@ -32,7 +32,7 @@ from perp.derivatives.spatial import turn_matrices
 from perp.stepping.contact_rows import bounces, into_world
 from perp.stepping.course import FOUND
 from perp.stepping.facets import normal_at_end, turn_into_world
-from perp.stepping.world import ALONG, EDGES, END_ROWS, JOINTS
+from perp.stepping.world import EDGES, JOINTS
 
 # Points that lie further from where they should, as a share of the scene's size, act with arms of their own.
 _AWAY = 1e-9
@@ -61,8 +61,7 @@ def normal_row(w, c):
     """What the normal row is, its restitution, and d(gap − allowed)/d(gap)."""
     gap = w.start.gap[c]
     if w.start.restitution[c] > 0.0 and bounces(w, c):
-        at_end = w.contacts_at_end and w.count[ALONG] == END_ROWS
-        return (RATE_AT_END if at_end else RATE), w.bounce[c], 0.0
+        return RATE, w.bounce[c], 0.0
     slope = 0.0
     if gap + w.sag[c] < 0.0:
         # overlap that cannot be told from none is taken for none
@@ -125,15 +124,12 @@ def contact_slopes(w, t, e):
             if not late:
                 _arms(w, t, e, c, G, A, spin)
         kind, bounce, share = normal_row(w, c)
-        if bounce < place.restitution[c] and kind != GAP:
+        if bounces(w, c) and bounce < place.restitution[c]:
             # the scale that keeps energy from growing is held
             e.held[c] |= SCALE
         contact = frame, w.acts[c], end - at, kind, bounce, share
         stop = _common(t.parent, ends[0], ends[1])
         add_contact(t, e, ends, stop, contact, (F, A, N, spin, G[6]), at)
-        if kind == RATE_AT_END:
-            points = _carried_changes(w, c, code, G, turns, moving)
-            add_rate_at_end(t, e, ends, frame, ended, F, points, at)
 
 
 @part
@@ -176,26 +172,6 @@ def _surface_point(w, c, side, G, out):
     for r in range(3):
         for k in range(12):
             out[r, k] = G[3 + r, k] + sign * (0.5 * place.frame[c, 0, r] * G[6, k] + inward * G[r, k])
-
-
-@part
-def _carried_changes(w, c, code, G, turns, moving):
-    """How the carried points of the end change with the motions of the start, shape (2, 3, 24)."""
-    out, own, moved = np.zeros((2, 3, 24)), np.zeros((3, 12)), np.empty((3, 12))
-    for side in range(2):
-        _own(w.carried[c, side], 6 * side, own)
-        if code == CARRIED:
-            moved[:, :] = own
-        else:
-            _surface_point(w, c, side, G, moved)
-        for r in range(3):
-            for k in range(12):
-                if not moving[side]:
-                    out[side, r, k] = moved[r, k]
-                    continue
-                for m in range(3):
-                    out[side, r, k] += turns[side, r, m] * (moved[m, k] - own[m, k])
-    return out
 
 
 @part

@@ -10,6 +10,8 @@ from perp.compilation.kernel import part
 _PIVOT, _DOUBTFUL = 1e-10, 1e-4
 # Redundant rows agree to this share of what they ask for.
 _AGREE = 1e-6
+# Terms below this share of the largest are round-off of zero.
+_SMALL = 1e-3
 # A freedom is eliminated in its turn unless its pivot is smaller than this share of its column.
 _TURN = 0.01
 
@@ -123,17 +125,21 @@ def solve_rows(A, X, backwards):
 @part
 def leaves_still(A, Z):
     """Whether no impulse of the null space of A moves anything: Z n = 0 for all n with A n = 0."""
-    size = A.shape[0]
+    size, still = A.shape[0], True
     rank, order, null = _reduce(A, np.empty((size, 0)), True)
-    still = True
+    total, terms = np.empty(Z.shape[0]), np.empty(Z.shape[0])
     for j in range(size - rank):
+        largest = 0.0
         for i in range(Z.shape[0]):
-            total = Z[i, order[rank + j]]
-            terms = abs(total)
+            total[i] = Z[i, order[rank + j]]
+            terms[i] = abs(total[i])
             for k in range(rank):
                 x = Z[i, order[k]] * null[k, j]
-                total, terms = total + x, terms + abs(x)
-            still = still and abs(total) <= _AGREE * terms
+                total[i] += x
+                terms[i] += abs(x)
+            largest = max(largest, terms[i])
+        for i in range(Z.shape[0]):
+            still = still and abs(total[i]) <= _AGREE * max(terms[i], _SMALL * largest)
     return still
 
 

@@ -32,11 +32,10 @@ FIELDS = [
     # motions of the freedoms about the origin at the start and the end, shape (nv, 6)
     ("S", F2),
     ("E", F2),
-    # velocities behind each freedom with a line of zeros for the world: moving velocity at the start,
-    # velocity of the start, moving velocity at the end, shape (nv + 1, 6)
+    # velocities behind each freedom with a line of zeros for the world: moving velocity, and velocity of the
+    # start, both at the start, shape (nv + 1, 6)
     ("T", F2),
     ("T_old", F2),
-    ("T_end", F2),
     # momentum balance by q, q of the end, moving velocity, velocity of the start, activations, controls
     ("Gq", F2),
     ("Gp", F2),
@@ -231,10 +230,9 @@ def new_equations(w, t, given, columns, all_contacts):
     e.S, e.E = np.empty((nv, 6)), np.empty((nv, 6))
     motions_about_origin(w.start.cdof, w.start.reference, w.scene.dof_reference, e.S)
     motions_about_origin(w.end.cdof, w.end.reference, w.scene.dof_reference, e.E)
-    e.T, e.T_old, e.T_end = np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6))
+    e.T, e.T_old = np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6))
     twists(e.S, t.parent, p.velocity, e.T)
     twists(e.S, t.parent, w.v, e.T_old)
-    twists(e.E, t.parent, p.velocity, e.T_end)
     e.change = w.v_end - p.velocity
     e.P, e.Q = np.empty((t.triples.size, 3, 3)), np.empty((t.triples.size, 3, 3))
     e.triples = t.triples.copy()

@@ -49,14 +49,6 @@ def apply(matrix, x, out):
 
 
 @part
-def moved(motion, p, out):
-    """Velocity of a point under a motion."""
-    out[0] = motion[3] + motion[1] * p[2] - motion[2] * p[1]
-    out[1] = motion[4] + motion[2] * p[0] - motion[0] * p[2]
-    out[2] = motion[5] + motion[0] * p[1] - motion[1] * p[0]
-
-
-@part
 def inertia_about_origin(mass, moments, R, c, out):
     """Spatial inertia of a body: principal moments about its centre c along the columns of R."""
     for i in range(6):
