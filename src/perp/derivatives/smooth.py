@@ -124,8 +124,8 @@ def _turn_in_parts(w, e):
             both[i, nv + j] = -by_q[i, j]
     eliminate(by_u, both)
     u_by_v, u_by_q = both[:, :nv].copy(), both[:, nv:].copy()
-    e.Gq += e.Gv @ u_by_q
-    e.end_q += e.end_mass @ (end_q + end_u @ u_by_q)
+    e.Gq[:, :] += e.Gv @ u_by_q
+    e.end_q[:, :] += e.end_mass @ (end_q + end_u @ u_by_q)
     e.end_v[:, :] = e.end_mass @ (end_u @ u_by_v)
     e.Gv[:, :] = e.Gv @ u_by_v
 
