@@ -226,7 +226,7 @@ def _wrenches(w, t, e):
         for k in range(3):
             force[k], force[3 + k] = -h * (x[k] + w.wrench[b, 3 + k]), -h * f[k]
         end = t.body_last[b]
-        add_carried(e.S, t.parent, t.before, t.last, end, force, t.siblings, e.Gq)
+        add_carried(t, e.S, (end, -1, -1), force, e.Gq)
         j = end
         while j >= 0:
             cross(e.S[j], centre, moved)
