@@ -229,10 +229,10 @@ def forward(e, smoothing, whole, impulse):
                                 dx[a + i, j] += f * U[a + q, j]
                     for j in range(D.shape[1]):
                         dx[a + i, 2 * n + na + nu + j] -= D[a + i, j]
-            some, agree = solve_rows(by_laws(e, constraints, first, W), dx, False)
-            if some:
+            agree, space = solve_rows(by_laws(e, constraints, first, W), dx, False)
+            if space[0] < m:
                 redundant, consistent = True, consistent and agree
-                unique = leaves_still(by_laws(e, constraints, first, W), Z) and unique
+                unique = leaves_still(space, Z) and unique
             _add_product(Z, dx, dv)
             _scatter(impulse, rows, dx, dofs, nv, shared)
         end, final = _end_of(e, dofs, dv)
