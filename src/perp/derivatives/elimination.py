@@ -158,6 +158,15 @@ def _distance(X, Y):
     return worst
 
 
+@part(fastmath={"nnan", "nsz", "reassoc"})
+def _largest(A, i, first):
+    """The largest entry of a row from a column on."""
+    largest = 0.0
+    for j in range(first, A.shape[1]):
+        largest = max(largest, abs(A[i, j]))
+    return largest
+
+
 @part
 def _reduce(left, right):
     """Solutions of left x = right by elimination, those of dependent columns zero; left is used up.
@@ -172,11 +181,14 @@ def _reduce(left, right):
     order, rank, top = np.arange(n), n, 0.0
     for k in range(n):
         row, column = k, k
-        pivot = abs(left[k, k])
+        pivot = 0.0
         for i in range(k, n):
-            for j in range(k, n):
-                if abs(left[i, j]) > pivot:
-                    row, column, pivot = i, j, abs(left[i, j])
+            largest = _largest(left, i, k)
+            if largest > pivot:
+                row, pivot = i, largest
+        for j in range(k, n):
+            if abs(left[row, j]) == pivot:
+                column = j
         top = max(top, pivot)
         if not pivot > _PIVOT * top:
             rank = k

@@ -38,7 +38,7 @@ def dot(a, b):
     return (a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3]) + (a[4] * b[4] + a[5] * b[5])
 
 
-@part
+@part(fastmath={"contract", "reassoc"})
 def apply(matrix, x, out):
     """out = matrix x, both of size six."""
     for i in range(6):

@@ -95,7 +95,7 @@ def inverse_dynamics(t, S, place, motion, by_q, by_v, factors):
             k = parent[k]
 
 
-@part
+@part(fastmath={"contract", "reassoc"})
 def _dot12(a, b):
     total = 0.0
     for i in range(12):
