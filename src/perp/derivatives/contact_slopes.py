@@ -66,11 +66,9 @@ def normal_row(w, c):
     if w.start.restitution[c] > 0.0 and bounces(w, c):
         return RATE, w.bounce[c], 0.0
     slope = 0.0
-    deep = gap + w.sag[c]
-    if deep < 0.0:
-        # overlap that cannot be told from none stays, and so does what is not recovered within the step
-        least = -w.start.accuracy[c]
-        stays = w.recovery == 0.0 or deep > least or deep + w.h * w.recovery < least
+    if gap + w.sag[c] < 0.0:
+        # overlap that cannot be told from none is taken for none
+        stays = w.recovery == 0.0 or gap + w.h * w.recovery < -w.start.accuracy[c]
         slope = 1.0 if stays else 0.0
     if w.contacts_at_end:
         return GAP, 0.0, 1.0 - slope
