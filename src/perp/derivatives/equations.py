@@ -267,8 +267,8 @@ def _laws(w, e):
         a, b, contact = e.start[c], e.start[c + 1], c - w.count[JOINTS]
         e.left_out[c] = contact >= 0 and w.left_out[contact]
         e.mode[c], e.margin[c] = law(
-            e.kind[c], e.parameter[c], b - a, e.mobility[c], e.impulse[a:b], e.velocity[a:b], False,
-            e.near[c], e.B[c], e.C[c], e.D[c],
+            e.kind[c], e.parameter[c], e.mobility[c], e.impulse[a:b], e.velocity[a:b], False, e.near[c],
+            (e.B[c], e.C[c], e.D[c]),
         )  # fmt: skip
         mode = e.mode[c]
         still = mode == REST or mode == LOWER or mode == UPPER or mode == OPEN

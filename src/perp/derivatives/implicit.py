@@ -95,7 +95,7 @@ def path_laws(e, constraints, rows, first, W, smoothing):
     fine = path_point(kind, first, parameter, W, u - W @ x, units, x, u)
     for n in range(constraints.size):
         a, b, c = first[n], first[n + 1], constraints[n]
-        path_law(kind[n], parameter[n], x[a:b], u[a:b], units[n], e.B[c], e.C[c], e.D[c], np.empty(6))
+        path_law(kind[n], parameter[n], x[a:b], u[a:b], units[n], (e.B[c], e.C[c], e.D[c]))
     return fine
 
 
