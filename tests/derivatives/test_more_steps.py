@@ -142,3 +142,46 @@ def test_random_states_agree_with_differences_or_say_why_not():
     found = Counter(compare_state(seed) for seed in range(2_000_000, 2_000_060))
     assert set(found) <= {"agrees", "has none", "at a switch", "near a switch", "not unique", "held"}
     assert found["agrees"] >= 30
+
+
+ECCENTRIC = '<geom type="sphere" size=".1" pos=".03 .02 0" friction="0.5"/>'
+LONG = '<geom type="box" size=".1 .15 .05" friction="0.5"/>'
+
+
+@COORDINATES
+@pytest.mark.parametrize("level", ["position", "velocity"])
+@pytest.mark.parametrize(
+    ("geom", "place", "spin"), [(ECCENTRIC, "0 0 .1", [20, -9, 14]), (LONG, "0 0 .5", [30, -20, 25])]
+)
+def test_long_turns(coordinates, level, geom, place, spin):
+    """Turns of a quarter of a radian and more are taken in parts: Coriolis forces follow them."""
+    options = {"coordinates": coordinates, "level": level, "tolerance": 1e-11}
+    sim = scene(body(geom, place), **options)
+    sim.body("b").set_velocity([1, 0.3, -0.2], spin)
+    parameters = ("friction", "gravity", *(("inertia:b",) if coordinates == "maximal" else ()))
+    assert not agree(sim, parameters).frozen
+    if coordinates == "reduced":
+        assert any("long turns" in word for word in sim.derivatives(("mass:b",)).frozen)
+
+
+def test_long_turns_of_many_bodies_at_once():
+    """Trees are differentiated side by side, also of different sizes."""
+    arm = (
+        '<body pos="3 0 2"><joint type="ball"/><geom type="box" size=".05 .1 .2" pos="0 0 -.2"/>'
+        '<body pos="0 0 -.4"><joint axis="0 1 0"/><geom type="box" size=".03 .05 .2" pos="0 .02 -.2"/></body>'
+        "</body>"
+    )
+    sim = scene(body(LONG, "0 0 2") + arm + body(ECCENTRIC, "1 0 2", "c"), coordinates="reduced")
+    sim.qvel = [1, 0, 0, 20, -9, 14, 20, 14, -8, 3, 0, 1, 0, -20, 12, 6]
+    assert not agree(sim).frozen
+
+
+@pytest.mark.parametrize("seed", [15852, 16392, 18752])
+def test_bounces_of_a_box_that_need_rounds(seed):
+    """Corners that bounce beside corners that hold their gap: one row, whatever the rounds of the step."""
+    assert compare_state(seed) == "agrees"
+
+
+def test_velocities_that_are_not_unique_say_so():
+    """Four wheels that slide: what each carries is open, and with it how each is turned."""
+    assert compare_state(11239) == "not unique"

@@ -181,11 +181,10 @@ class ContactDerivative:
         self._velocity = np.array(problem.evaluate(impulse))
         self._code, margin = np.zeros(count, np.int64), np.zeros(count)
         self._B, self._C, self._D = (np.zeros((count, 6, 6)) for _ in range(3))
-        laws(
-            np.array(sets.kind), np.array(sets.start), np.array(sets.parameters), self._mobility, impulse,
-            self._velocity, problem.relaxed, DEGENERATE * self._size, self._code, margin, self._B, self._C,
-            self._D,
-        )  # fmt: skip
+        own_sets = np.array(sets.kind), np.array(sets.start), np.array(sets.parameters)
+        out = self._code, margin, self._B, self._C, self._D
+        near = DEGENERATE * self._size
+        laws(own_sets, self._mobility, impulse, self._velocity, problem.relaxed, near, out)
         self.degenerate = margin <= DEGENERATE * self._size
         self.mode = np.array(MODE_NAMES)[self._code]
 
@@ -205,17 +204,8 @@ class ContactDerivative:
             raise DerivativeError(f"smoothing = {self.smoothing}: the central path was not found")
         for c in range(sets.count):
             part = slice(int(start[c]), int(start[c + 1]))
-            path_law(
-                kind[c],
-                parameters[c],
-                x[part],
-                u[part],
-                tau[c],
-                self._B[c],
-                self._C[c],
-                self._D[c],
-                np.empty(6),
-            )
+            slopes = self._B[c], self._C[c], self._D[c]
+            path_law(kind[c], parameters[c], x[part], u[part], tau[c], slopes)
         self.impulse, self._velocity = x, u
         self.degenerate = np.zeros(sets.count, bool)
 

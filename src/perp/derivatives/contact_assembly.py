@@ -1,22 +1,180 @@
-"""Compiled: rows and forces of contacts by the coordinates and velocities of a step.
+"""Compiled: rows and forces of one contact by the coordinates and velocities of a step.
 
-What `contact_changes` tells of one contact, by motions of its bodies, becomes columns of freedoms: a freedom
-of the path of a body moves it by S_j. With the impulses held, forces on the freedoms change because points
-and frames move and because the axes of the freedoms turn; velocities of rows change because bodies move
-otherwise at the same rates.
+What `contact_changes` tells of a contact, by motions of its bodies, becomes columns of freedoms: a freedom of
+the path of a body moves it by S_j. With the impulses held, forces on the freedoms change because points and
+frames move and because the axes of the freedoms turn; velocities of rows change because bodies move otherwise
+at the same rates. Freedoms that move both bodies carry the contact along: of its rows they change only the
+gap at the end, along a normal that stays that of the start.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from perp.compilation.kernel import part
-from perp.derivatives.spatial import cross_motion, dot, moved
+from perp.derivatives.contact_changes import GAP, RATE
+from perp.derivatives.spatial import cross_motion, dot
 from perp.derivatives.tree_dynamics import add_carried
 from perp.dynamics.row_kernels import cross
 
-# What the normal row of a contact is: the gap at the end, or the velocity at the start or at the end.
-GAP, RATE, RATE_AT_END = range(3)
+
+@part
+def add_contact(t, e, x):
+    """Add contact x to the derivatives of forces and rows."""
+    _load(e, x)
+    parent, at, stop = t.parent, x.at, x.stop
+    for side in range(2):
+        end = x.ends[side]
+        if end < 0:
+            continue
+        sign = -1.0 if side == 0 else 1.0
+        cross(x.acts[side], x.push, x.turn)
+        for r in range(3):
+            x.force[r], x.force[3 + r] = -sign * (x.turn[r] + x.twist[r]), -sign * x.push[r]
+        add_carried(t, e.S, (end, stop, -1 if x.arms else stop), x.force, e.Gq)
+        j = end
+        while j >= 0 and j != stop:
+            _at_start(t, e, x, j, side, side + 1)
+            _at_end(t, e, x, j, side, side + 1)
+            for r in range(0 if x.kind == RATE else 1, x.rows):
+                e.Uv[at + r, j] += e.J[at + r, j]
+            e.Uo[at, j] += x.bounce * e.J[at, j]
+            if x.arms:
+                _by_spin(t, e, x, j, side, side + 1)
+            j = parent[j]
+    j = stop
+    while j >= 0:
+        if x.arms:
+            _at_start(t, e, x, j, 0, 2)
+            _by_spin(t, e, x, j, 0, 2)
+        elif x.kind == GAP:
+            e.Uq[at, j] += _along(x.N, e.S[j], 0, 0, 2) / e.h
+        _at_end(t, e, x, j, 0, 2)
+        j = parent[j]
+
+
+@part
+def _load(e, x):
+    """Force and moment of the impulses, and velocities of the second point over the first."""
+    for k in range(3):
+        x.push[k] = x.twist[k] = 0.0
+    for r in range(x.rows):
+        impulse = e.impulse[x.at + r]
+        for k in range(3):
+            if r < 3:
+                x.push[k] += impulse * x.frame[r, k]
+            else:
+                x.twist[k] += impulse * x.frame[r - 3, k]
+    _relative(e.T[x.ends[0]], e.T[x.ends[1]], x.acts, x.rate)
+    if x.bounce != 0.0:
+        _relative(e.T_old[x.ends[0]], e.T_old[x.ends[1]], x.acts, x.old)
+
+
+@part
+def _along(row, motion, at, first, last):
+    """Product of a row over the motions of both bodies with one of those from `first` to `last`."""
+    total = 0.0
+    for side in range(first, last):
+        for k in range(6):
+            total += row[at + 6 * side + k] * motion[k]
+    return total
+
+
+@part
+def _add_motion(x, motion, at, first, last):
+    """How frame and points change with a motion of bodies: `turn` and `moved`."""
+    turn, d, F, A = x.turn, x.moved, x.F, x.A
+    for r in range(3):
+        turn[r] = d[0, r] = d[1, r] = 0.0
+    for side in range(first, last):
+        for k in range(6):
+            s, column = motion[k], at + 6 * side + k
+            if s == 0.0:
+                continue
+            for r in range(3):
+                turn[r] += F[r, column] * s
+                d[0, r] += A[0, r, column] * s
+                d[1, r] += A[1, r, column] * s
+
+
+@part
+def _carry(t, e, x, j, first, last):
+    """Changes of both velocities of the bodies, which freedom j carries along, into `dT` and `dO`."""
+    for side in range(2):
+        for k in range(6):
+            x.dT[side, k] = x.dO[side, k] = 0.0
+    if not t.carry[j]:
+        return
+    S, before = e.S[j], t.before[j]
+    for side in range(first, last):
+        end = x.ends[side]
+        for k in range(6):
+            x.force[k] = e.T[end, k] - e.T[before, k]
+        cross_motion(S, x.force, x.dT[side])
+        if x.bounce != 0.0:
+            for k in range(6):
+                x.force[k] = e.T_old[end, k] - e.T_old[before, k]
+            cross_motion(S, x.force, x.dO[side])
+
+
+@part
+def _at_start(t, e, x, j, first, last):
+    """By coordinate j, with the place of the end held: of bodies from `first` to `last`."""
+    S, at = e.S[j], x.at
+    _add_motion(x, S, 0, first, last)
+    _carry(t, e, x, j, first, last)
+    if x.arms:
+        _spin(x, x.dT)
+    _forces(t, e, x, j, e.Gq)
+    _relative_change(e.T[x.ends[0]], e.T[x.ends[1]], x, x.dT)
+    _rows_change(x, 0 if x.kind == RATE else 1, j, e.Uq)
+    gap = _along(x.G[6], S, 0, first, last)
+    if x.kind == GAP:
+        e.Uq[at, j] += (_along(x.N, S, 0, first, last) - (1.0 - x.share) * gap) / e.h
+    else:
+        e.Uq[at, j] += x.share * gap / e.h
+    if x.bounce != 0.0:
+        _relative_change(e.T_old[x.ends[0]], e.T_old[x.ends[1]], x, x.dO)
+        e.Uq[at, j] += x.bounce * _row_change(x.frame[0], x.turn, x.old, x.change, 0)
+
+
+@part
+def _at_end(t, e, x, j, first, last):
+    """By coordinate j of the end."""
+    if x.kind == GAP:
+        e.Up[x.at, j] += _along(x.N, e.E[j], 12, first, last) / e.h
+    if x.turns_on:
+        _add_motion(x, e.E[j], 12, first, last)
+        for side in range(2):
+            for k in range(6):
+                x.dT[side, k] = 0.0
+        _forces(t, e, x, j, e.Gp)
+        _relative_change(e.T[x.ends[0]], e.T[x.ends[1]], x, x.dT)
+        _rows_change(x, 1, j, e.Up)
+
+
+@part
+def _by_spin(t, e, x, j, first, last):
+    """By velocity j: points where impulses act depend on the spin of the bodies."""
+    for side in range(2):
+        for k in range(6):
+            x.dT[side, k] = e.S[j, k] if first <= side < last else 0.0
+            if k < 3:
+                x.turn[k] = x.moved[side, k] = 0.0
+    _spin(x, x.dT)
+    for side in range(2):
+        for k in range(6):
+            x.dT[side, k] = 0.0
+    _forces(t, e, x, j, e.Gv)
+    _relative_change(e.T[x.ends[0]], e.T[x.ends[1]], x, x.dT)
+    _rows_change(x, 0 if x.kind == RATE else 1, j, e.Uv)
+
+
+@part
+def _spin(x, dT):
+    """Points that move with changes of the spins."""
+    for side in range(2):
+        for r in range(3):
+            for k in range(3):
+                x.moved[side, r] += x.spin[side, r, k] * dT[side, k]
 
 
 @part
@@ -30,9 +188,10 @@ def _relative(T0, T1, points, out):
 
 
 @part
-def _relative_change(T0, T1, points, d, dT, out):
-    """Its change, when the points move by d and the velocities change by dT."""
-    _relative(dT[0], dT[1], points, out)
+def _relative_change(T0, T1, x, dT):
+    """Its change, when the points move by `moved` and the velocities change by dT."""
+    d, out = x.moved, x.change
+    _relative(dT[0], dT[1], x.acts, out)
     for k in range(3):
         a, b = (k + 1) % 3, (k + 2) % 3
         out[k] += T1[a] * d[1, b] - T1[b] * d[1, a] - T0[a] * d[0, b] + T0[b] * d[0, a]
@@ -49,203 +208,29 @@ def _row_change(axis, turn, rate, change, at):
 
 
 @part
-def _rows_change(frame, first, count, turn, rate, change, at, j, out):
-    """out[at + r, j] += the change of the velocity of row r."""
-    for r in range(first, count):
-        axis = frame[r] if r < 3 else frame[r - 3]
-        out[at + r, j] += _row_change(axis, turn, rate, change, 0 if r < 3 else 3)
+def _rows_change(x, first, j, out):
+    """Changes of the velocities of rows from `first` on."""
+    for r in range(first, x.rows):
+        axis = x.frame[r] if r < 3 else x.frame[r - 3]
+        out[x.at + r, j] += _row_change(axis, x.turn, x.rate, x.change, 0 if r < 3 else 3)
 
 
 @part
-def _force_change(push, twist, acts, turn, d, sign, x, y, out):
-    """Change of the force on one side, about the origin, when its point moves by d and its frame turns."""
-    cross(turn, push, x)
-    cross(acts, x, y)
-    for r in range(3):
-        out[3 + r], out[r] = sign * x[r], sign * y[r]
-    cross(d, push, x)
-    cross(turn, twist, y)
-    for r in range(3):
-        out[r] += sign * (x[r] + y[r])
-
-
-@part
-def _forces(S, parent, ends, stop, load, turn, d, room, j, out):
-    """out[k, j] −= S_k · dW over the freedoms of both bodies."""
-    push, twist, acts = load
-    x, y, W = room
+def _forces(t, e, x, j, out):
+    """out[k, j] −= S_k · dW over the freedoms of both bodies, for points that move and a frame that turns."""
+    S, parent, a, b, force = e.S, t.parent, x.first, x.second, x.force
     for side in range(2):
-        _force_change(push, twist, acts[side], turn, d[side], -1.0 if side == 0 else 1.0, x, y, W)
-        k = ends[side]
-        while k >= 0 and k != stop:
-            out[k, j] -= dot(S[k], W)
-            k = parent[k]
-
-
-@part
-def add_contact(t, e, ends, stop, contact, changes, at):
-    """Add one contact to the derivatives of forces and rows.
-
-    Args:
-        t: The tree.
-        e: The equations.
-        ends: Last freedom of both bodies or −1.
-        stop: First freedom that both have, or −1.
-        contact: Frame, points where impulses act, how many rows, what the normal row is, its restitution, its
-            share of the gap at the start.
-        changes: F, A, N of `contact_changes`, derivative of the points by the spin of each body
-            (2, 3, 3), and (dgap) by motions of the start, shape (12,).
-        at: First row of the contact.
-    """
-    S, E, T, T_old, parent, before = e.S, e.E, e.T, e.T_old, t.parent, t.before
-    frame, acts, count, kind, bounce, share = contact
-    F, A, N, spin, dgap = changes
-    Gq, Gp, Gv, Uq, Up, Uv, Uo, h = e.Gq, e.Gp, e.Gv, e.Uq, e.Up, e.Uv, e.Uo, e.h
-    push, twist, turn, d = np.zeros(3), np.zeros(3), np.empty(3), np.empty((2, 3))
-    for r in range(count):
-        for k in range(3):
-            if r < 3:
-                push[k] += e.impulse[at + r] * frame[r, k]
-            else:
-                twist[k] += e.impulse[at + r] * frame[r - 3, k]
-    dT, dO, x, nothing = np.zeros((2, 6)), np.zeros((2, 6)), np.empty(6), np.zeros((2, 3))
-    rate, old, change = np.empty(6), np.empty(6), np.empty(6)
-    room = np.empty(3), np.empty(3), np.empty(6)
-    load = push, twist, acts
-    _relative(T[ends[0]], T[ends[1]], acts, rate)
-    _relative(T_old[ends[0]], T_old[ends[1]], acts, old)
-    mark = np.zeros(S.shape[0], np.int64)
-    for side in range(2):
-        sign = -1.0 if side == 0 else 1.0
-        cross(acts[side], push, turn)
+        k, sign = x.ends[side], -1.0 if side == 0 else 1.0
+        if k < 0:
+            continue
+        cross(x.turn, x.push, a)
+        cross(x.acts[side], a, b)
         for r in range(3):
-            x[r], x[3 + r] = -sign * (turn[r] + twist[r]), -sign * push[r]
-        add_carried(S, parent, before, t.last, ends[side], x, t.siblings, Gq)
-        j = ends[side]
-        while j >= 0:
-            mark[j] += 1 + side
-            j = parent[j]
-    normal = 0 if kind == RATE else 1
-    for first in range(2):
-        j = ends[first]
-        while j >= 0:
-            if first == 1 and mark[j] == 3:
-                j = parent[j]
-                continue
-            # the start: motions of both bodies
-            turn[:], d[:, :], dT[:, :], dO[:, :] = 0.0, 0.0, 0.0, 0.0
-            near = gap = 0.0
-            for side in range(2):
-                if not mark[j] & (1 + side):
-                    continue
-                for k in range(6):
-                    s, column = S[j, k], 6 * side + k
-                    near += N[column] * s
-                    gap += dgap[column] * s
-                    for r in range(3):
-                        turn[r] += F[r, column] * s
-                        d[0, r] += A[0, r, column] * s
-                        d[1, r] += A[1, r, column] * s
-                if t.carry[j]:
-                    for k in range(6):
-                        x[k] = T[ends[side], k] - T[before[j], k]
-                    cross_motion(S[j], x, dT[side])
-                    for k in range(6):
-                        x[k] = T_old[ends[side], k] - T_old[before[j], k]
-                    cross_motion(S[j], x, dO[side])
-            for side in range(2):
-                for r in range(3):
-                    for k in range(3):
-                        d[side, r] += spin[side, r, k] * dT[side, k]
-            _forces(S, parent, ends, stop, load, turn, d, room, j, Gq)
-            _relative_change(T[ends[0]], T[ends[1]], acts, d, dT, change)
-            _rows_change(frame, normal, count, turn, rate, change, at, j, Uq)
-            if kind == GAP:
-                Uq[at, j] += (near - (1.0 - share) * gap) / h
-            elif kind == RATE:
-                Uq[at, j] += share * gap / h
-            if bounce != 0.0:
-                _relative_change(T_old[ends[0]], T_old[ends[1]], acts, d, dO, change)
-                Uq[at, j] += bounce * _row_change(frame[0], turn, old, change, 0)
-            # the end
-            turn[:], d[:, :], dT[:, :] = 0.0, 0.0, 0.0
-            near = 0.0
-            for side in range(2):
-                if not mark[j] & (1 + side):
-                    continue
-                for k in range(6):
-                    s, column = E[j, k], 12 + 6 * side + k
-                    near += N[column] * s
-                    for r in range(3):
-                        turn[r] += F[r, column] * s
-                        d[0, r] += A[0, r, column] * s
-                        d[1, r] += A[1, r, column] * s
-            if kind == GAP:
-                Up[at, j] += near / h
-            if turn[0] != 0.0 or turn[1] != 0.0 or turn[2] != 0.0:
-                _forces(S, parent, ends, stop, load, turn, d, room, j, Gp)
-                _relative_change(T[ends[0]], T[ends[1]], acts, d, dT, change)
-                _rows_change(frame, 1, count, turn, rate, change, at, j, Up)
-            # velocities
-            turn[:], d[:, :] = 0.0, 0.0
-            some = False
-            for side in range(2):
-                if mark[j] & (1 + side):
-                    dT[side] = S[j]
-                    for r in range(3):
-                        for k in range(3):
-                            d[side, r] += spin[side, r, k] * S[j, k]
-                        some = some or d[side, r] != 0.0
-            _relative_change(T[ends[0]], T[ends[1]], acts, d, dT, change)
-            _rows_change(frame, normal, count, turn, rate, change, at, j, Uv)
-            if some:
-                _forces(S, parent, ends, stop, load, turn, d, room, j, Gv)
-            if bounce != 0.0:
-                _relative_change(T[ends[0]], T[ends[1]], acts, nothing, dT, change)
-                Uo[at, j] += bounce * _row_change(frame[0], turn, rate, change, 0)
-            j = parent[j]
-
-
-@part
-def add_rate_at_end(t, e, ends, frame, ended, F, carried, at):
-    """The normal row n · (velocities of the carried points at the end), for contacts that bounce.
-
-    Args:
-        t: The tree.
-        e: The equations.
-        ends: Last freedom of both bodies or −1.
-        frame: Normal and tangents.
-        ended: Carried points at the end.
-        F: Turn of the frame by the motions of the start, shape (3, 24).
-        carried: How the points move by the motions of start and end, shape (2, 3, 24).
-        at: The row.
-    """
-    S, E, T, parent, before = e.S, e.E, e.T_end, t.parent, t.before
-    turn, d, dT, x = np.empty(3), np.empty((2, 3)), np.empty((2, 6)), np.empty(6)
-    nothing, rate, change = np.zeros((2, 3)), np.empty(6), np.empty(6)
-    _relative(T[ends[0]], T[ends[1]], ended, rate)
-    for side in range(2):
-        j = ends[side]
-        while j >= 0:
-            # each body apart: both see a freedom that they share
-            turn[:], d[:, :], dT[:, :] = 0.0, 0.0, 0.0
-            for k in range(6):
-                for r in range(3):
-                    turn[r] += F[r, 6 * side + k] * S[j, k]
-                    for other in range(2):
-                        d[other, r] += carried[other, r, 6 * side + k] * S[j, k]
-            _relative_change(T[ends[0]], T[ends[1]], ended, d, dT, change)
-            e.Uq[at, j] += _row_change(frame[0], turn, rate, change, 0)
-            turn[:], d[:, :] = 0.0, 0.0
-            moved(E[j], ended[side], d[side])
-            if t.carry[j]:
-                for k in range(6):
-                    x[k] = T[ends[side], k] - T[before[j], k]
-                cross_motion(E[j], x, dT[side])
-            _relative_change(T[ends[0]], T[ends[1]], ended, d, dT, change)
-            e.Up[at, j] += _row_change(frame[0], turn, rate, change, 0)
-            dT[:, :] = 0.0
-            dT[side] = E[j]
-            _relative_change(T[ends[0]], T[ends[1]], ended, nothing, dT, change)
-            e.Uv[at, j] += _row_change(frame[0], turn, rate, change, 0)
-            j = parent[j]
+            force[3 + r], force[r] = sign * a[r], sign * b[r]
+        cross(x.moved[side], x.push, a)
+        cross(x.turn, x.twist, b)
+        for r in range(3):
+            force[r] += sign * (a[r] + b[r])
+        while k >= 0 and k != x.stop:
+            out[k, j] -= dot(S[k], force)
+            k = parent[k]

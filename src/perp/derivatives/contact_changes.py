@@ -17,13 +17,94 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import types
+from numba.experimental import structref
 
 from perp.compilation.kernel import part
 from perp.dynamics.row_kernels import cross
+from perp.dynamics.scene_tables import F2, F3, F, I
+from perp.kernels.structs import StructType
 from perp.stepping.world import EDGES, FIXED
 
 # How the geometry of a contact is known.
 FACE_OF_FIRST, CENTRES, TABLE, CARRIED = range(4)
+# What the normal row of a contact is: the gap at the end, or the velocity at the start.
+GAP, RATE = range(2)
+
+# One contact as kernels take it, `x`; arrays are room that the contacts of a step share.
+_FIELDS = [
+    # first row and how many; what the normal row is, its restitution, its share of the gap at the start
+    ("at", types.int64),
+    ("rows", types.int64),
+    ("kind", types.int64),
+    ("bounce", types.float64),
+    ("share", types.float64),
+    # last freedom of both bodies or −1, first freedom that both have or −1; whether each body moves
+    ("ends", I),
+    ("stop", types.int64),
+    ("moving", I),
+    # how its geometry is known; normal and tangents, gap and radii of both surfaces at the start; carried
+    # points at the start and at the end; where impulses act, and how far above midway that is, in gaps
+    ("code", types.int64),
+    ("frame", F2),
+    ("gap", types.float64),
+    ("radius", F),
+    ("carried", F2),
+    ("ended", F2),
+    ("acts", F2),
+    ("height", types.float64),
+    # rotation of each body over the step, shape (2, 3, 3)
+    ("turns", F3),
+    # the vector that tangents stay along, and the body that carries it; see `_frame_turn`
+    ("axis", F),
+    ("body", types.int64),
+    # what the normal belongs to, the normal at the end, and edges there; see `stepping.facets`
+    ("facing", types.int64),
+    ("last", F),
+    ("edges", F2),
+    # (dn, dp, dgap) by motions of both bodies, shape (7, 12)
+    ("G", F2),
+    # by motions of start and end: turn of the frame (3, 24), points where impulses act (2, 3, 24), gap at the
+    # end (24,); whether those of the end change frame and points; points by the spins (2, 3, 3), and whether
+    # they change with these
+    ("F", F2),
+    ("A", F3),
+    ("N", F),
+    ("turns_on", types.boolean),
+    ("spin", F3),
+    ("arms", types.boolean),
+    # force and moment of the impulses; velocities of the second point over the first and of turning, for the
+    # moving velocity and that of the start, and their change
+    ("push", F),
+    ("twist", F),
+    ("rate", F),
+    ("old", F),
+    ("change", F),
+    # of one freedom: turn of the frame, ways of the points, changes of both velocities of the bodies; room
+    ("turn", F),
+    ("moved", F2),
+    ("dT", F2),
+    ("dO", F2),
+    ("force", F),
+    ("first", F),
+    ("second", F),
+]
+ContactType = StructType(_FIELDS)
+
+
+@part
+def new_contact():
+    """Room for a contact."""
+    x = structref.new(ContactType)  # pyright: ignore[reportCallIssue]
+    x.ends, x.moving = np.empty(2, np.int64), np.empty(2, np.int64)
+    x.frame, x.radius, x.carried, x.ended = np.empty((3, 3)), np.empty(2), np.empty((2, 3)), np.empty((2, 3))
+    x.acts, x.turns, x.axis, x.last = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty(3), np.empty(3)
+    x.edges, x.G, x.F, x.A = np.empty((2, 3)), np.zeros((7, 12)), np.zeros((3, 24)), np.zeros((2, 3, 24))
+    x.N, x.spin, x.push, x.twist = np.zeros(24), np.zeros((2, 3, 3)), np.empty(3), np.empty(3)
+    x.rate, x.old, x.change, x.turn = np.empty(6), np.empty(6), np.empty(6), np.empty(3)
+    x.moved, x.dT, x.dO, x.force = np.empty((2, 3)), np.empty((2, 6)), np.empty((2, 6)), np.empty(6)
+    x.first, x.second = np.empty(3), np.empty(3)
+    return x
 
 
 @part
@@ -38,8 +119,9 @@ def _add_velocity(out, column, P):
 
 
 @part
-def geometry_table(code, n, gap, radius, carried, G):
-    """(dn, dp, dgap) by the motions of both bodies, shape (7, 12), for what is known by formula."""
+def geometry_table(x, code):
+    """(dn, dp, dgap) into G, for what is known by formula."""
+    n, gap, radius, carried, G = x.frame[0], x.gap, x.radius, x.carried, x.G
     G[:, :] = 0.0
     V0, V1 = np.zeros((3, 12)), np.zeros((3, 12))
     if code == CENTRES:
@@ -71,13 +153,13 @@ def geometry_table(code, n, gap, radius, carried, G):
 
 
 @part
-def frame_turn(n, frame, dn, axis, body, F):
-    """φ with d(frame) = φ × frame, shape (3, 12), for normals that change by dn, shape (3, 12).
+def _frame_turn(x):
+    """φ with d(frame) = φ × frame into F, for normals that change by dn.
 
     Tangents follow the normal without spin, or stay along `axis`, a vector that body 0 or 1 carries (−1 for
     the world), where it is not zero.
     """
-    a, t2 = axis, frame[2]
+    a, n, t2, body, dn, F = x.axis, x.frame[0], x.frame[2], x.body, x.G, x.F
     lean = a[0] * n[0] + a[1] * n[1] + a[2] * n[2]
     size = math.sqrt(max(a[0] ** 2 + a[1] ** 2 + a[2] ** 2 - lean * lean, 0.0))
     for k in range(12):
@@ -98,104 +180,80 @@ def frame_turn(n, frame, dn, axis, body, F):
 
 
 @part
-def _turn_facet(facing, n, edges, between, moving, N):
+def _turn_facet(x, between):
     """n⁺ · (P₁⁺ − P₀⁺) by the turns of the end, for a normal that is that of a face or across two edges.
 
     Of a face dn = ω × n; of edges a and b with c = a × b, n = c / |c|: dn = (I − n nᵀ) dc / |c|.
     """
-    x, y, across = np.empty(3), np.empty(3), np.empty(3)
-    if facing != EDGES:
-        cross(n, between, x)
+    n, edges, N, a, b, across = x.last, x.edges, x.N, x.first, x.second, x.turn
+    if x.facing != EDGES:
+        cross(n, between, a)
         for r in range(3):
-            N[12 + 6 * facing + r] += x[r]
+            N[12 + 6 * x.facing + r] += a[r]
         return
-    cross(edges[0], edges[1], x)
-    size = math.sqrt(x[0] ** 2 + x[1] ** 2 + x[2] ** 2)
+    cross(edges[0], edges[1], a)
+    size = math.sqrt(a[0] ** 2 + a[1] ** 2 + a[2] ** 2)
     along = n[0] * between[0] + n[1] * between[1] + n[2] * between[2]
     for r in range(3):
         across[r] = (between[r] - along * n[r]) / size
     for side in range(2):
-        if not moving[side]:
+        if not x.moving[side]:
             continue
         if side == 0:
-            cross(edges[1], across, x)
+            cross(edges[1], across, a)
         else:
-            cross(across, edges[0], x)
-        cross(edges[side], x, y)
+            cross(across, edges[0], a)
+        cross(edges[side], a, b)
         for r in range(3):
-            N[12 + 6 * side + r] += y[r]
+            N[12 + 6 * side + r] += b[r]
 
 
 @part
-def contact_changes(
-    code, frame, gap, radius, carried, ended, acts, height, turns, moving, G, axis, body, facet, F, A, N
-):
-    """Turn of the frame, points where impulses act and gap at the end, by the 24 motions.
-
-    Args:
-        code: How the geometry is known.
-        frame: Normal and tangents.
-        gap: At the start.
-        radius: Of both surfaces.
-        carried: Carried points at the start, shape (2, 3).
-        ended: The same at the end.
-        acts: Where impulses act.
-        height: How far above midway between the surfaces that is, in gaps.
-        turns: Rotation of each body over the step, shape (2, 3, 3).
-        moving: Whether each body moves.
-        G: (dn, dp, dgap), shape (7, 12), see `geometry_table`.
-        axis: The axis that the frame is turned about, see `frame_turn`.
-        body: The body that has the axis, see `frame_turn`.
-        facet: What the normal belongs to, the normal at the end, and edges there; see `stepping.facets`.
-        F: Out, shape (3, 24).
-        A: Out, shape (2, 3, 24).
-        N: Out, by gap at the end, shape (24,).
-    """
-    n = frame[0]
-    F[:, :] = 0.0
-    A[:, :, :] = 0.0
+def contact_changes(x):
+    """Turn of the frame, points where impulses act and gap at the end, by the 24 motions: F, A and N."""
+    n, G, A, N, last, code = x.frame[0], x.G, x.A, x.N, x.last, x.code
     N[:] = 0.0
-    frame_turn(n, frame, G[:3], axis, body, F[:, :12])
-    between, facing, last = np.empty(3), facet[0], facet[1]
+    x.turns_on = False
+    _frame_turn(x)
+    between = x.rate[:3]
     for r in range(3):
-        between[r] = ended[1, r] - ended[0, r]
-    if facing == FIXED:
+        between[r] = x.ended[1, r] - x.ended[0, r]
+    if x.facing == FIXED:
         for k in range(12):
             for r in range(3):
                 N[k] += G[r, k] * between[r]
     else:
-        _turn_facet(facing, last, facet[2], between, moving, N)
-    P, Q, x, y = np.empty((3, 12)), np.zeros((3, 12)), np.zeros(3), np.empty(3)
+        _turn_facet(x, between)
+    P, Q, inner = np.empty(3), np.zeros((3, 12)), np.empty(3)
     for side in range(2):
-        sign = -1.0 if side == 0 else 1.0
+        sign, moves, turns = -1.0 if side == 0 else 1.0, x.moving[side], x.turns[side]
         Q[:, :] = 0.0
-        _add_velocity(Q, 6 * side, carried[side])
-        away = 0.0
+        _add_velocity(Q, 6 * side, x.carried[side])
+        away, inward = 0.0, 0.5 * x.gap + x.radius[side]
         for r in range(3):
-            away += (carried[side, r] - acts[side, r]) * n[r]
+            away += (x.carried[side, r] - x.acts[side, r]) * n[r]
         for k in range(12):
+            if not x.moving[k // 6]:
+                continue
             for r in range(3):
                 if code == CARRIED:
-                    P[r, k] = Q[r, k]
-                    A[side, r, k] = P[r, k] - away * G[r, k]
+                    P[r] = Q[r, k]
+                    A[side, r, k] = P[r] - away * G[r, k]
                 else:
-                    P[r, k] = G[3 + r, k] + sign * (
-                        0.5 * G[6, k] * n[r] + (0.5 * gap + radius[side]) * G[r, k]
-                    )
-                    A[side, r, k] = G[3 + r, k] + height * (G[6, k] * n[r] + gap * G[r, k])
-            # how the point moves within its body, seen at the end
+                    P[r] = G[3 + r, k] + sign * (0.5 * G[6, k] * n[r] + inward * G[r, k])
+                    A[side, r, k] = G[3 + r, k] + x.height * (G[6, k] * n[r] + x.gap * G[r, k])
+                # how the point moves within its body, seen at the end
+                inner[r] = P[r] - (Q[r, k] if moves else 0.0)
             for r in range(3):
-                x[r] = P[r, k] - (Q[r, k] if moving[side] else 0.0)
-            for r in range(3):
-                y[r] = x[r]
-                if moving[side]:
-                    y[r] = turns[side, r, 0] * x[0] + turns[side, r, 1] * x[1] + turns[side, r, 2] * x[2]
-                N[k] += sign * last[r] * y[r]
-        if moving[side]:
+                y = inner[r]
+                if moves:
+                    y = turns[r, 0] * inner[0] + turns[r, 1] * inner[1] + turns[r, 2] * inner[2]
+                N[k] += sign * last[r] * y
+        if moves:
             at = 12 + 6 * side
-            cross(ended[side], last, x)
+            cross(x.ended[side], last, inner)
             for r in range(3):
-                N[at + r] += sign * x[r]
+                N[at + r] += sign * inner[r]
                 N[at + 3 + r] += sign * last[r]
 
 
@@ -214,12 +272,14 @@ def discrete_normal(D, E, out):
 
 
 @part
-def turned_changes(frame, radius, carried, ended, F, A, N):
+def turned_changes(x):
     """As `contact_changes`, for two centres whose normal was turned for the way they go.
 
     Derivatives of the discrete gradient are differences of its formula.
     """
-    D, E, n = np.empty(3), np.empty(3), frame[0]
+    radius, carried, ended, F, A, N = x.radius, x.carried, x.ended, x.F, x.A, x.N
+    D, E, n = np.empty(3), np.empty(3), x.frame[0]
+    x.turns_on = True
     V = np.zeros((2, 3, 24))
     for side in range(2):
         _add_velocity(V[side], 6 * side, carried[side])
@@ -242,7 +302,6 @@ def turned_changes(frame, radius, carried, ended, F, A, N):
         which[k % 3] = kept
         for r in range(3):
             slope[r, k] = (plus[r] - minus[r]) / (2.0 * step)
-    F[:, :] = 0.0
     N[:] = 0.0
     dm, dn = np.empty(3), np.empty(3)
     gap = end - radius[0] - radius[1]

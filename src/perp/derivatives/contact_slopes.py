@@ -7,14 +7,17 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import part
-from perp.derivatives.contact_assembly import GAP, RATE, RATE_AT_END, add_contact, add_rate_at_end
+from perp.derivatives.contact_assembly import add_contact
 from perp.derivatives.contact_changes import (
     CARRIED,
     CENTRES,
     FACE_OF_FIRST,
+    GAP,
+    RATE,
     TABLE,
     contact_changes,
     geometry_table,
+    new_contact,
     turned_changes,
 )
 from perp.derivatives.detector import (
@@ -27,13 +30,12 @@ from perp.derivatives.detector import (
     is_convex,
     new_room,
 )
-from perp.derivatives.equations import ARMS, CONVEX, NORMAL, TANGENTS, TURNED
+from perp.derivatives.equations import ARMS, CONVEX, NORMAL, SCALE, TANGENTS, TURNED
 from perp.derivatives.spatial import turn_matrices
 from perp.stepping.contact_rows import bounces, into_world
 from perp.stepping.course import FOUND
 from perp.stepping.facets import normal_at_end, turn_into_world
-from perp.stepping.verdict import ROUNDS
-from perp.stepping.world import EDGES, JOINTS
+from perp.stepping.world import EDGES, JOINTS, is_exact
 
 # Points that lie further from where they should, as a share of the scene's size, act with arms of their own.
 _AWAY = 1e-9
@@ -62,7 +64,7 @@ def normal_row(w, c):
     """What the normal row is, its restitution, and d(gap − allowed)/d(gap)."""
     gap = w.start.gap[c]
     if w.start.restitution[c] > 0.0 and bounces(w, c):
-        return (RATE_AT_END if w.contacts_at_end and w.info[ROUNDS] else RATE), w.bounce[c], 0.0
+        return RATE, w.bounce[c], 0.0
     slope = 0.0
     if gap + w.sag[c] < 0.0:
         # overlap that cannot be told from none is taken for none
@@ -76,61 +78,62 @@ def normal_row(w, c):
 @part
 def contact_slopes(w, t, e):
     """All contacts into the derivatives: of the step that world w, with tree t, has just taken."""
-    place, joints = w.start, w.count[JOINTS]
-    F, A, N, spin = np.zeros((3, 24)), np.zeros((2, 3, 24)), np.zeros(24), np.zeros((2, 3, 3))
-    ended, turns, G = np.empty((2, 3)), np.empty((2, 3, 3)), np.zeros((7, 12))
-    moving, ends, axis = np.empty(2, np.bool_), np.empty(2, np.int64), np.empty(3)
-    last, edges, room = np.empty(3), np.empty((2, 3)), new_room()
+    joints, x, room = w.count[JOINTS], new_contact(), new_room()
     for c in range(e.held.size):
         if not _touches(w, e, c):
             continue
-        at, end = e.start[joints + c], e.start[joints + c + 1]
-        for side in range(2):
-            b = place.body[c, side]
-            ends[side], moving[side] = t.body_last[b], b >= 0
-            _turn_of(w, b, turns[side])
-            if b >= 0:
-                into_world(w.end, b, w.local[c, side], ended[side])
-            else:
-                ended[side] = w.carried[c, side]
-        late, frame, gap, radius = c >= w.course[FOUND], place.frame[c], place.gap[c], place.round[c]
-        code = _formula_of(w, t, c)
-        kink = contact_table(w, t, c, room, G) if code == TABLE and not late else -1
+        _fill(w, t, e, c, x)
+        late = c >= w.course[FOUND]
+        kink = contact_table(w, t, c, room, x.G) if x.code == TABLE and not late else -1
         if kink >= 0:
             e.degenerate[joints + c] = kink
-            if is_convex(t.geom_type[place.geom[c, 0]], t.geom_type[place.geom[c, 1]]):
+            if is_convex(t.geom_type[w.start.geom[c, 0]], t.geom_type[w.start.geom[c, 1]]):
                 e.held[c] |= CONVEX
-        elif code == TABLE or late:
-            if code != FACE_OF_FIRST:
+        elif x.code == TABLE or late:
+            if x.code != FACE_OF_FIRST:
                 e.held[c] |= NORMAL
-            geometry_table(FACE_OF_FIRST, frame[0], gap, radius, w.carried[c], G)
-            code = CARRIED
+            geometry_table(x, FACE_OF_FIRST)
+            x.code = CARRIED
         else:
-            geometry_table(code, frame[0], gap, radius, w.carried[c], G)
-        spin[:] = 0.0
-        if w.turned[c] and code == CENTRES:
-            turned_changes(frame, radius, w.carried[c], ended, F, A, N)
+            geometry_table(x, x.code)
+        if w.turned[c] and x.code == CENTRES:
+            turned_changes(x)
+            if not is_exact(w):
+                e.held[c] |= TURNED
         else:
             if w.turned[c]:
                 e.held[c] |= TURNED
-            body = _axis(w, e, c, axis)
-            normal_at_end(w, c, last)
-            if w.facing[c] == EDGES:
-                for side in range(2):
-                    turn_into_world(w.end, place.body[c, side], w.facet[c, side], edges[side])
-            contact_changes(
-                code, frame, gap, radius, w.carried[c], ended, w.acts[c], w.height[c], turns, moving, G, axis,
-                body, (w.facing[c], last, edges), F, A, N,
-            )  # fmt: skip
+            contact_changes(x)
             if not late:
-                _arms(w, t, e, c, G, A, spin)
-        kind, bounce, share = normal_row(w, c)
-        contact = frame, w.acts[c], end - at, kind, bounce, share
-        stop = _common(t.parent, ends[0], ends[1])
-        add_contact(t, e, ends, stop, contact, (F, A, N, spin, G[6]), at)
-        if kind == RATE_AT_END:
-            points = _carried_changes(w, c, code, G, turns, moving)
-            add_rate_at_end(t, e, ends, frame, ended, F, points, at)
+                _arms(w, t, e, c, x)
+        if bounces(w, c) and x.bounce < w.start.restitution[c]:
+            # the scale that keeps energy from growing is held
+            e.held[c] |= SCALE
+        add_contact(t, e, x)
+
+
+@part
+def _fill(w, t, e, c, x):
+    """What is known of contact c before its geometry is differentiated."""
+    place, k = w.start, w.count[JOINTS] + c
+    x.at, x.rows, x.code = e.start[k], e.start[k + 1] - e.start[k], _formula_of(w, t, c)
+    x.kind, x.bounce, x.share = normal_row(w, c)
+    x.gap, x.height, x.facing, x.arms = place.gap[c], w.height[c], w.facing[c], False
+    x.frame[:, :], x.radius[:], x.carried[:, :] = place.frame[c], place.round[c], w.carried[c]
+    x.acts[:, :] = w.acts[c]
+    for side in range(2):
+        b = place.body[c, side]
+        x.ends[side], x.moving[side] = t.body_last[b], b >= 0
+        _turn_of(w, b, x.turns[side])
+        if b >= 0:
+            into_world(w.end, b, w.local[c, side], x.ended[side])
+        else:
+            x.ended[side] = w.carried[c, side]
+        if x.facing == EDGES:
+            turn_into_world(w.end, b, w.facet[c, side], x.edges[side])
+    x.stop = _common(t.parent, x.ends[0], x.ends[1])
+    x.body = _axis(w, e, c, x.axis)
+    normal_at_end(w, c, x.last)
 
 
 @part
@@ -166,33 +169,12 @@ def _own(P, column, out):
 
 
 @part
-def _surface_point(w, c, side, G, out):
+def _surface_point(x, side, out):
     """How the carried point moves within the world, shape (3, 12)."""
-    place, sign = w.start, -1.0 if side == 0 else 1.0
-    inward = 0.5 * place.gap[c] + place.round[c, side]
+    G, sign, inward = x.G, -1.0 if side == 0 else 1.0, 0.5 * x.gap + x.radius[side]
     for r in range(3):
         for k in range(12):
-            out[r, k] = G[3 + r, k] + sign * (0.5 * place.frame[c, 0, r] * G[6, k] + inward * G[r, k])
-
-
-@part
-def _carried_changes(w, c, code, G, turns, moving):
-    """How the carried points of the end change with the motions of the start, shape (2, 3, 24)."""
-    out, own, moved = np.zeros((2, 3, 24)), np.zeros((3, 12)), np.empty((3, 12))
-    for side in range(2):
-        _own(w.carried[c, side], 6 * side, own)
-        if code == CARRIED:
-            moved[:, :] = own
-        else:
-            _surface_point(w, c, side, G, moved)
-        for r in range(3):
-            for k in range(12):
-                if not moving[side]:
-                    out[side, r, k] = moved[r, k]
-                    continue
-                for m in range(3):
-                    out[side, r, k] += turns[side, r, m] * (moved[m, k] - own[m, k])
-    return out
+            out[r, k] = G[3 + r, k] + sign * (0.5 * x.frame[0, r] * G[6, k] + inward * G[r, k])
 
 
 @part
@@ -225,9 +207,9 @@ def _axis(w, e, c, axis):
 
 
 @part
-def _arms(w, t, e, c, G, A, spin):
+def _arms(w, t, e, c, x):
     """Impulses with the mean arms of the way (`stepping.arms`): points that depend on the spin."""
-    place, h, away = w.start, w.h, 0.0
+    place, h, away, G, A, spin = w.start, w.h, 0.0, x.G, x.A, x.spin
     for side in range(2):
         for r in range(3):
             above = w.height[c] * place.gap[c] * place.frame[c, 0, r]
@@ -235,6 +217,8 @@ def _arms(w, t, e, c, G, A, spin):
     if away <= _AWAY * w.scene.size:
         return
     e.held[c] |= ARMS
+    x.arms = True
+    spin[:] = 0.0
     turn, mean, plus, minus = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     own, moved, angle, step = np.empty((3, 12)), np.empty((3, 12)), np.empty(3), 1e-6
     for side in range(2):
@@ -246,7 +230,7 @@ def _arms(w, t, e, c, G, A, spin):
             angle[r] = h * rate[r]
         turn_matrices(angle, turn, mean)
         _own(place.x[b], 6 * side, own)
-        _surface_point(w, c, side, G, moved)
+        _surface_point(x, side, moved)
         for r in range(3):
             for k in range(12):
                 A[side, r, k] = own[r, k] - sign * place.round[c, side] * G[r, k]

@@ -6,10 +6,12 @@ import numpy as np
 
 from perp.compilation.kernel import part
 
-# Pivots below this share of the largest mean redundant rows; below the other a better one is searched for.
-_PIVOT, _DOUBTFUL = 1e-10, 1e-4
-# Redundant rows agree to this share of what they ask for.
-_AGREE = 1e-6
+# Pivots below this share of the largest mean redundant rows.
+_PIVOT = 1e-10
+# Redundant rows agree to this share of what they ask for; below the other one nothing is to be left out.
+_AGREE, _SAME = 1e-6, 1e-10
+# Terms below this share of the largest are round-off of zero.
+_SMALL = 1e-3
 # A freedom is eliminated in its turn unless its pivot is smaller than this share of its column.
 _TURN = 0.01
 
@@ -81,7 +83,7 @@ def solve_rows(A, X, backwards):
     Rows are scaled; backwards X ← A⁻ᵀ X, transposed with its scales.
 
     Returns:
-        Whether they are redundant, and whether those that depend on each other agree.
+        Whether those that depend on each other agree, and the null space as `_reduce` tells it.
     """
     n, width = A.shape[0], X.shape[1]
     scale = np.empty(n)
@@ -97,17 +99,16 @@ def solve_rows(A, X, backwards):
                 X[i, j] *= scale[i]
     if backwards:
         A = A.T.copy()
-    right = X.copy()
-    rank, order, null = _reduce(A.copy(), right, False)
-    agree = True
-    if rank < 0:
+    right, off = X.copy(), 0.0
+    rank, order, null = _reduce(A.copy(), right)
+    if rank < n:
         # what rows that depend on each other cannot agree on is left out
-        others = _reduce(A.T.copy(), np.empty((n, 0)), True)
-        right[:, :] = X
-        if others[0] < n:
-            _shorten(*others, right)
-            agree = _is_near(X, right)
-        rank, order, null = _reduce(A.copy(), right, True)
+        others, kept = _reduce(A.T.copy(), np.empty((n, 0))), X.copy()
+        _shorten(*others, X)
+        off = _distance(kept, X)
+        if off > _SAME:
+            right[:, :] = X
+            rank, order, null = _reduce(A, right)
     for k in range(n):
         for j in range(width):
             X[order[k], j] = right[k, j] if k < rank else 0.0
@@ -117,13 +118,34 @@ def solve_rows(A, X, backwards):
         for i in range(n):
             for j in range(width):
                 X[i, j] *= scale[i]
-    return rank < n, agree
+    return off <= _AGREE, (rank, order, null)
 
 
 @part
-def _is_near(X, Y):
-    """Whether columns of two matrices are the same but for round-off."""
-    size, near = 0.0, True
+def leaves_still(space, Z):
+    """Whether no impulse of a null space moves anything: Z n = 0 for all n of it."""
+    rank, order, null = space
+    still = True
+    total, terms = np.empty(Z.shape[0]), np.empty(Z.shape[0])
+    for j in range(null.shape[1]):
+        largest = 0.0
+        for i in range(Z.shape[0]):
+            total[i] = Z[i, order[rank + j]]
+            terms[i] = abs(total[i])
+            for k in range(rank):
+                x = Z[i, order[k]] * null[k, j]
+                total[i] += x
+                terms[i] += abs(x)
+            largest = max(largest, terms[i])
+        for i in range(Z.shape[0]):
+            still = still and abs(total[i]) <= _AGREE * max(terms[i], _SMALL * largest)
+    return still
+
+
+@part
+def _distance(X, Y):
+    """How far columns of two matrices are from each other, as a share of them; small columns count less."""
+    size = worst = 0.0
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             size = max(size, abs(X[i, j]))
@@ -131,33 +153,44 @@ def _is_near(X, Y):
         own = off = 0.0
         for i in range(X.shape[0]):
             own, off = max(own, abs(X[i, j])), max(off, abs(X[i, j] - Y[i, j]))
-        near = near and off <= _AGREE * max(own, _AGREE * size)
-    return near
+        if off > 0.0:
+            worst = max(worst, off / max(own, _AGREE * size))
+    return worst
+
+
+@part(fastmath={"nnan", "nsz", "reassoc"})
+def _largest(A, i, first):
+    """The largest entry of a row from a column on."""
+    largest = 0.0
+    for j in range(first, A.shape[1]):
+        largest = max(largest, abs(A[i, j]))
+    return largest
 
 
 @part
-def _reduce(left, right, complete):
+def _reduce(left, right):
     """Solutions of left x = right by elimination, those of dependent columns zero; left is used up.
 
-    Pivots are searched in their columns, or in all that is left (`complete`), which tells the rank.
+    Pivots are searched in all that is left, which tells the rank.
 
     Returns:
-        Rank, or −1 where a small pivot asks for a complete search; which unknown the first `rank` lines of
-        `right` are, then those that are zero; how the first change with these, shape (n, n − rank).
+        Rank; which unknown the first `rank` lines of `right` are, then those that are zero; how the first
+        change with these, shape (n, n − rank).
     """
     n, width = right.shape
     order, rank, top = np.arange(n), n, 0.0
     for k in range(n):
         row, column = k, k
-        for j in range(k, n if complete else k + 1):
-            for i in range(k, n):
-                if abs(left[i, j]) > abs(left[row, column]):
-                    row, column = i, j
-        pivot = abs(left[row, column])
+        pivot = 0.0
+        for i in range(k, n):
+            largest = _largest(left, i, k)
+            if largest > pivot:
+                row, pivot = i, largest
+        for j in range(k, n):
+            if abs(left[row, j]) == pivot:
+                column = j
         top = max(top, pivot)
-        if not pivot > (_PIVOT if complete else _DOUBTFUL) * top:
-            if not complete:
-                return -1, order, np.empty((n, 0))
+        if not pivot > _PIVOT * top:
             rank = k
             break
         if row != k:

@@ -32,11 +32,10 @@ FIELDS = [
     # motions of the freedoms about the origin at the start and the end, shape (nv, 6)
     ("S", F2),
     ("E", F2),
-    # velocities behind each freedom with a line of zeros for the world: moving velocity at the start,
-    # velocity of the start, moving velocity at the end, shape (nv + 1, 6)
+    # velocities behind each freedom with a line of zeros for the world: moving velocity, and velocity of the
+    # start, both at the start, shape (nv + 1, 6)
     ("T", F2),
     ("T_old", F2),
-    ("T_end", F2),
     # momentum balance by q, q of the end, moving velocity, velocity of the start, activations, controls
     ("Gq", F2),
     ("Gp", F2),
@@ -139,6 +138,8 @@ TREE_FIELDS = [
     ("inertia", F2),
     # stiffness of hinges and sliders by freedom
     ("spring", F),
+    # whether every tree is one round body about its joint, which turns freely without forces of inertia
+    ("round", types.boolean),
     # mujoco's type and size of each shape; coefficients and priority, which decide contacts
     ("geom_type", I),
     ("geom_size", F2),
@@ -155,7 +156,8 @@ def pack_tree(x):
     """The struct of a tuple of the fields in their order; whoever keeps it keeps the arrays."""
     t = structref.new(TreeType)  # pyright: ignore[reportCallIssue]
     t.parent, t.before, t.last, t.carry, t.siblings, t.triples, t.body_last, t.end = x[:8]
-    t.mass, t.inertia, t.spring, t.geom_type, t.geom_size, t.geom_friction, t.geom_priority, t.collide = x[8:]
+    t.mass, t.inertia, t.spring, t.round = x[8:12]
+    t.geom_type, t.geom_size, t.geom_friction, t.geom_priority, t.collide = x[12:]
     return t
 
 
@@ -168,8 +170,12 @@ def tree_of(world: Any, m: Any, *, cut: bool) -> tuple[Any, ...]:
     for j in triples:
         before[j : j + 3], last[j : j + 3] = parent[j], j + 2
         carry[j : j + 3] = 0 if cut else 1
-    end = body_last
+    end, plain = body_last, False
     if not cut:
+        plain = bool(
+            (m.body_dofnum[1:] == 6).all() and not m.body_ipos[1:].any()
+            and (m.body_inertia[1:] == m.body_inertia[1:, :1]).all()
+        )  # fmt: skip
         spring[m.jnt_type[m.dof_jntid] < 2] = 0.0
         end, mass, inertia = np.full(m.nbody, -1, dtype=np.int64), m.body_mass, m.body_inertia
         for b in range(1, m.nbody):
@@ -177,7 +183,7 @@ def tree_of(world: Any, m: Any, *, cut: bool) -> tuple[Any, ...]:
             end[b] = m.body_dofadr[b] + n - 1 if n else end[m.body_parentid[b]]
     return (
         parent, before, last, carry, not cut, triples, np.append(body_last, -1), end,
-        mass, inertia, spring, np.array(m.geom_type, dtype=np.int64), m.geom_size, m.geom_friction,
+        mass, inertia, spring, plain, np.array(m.geom_type, dtype=np.int64), m.geom_size, m.geom_friction,
         np.array(m.geom_priority, dtype=np.int64), collision_functions(),
     )  # fmt: skip
 
@@ -224,10 +230,9 @@ def new_equations(w, t, given, columns, all_contacts):
     e.S, e.E = np.empty((nv, 6)), np.empty((nv, 6))
     motions_about_origin(w.start.cdof, w.start.reference, w.scene.dof_reference, e.S)
     motions_about_origin(w.end.cdof, w.end.reference, w.scene.dof_reference, e.E)
-    e.T, e.T_old, e.T_end = np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6))
+    e.T, e.T_old = np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6))
     twists(e.S, t.parent, p.velocity, e.T)
     twists(e.S, t.parent, w.v, e.T_old)
-    twists(e.E, t.parent, p.velocity, e.T_end)
     e.change = w.v_end - p.velocity
     e.P, e.Q = np.empty((t.triples.size, 3, 3)), np.empty((t.triples.size, 3, 3))
     e.triples = t.triples.copy()
@@ -262,8 +267,8 @@ def _laws(w, e):
         a, b, contact = e.start[c], e.start[c + 1], c - w.count[JOINTS]
         e.left_out[c] = contact >= 0 and w.left_out[contact]
         e.mode[c], e.margin[c] = law(
-            e.kind[c], e.parameter[c], b - a, e.mobility[c], e.impulse[a:b], e.velocity[a:b], False,
-            e.near[c], e.B[c], e.C[c], e.D[c],
+            e.kind[c], e.parameter[c], e.mobility[c], e.impulse[a:b], e.velocity[a:b], False, e.near[c],
+            (e.B[c], e.C[c], e.D[c]),
         )  # fmt: skip
         mode = e.mode[c]
         still = mode == REST or mode == LOWER or mode == UPPER or mode == OPEN

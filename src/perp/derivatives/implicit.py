@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import kernel, part
-from perp.derivatives.elimination import add_rows, eliminate, solve_rows
+from perp.derivatives.elimination import add_rows, eliminate, leaves_still, solve_rows
 from perp.derivatives.smoothing import path_law, path_point
 
 
@@ -95,7 +95,7 @@ def path_laws(e, constraints, rows, first, W, smoothing):
     fine = path_point(kind, first, parameter, W, u - W @ x, units, x, u)
     for n in range(constraints.size):
         a, b, c = first[n], first[n + 1], constraints[n]
-        path_law(kind[n], parameter[n], x[a:b], u[a:b], units[n], e.B[c], e.C[c], e.D[c], np.empty(6))
+        path_law(kind[n], parameter[n], x[a:b], u[a:b], units[n], (e.B[c], e.C[c], e.D[c]))
     return fine
 
 
@@ -229,14 +229,10 @@ def forward(e, smoothing, whole, impulse):
                                 dx[a + i, j] += f * U[a + q, j]
                     for j in range(D.shape[1]):
                         dx[a + i, 2 * n + na + nu + j] -= D[a + i, j]
-            some, agree = solve_rows(by_laws(e, constraints, first, W), dx, False)
-            if some:
-                # impulses of the null space move nothing: none of any gradient by velocities is left out
-                redundant, consistent, probe = True, consistent and agree, np.zeros((m, 1))
-                for i in range(n):
-                    for j in range(m):
-                        probe[j, 0] += (1.0 + np.sin(i)) * Z[i, j]
-                unique = solve_rows(by_laws(e, constraints, first, W), probe, True)[1] and unique
+            agree, space = solve_rows(by_laws(e, constraints, first, W), dx, False)
+            if space[0] < m:
+                redundant, consistent = True, consistent and agree
+                unique = leaves_still(space, Z) and unique
             _add_product(Z, dx, dv)
             _scatter(impulse, rows, dx, dofs, nv, shared)
         end, final = _end_of(e, dofs, dv)

@@ -83,24 +83,21 @@ def row_slopes(links, geometry, x, quat, R, last, size, out):
 
 
 @part
-def add_row(tree, S, T, ends, centres, row, slopes, impulse, at, out):
+def add_row(t, e, link, impulse, rated, out):
     """Add a row between bodies to the derivatives: forces of its impulse, and its rate.
 
     Args:
-        tree: As in `contact_assembly.add_contact`.
-        S: Motions of the start.
-        T: Velocities behind each freedom with a line of zeros at the end, for two velocities: shape
-            (2, nv + 1, 6).
-        ends: Last freedoms of child and parent or −1.
-        centres: Their centres, shape (2, 3).
-        row: Its Jacobian over (v, ω) of both, shape (12,).
-        slopes: Of `row_slopes`.
+        t: The tree.
+        e: The equations.
+        link: Last freedoms of child and parent or −1, their centres (2, 3), the row's Jacobian over (v, ω) of
+            both (12,), and `row_slopes`.
         impulse: On the row.
-        at: Row of the problem, or −1 for a given force.
-        out: G by q; rates by q for both velocities, and rates by velocity, shapes (rows, nv).
+        rated: Whether its rate is asked for: it is not of a given force.
+        out: Rates by q for the moving velocity and that of the start, and by velocity, shapes (nv,).
     """
-    parent, before, last, carry, siblings = tree
-    Gq, Uq, Oq, Uv = out
+    parent, before, S, Gq = t.parent, t.before, e.S, e.Gq
+    ends, centres, row, slopes = link
+    by_q, by_old, by_v = out
     W, x, y, d = np.empty((2, 6)), np.empty(3), np.empty(3), np.empty(12)
     dW, dT, u = np.empty(6), np.empty(6), np.empty(6)
     for side in range(2):
@@ -110,7 +107,7 @@ def add_row(tree, S, T, ends, centres, row, slopes, impulse, at, out):
         cross(centres[side], f[:3], x)
         for r in range(3):
             W[side, r], W[side, 3 + r] = impulse * (x[r] + f[3 + r]), impulse * f[r]
-        add_carried(S, parent, before, last, ends[side], -W[side], siblings, Gq)
+        add_carried(t, S, (ends[side], -1, -1), -W[side], Gq)
     for first in range(2):
         j = ends[first]
         while j >= 0:
@@ -140,10 +137,11 @@ def add_row(tree, S, T, ends, centres, row, slopes, impulse, at, out):
                 while k >= 0:
                     Gq[k, j] -= dot(S[k], dW)
                     k = parent[k]
-                if at < 0:
+                if not rated:
                     continue
                 for which in range(2):
-                    V = T[which, ends[side]]
+                    T = e.T if which == 0 else e.T_old
+                    V = T[ends[side]]
                     cross(V, centres[side], x)
                     total = 0.0
                     for r in range(3):
@@ -153,32 +151,32 @@ def add_row(tree, S, T, ends, centres, row, slopes, impulse, at, out):
                         cross(V, u[3:6], y)
                         for r in range(3):
                             total += f[r] * y[r]
-                        if carry[j]:
+                        if t.carry[j]:
                             for k in range(6):
-                                dW[k] = V[k] - T[which, before[j], k]
+                                dW[k] = V[k] - T[before[j], k]
                             cross_motion(S[j], dW, dT)
                             cross(dT, centres[side], x)
                             for r in range(3):
                                 total += f[r] * (dT[3 + r] + x[r]) + f[3 + r] * dT[r]
                     if which == 0:
-                        Uq[at, j] += total
+                        by_q[j] += total
                     else:
-                        Oq[at, j] += total
-            if at >= 0:
+                        by_old[j] += total
+            if rated:
                 f = row[6 * first : 6 * first + 6]
                 for r in range(3):
-                    Uv[at, j] += f[r] * u[3 + r] + f[3 + r] * u[r]
+                    by_v[j] += f[r] * u[3 + r] + f[3 + r] * u[r]
             j = parent[j]
 
 
 @part
-def add_value(S, parent, ends, centres, row, at, out):
-    """Value of a row by the coordinates of a place: out[at, j] += its Jacobian."""
+def add_value(S, parent, ends, centres, row, out):
+    """Value of a row by the coordinates of a place: out[j] += its Jacobian."""
     x = np.empty(3)
     for side in range(2):
         f, j = row[6 * side : 6 * side + 6], ends[side]
         while j >= 0:
             cross(S[j], centres[side], x)
             for r in range(3):
-                out[at, j] += f[r] * (S[j, 3 + r] + x[r]) + f[3 + r] * S[j, r]
+                out[j] += f[r] * (S[j, 3 + r] + x[r]) + f[3 + r] * S[j, r]
             j = parent[j]

@@ -243,11 +243,8 @@ def _between_bodies(w, t, e, row_of):
     nv, x, quat, R = w.v.size, w.start.x.copy(), w.start.quat.copy(), w.start.R.copy()
     value, row = np.empty(n), np.empty((n, 12))
     evaluate_rows(s.links, s.geometry, w.end.x, w.end.quat, w.end.R, w.table_value, value, row)
-    both = np.empty((2, nv + 1, 6))
-    both[0], both[1] = e.T, e.T_old
-    tree = t.parent, t.before, t.last, t.carry, t.siblings
     ends, centres, bent = np.empty(2, np.int64), np.zeros((2, 3)), np.empty((12, 12))
-    by_q, by_old, by_v, here = np.empty((1, nv)), np.empty((1, nv)), np.empty((1, nv)), np.empty((1, nv))
+    by_q, by_old, by_v, here = np.empty(nv), np.empty(nv), np.empty(nv), np.empty(nv)
     for i in range(n):
         law, k = s.law[i], row_of[i]
         if k < 0 and law != FORCE:
@@ -258,15 +255,12 @@ def _between_bodies(w, t, e, row_of):
             s.links[i : i + 1], s.geometry[i : i + 1], x, quat, R, w.table_value[i : i + 1], s.size, bent
         )
         by_q[:], by_old[:], by_v[:], here[:] = 0.0, 0.0, 0.0, 0.0
-        add_row(
-            tree, e.S, both, ends, centres, w.table_row[i], bent, impulse, -1 if k < 0 else 0,
-            (e.Gq, by_q, by_old, by_v),
-        )  # fmt: skip
+        add_row(t, e, (ends, centres, w.table_row[i], bent), impulse, k >= 0, (by_q, by_old, by_v))
         if k < 0:
             continue
-        add_value(e.S, t.parent, ends, centres, w.table_row[i], 0, here)
+        add_value(e.S, t.parent, ends, centres, w.table_row[i], here)
         if law == DRIVE:
-            _drive(w, t, e, i, k, (by_q[0], by_old[0], by_v[0], here[0]), row[i])
+            _drive(w, t, e, i, k, (by_q, by_old, by_v, here), row[i])
             continue
         ended = 0.0
         if w.joints_at_end:
@@ -274,18 +268,18 @@ def _between_bodies(w, t, e, row_of):
             _sides(w, t, w.end, i, ends, centres)
             # the value at the end over h
             by_q[:] = 0.0
-            add_value(e.E, t.parent, ends, centres, row[i], 0, by_q)
-            e.Up[k] += by_q[0] / h
+            add_value(e.E, t.parent, ends, centres, row[i], by_q)
+            e.Up[k] += by_q / h
         else:
-            e.Uq[k] += by_q[0]
-            e.Uv[k] += by_v[0]
+            e.Uq[k] += by_q
+            e.Uv[k] += by_v
         if law == HOLD:
             correction = row_correction(w, k)
             soft = w.row_compliance[s.identity_base[w.group[k]] + w.index[k]] > 0.0
             kept = 1.0 if _kept(w, k) and not soft else 0.0
-            e.Uq[k] += ((1.0 - ended) * correction - correction * kept) * here[0] / h
+            e.Uq[k] += ((1.0 - ended) * correction - correction * kept) * here / h
         elif law == LIMIT:
-            e.Uq[k] += (_limit_slope(w, k) - ended) * here[0] / h
+            e.Uq[k] += (_limit_slope(w, k) - ended) * here / h
 
 
 @part
@@ -313,10 +307,10 @@ def _drive(w, t, e, i, k, by, row):
         e.Uo[k] -= par[ARMATURE] * by_v / gain
     if stiffness != 0.0 and w.joints_at_end:
         # a spring between bodies feels the value at the end, not only its rate: k (c⁺ − h J v̄ − c)
-        ends, centres, final = np.empty(2, np.int64), np.zeros((2, 3)), np.zeros((1, w.v.size))
+        ends, centres, final = np.empty(2, np.int64), np.zeros((2, 3)), np.zeros(w.v.size)
         _sides(w, t, w.end, i, ends, centres)
-        add_value(e.E, t.parent, ends, centres, row, 0, final)
-        e.Up[k] += h * stiffness / gain * final[0]
+        add_value(e.E, t.parent, ends, centres, row, final)
+        e.Up[k] += h * stiffness / gain * final
         e.Uq[k] -= h * stiffness / gain * (here + h * by_q)
         e.Uv[k] -= h * stiffness / gain * h * by_v
 
@@ -332,8 +326,8 @@ def _cut_motor(w, t, e, i, line, k, slope, rate):
         elif rate:
             e.Uu[k, i] -= slope
         return
-    ends, centres, row = np.empty(2, np.int64), np.zeros((2, 3)), np.zeros((1, w.v.size))
+    ends, centres, row = np.empty(2, np.int64), np.zeros((2, 3)), np.zeros(w.v.size)
     _sides(w, t, w.start, line, ends, centres)
-    add_value(e.S, t.parent, ends, centres, w.table_row[line], 0, row)
+    add_value(e.S, t.parent, ends, centres, w.table_row[line], row)
     for j in range(w.v.size):
-        e.Gu[j, i] -= h * slope * row[0, j]
+        e.Gu[j, i] -= h * slope * row[j]

@@ -40,11 +40,12 @@ def _group(r):
 
 
 @part
-def law_scalar(kind, p, d, x, u, near, B, C, D):
+def law_scalar(kind, p, d, x, u, near, out):
     """Mode of a scalar row and how near it is to another one [velocity]; its equation into B, C, D.
 
     A row within `near` of a switch counts as one at its bound.
     """
+    B, C, D = out
     if kind == FREE:
         C[0, 0] = 1.0
         return HOLDS, np.inf
@@ -74,8 +75,12 @@ def law_scalar(kind, p, d, x, u, near, B, C, D):
 
 
 @part
-def _disc(t, mu, column, push, first, last, x, u, near, relaxed, B, C, D):
-    """Equations of a round disc of radius μ push; whether it slips, and how near it is to the other mode."""
+def _disc(disc, push, x, u, near, relaxed, out):
+    """Equations of a round disc of radius μ push; whether it slips, and how near it is to the other mode.
+
+    `disc` is its mobility, μ and its column, the first row and that behind the last.
+    """
+    (t, mu, column, first, last), (B, C, D) = disc, out
     length = speed = 0.0
     for i in range(first, last):
         length += (t * x[i] - u[i]) ** 2
@@ -108,9 +113,9 @@ def _disc(t, mu, column, push, first, last, x, u, near, relaxed, B, C, D):
 
 
 @part
-def _ellipse(d, p, push, size, x, u, near, relaxed, B, C, D):
+def _ellipse(d, p, push, x, u, near, relaxed, out):
     """The same for all tangents of an elliptic set: a disc in x_i / μ_i and μ_i u_i."""
-    t = d[1]
+    t, size, (B, C, D) = d[1], x.size, out
     length, some = 0.0, False
     for i in range(1, size):
         mu = p[i - 1]
@@ -171,27 +176,25 @@ def _shift(kind, p, size, u):
 
 
 @part
-def law(kind, p, size, d, x, u, relaxed, near, B, C, D):
-    """Mode of a constraint and how near it is to another one [velocity]; its equation into B, C, D.
+def law(kind, p, d, x, u, relaxed, near, out):
+    """Mode of a constraint and how near it is to another one [velocity]; its equation.
 
     Args:
         kind: Of the set.
         p: Its parameters, shape (6,).
-        size: Rows.
         d: Mobilities of normal, tangential and angular rows, shape (3,).
         x: Impulses, shape (size,).
         u: Velocities, shape (size,).
         relaxed: Whether Γ is left out.
         near: Within this velocity of a switch a contact counts as open, and as one that sticks.
-        B: Out, by the impulses, shape (6, 6).
-        C: Out, by the velocities, shape (6, 6).
-        D: Out, by the columns of the parameters, shape (6, columns).
+        out: B, C and D: by the impulses, by the velocities, by the columns of the parameters, shape (6, 6).
     """
+    size, (B, C, D) = x.size, out
     for i in range(size):
         for j in range(MOST):
             B[i, j] = C[i, j] = D[i, j] = 0.0
     if kind <= BOX:
-        return law_scalar(kind, p, d[0], x[0], u[0], near, B, C, D)
+        return law_scalar(kind, p, d[0], x[0], u[0], near, out)
     push = x[0] + p[5]
     speed = u[0] - _shift(kind, p, size, u) if relaxed else u[0]
     y = d[0] * push - speed
@@ -203,15 +206,15 @@ def law(kind, p, size, d, x, u, relaxed, near, B, C, D):
     C[0, 0] = 1.0
     margin = abs(y)
     if kind == COULOMB:
-        slides, other = _disc(d[1], p[0], 0, push, 1, size, x, u, near, relaxed, B, C, D)
+        slides, other = _disc((d[1], p[0], 0, 1, size), push, x, u, near, relaxed, out)
         return SLIDE if slides else STICK, min(margin, other)
     if kind == ELLIPTIC:
-        slides, other = _ellipse(d, p, push, size, x, u, near, relaxed, B, C, D)
+        slides, other = _ellipse(d, p, push, x, u, near, relaxed, out)
         return SLIDE if slides else STICK, min(margin, other)
-    slides, other = _disc(d[1], p[0], 0, push, 1, 3, x, u, near, relaxed, B, C, D)
+    slides, other = _disc((d[1], p[0], 0, 1, 3), push, x, u, near, relaxed, out)
     # rates of turning become velocities by this length
     length = math.sqrt(d[1] / d[2])
-    rolls, turning = _disc(d[2], p[1], 1, push, 3, 5, x, u, near / length, relaxed, B, C, D)
+    rolls, turning = _disc((d[2], p[1], 1, 3, 5), push, x, u, near / length, relaxed, out)
     margin = min(margin, min(other, length * turning))
     if slides:
         return SLIDE_AND_ROLL if rolls else SLIDE, margin
@@ -219,10 +222,12 @@ def law(kind, p, size, d, x, u, relaxed, near, B, C, D):
 
 
 @kernel(nogil=True)
-def laws(kind, start, parameters, d, x, u, relaxed, near, mode, margin, B, C, D):
-    """`law` of all constraints; d, B, C and D have a leading axis over them."""
+def laws(sets, d, x, u, relaxed, near, out):
+    """`law` of all constraints of sets (kinds, starts, parameters); what belongs to one has a leading axis.
+
+    `out` is their modes, margins, B, C and D.
+    """
+    (kind, start, parameters), (mode, margin, B, C, D) = sets, out
     for c in range(kind.size):
-        a, b = start[c], start[c + 1]
-        mode[c], margin[c] = law(
-            kind[c], parameters[c], b - a, d[c], x[a:b], u[a:b], relaxed, near[c], B[c], C[c], D[c]
-        )
+        a, b, own = start[c], start[c + 1], (B[c], C[c], D[c])
+        mode[c], margin[c] = law(kind[c], parameters[c], d[c], x[a:b], u[a:b], relaxed, near[c], own)

@@ -10,7 +10,6 @@ from perp.compilation.kernel import part
 from perp.derivatives.contact_assembly import GAP
 from perp.derivatives.contact_slopes import normal_row
 from perp.derivatives.detector import BOX
-from perp.derivatives.equations import SCALE
 from perp.derivatives.smooth import spin_momentum
 from perp.derivatives.spatial import apply, cross_force, cross_motion, dot, inertia_about_origin
 from perp.dynamics.row_kernels import cross
@@ -98,11 +97,7 @@ def _coefficient(w, t, e, kind, which, column):
         if kind == RESTITUTION:
             restitution = w.start.restitution[c]
             if restitution > 0.0 and bounces(w, c):
-                # the scale that keeps energy from growing is held
-                scale = w.bounce[c] / restitution
-                e.U[e.start[constraint], column] += scale * w.approach[c]
-                if scale < 1.0:
-                    e.held[c] |= SCALE
+                e.U[e.start[constraint], column] += w.bounce[c] / restitution * w.approach[c]
         elif e.kind[constraint] == COULOMB:
             if kind == FRICTION:
                 e.dp[constraint, 0, column] += 1.0
@@ -210,10 +205,11 @@ def _cut_body(w, e, kind, b, k, column):
             e.G[at + r, column] = v[at + r] - w.v[at + r] - w.h * w.scene.gravity[r]
         return
     R, Re, moments = w.start.R[b].copy(), w.end.R[b].copy(), w.scene.inertia[b].copy()
+    before = v[i : i + 3] - w.delta[i : i + 3]
     step = 1e-5 * moments[k]
     for sign in (1.0, -1.0):
         moments[k] += sign * step
-        momentum, _ = spin_momentum(moments, R, v[i : i + 3], w.h)
+        momentum, _ = spin_momentum(moments, R, v[i : i + 3], before, w.h)
         balance = momentum - R @ (moments * (R.T @ w.v[i : i + 3]))
         final = Re @ ((Re.T @ momentum) / moments)
         for r in range(3):

@@ -30,6 +30,7 @@ KINDS = (
     "friction", "torsion", "rolling", "restitution", "gravity", "mass", "inertia", "com", "damping",
     "stiffness", "armature", "frictionloss", "kp", "kv", "size",
 )  # fmt: skip
+_INERTIAL = ("mass", "inertia", "com", "damping", "stiffness", "armature", "kp", "kv")
 _PLANE, _SPHERE, _CAPSULE, _BOX = 0, 2, 3, 6
 
 
@@ -43,6 +44,7 @@ class Asked:
         columns: How many there are.
         codes, rest: See `parameter_slopes`.
         sizes: Shapes whose size is asked for, with their name.
+        inertial: Whether one of them is a part of the mass matrix, or is added to it.
     """
 
     names: tuple[str, ...]
@@ -51,6 +53,7 @@ class Asked:
     codes: np.ndarray
     rest: np.ndarray
     sizes: dict[int, str]
+    inertial: bool
 
 
 def split(parameter: str) -> tuple[str, str]:
@@ -103,7 +106,8 @@ def asked_parameters(stepper: Stepper, parameters: Sequence[str]) -> Asked:
         else:
             which = _cut_joint(stepper, kind, name)
         codes[n] = KINDS.index(kind), which, edges[n], widths[n], coordinate
-    return Asked(tuple(parameters), edges.tolist(), int(edges[-1]), codes, rest, sizes)
+    inertial = any(split(parameter)[0] in _INERTIAL for parameter in parameters)
+    return Asked(tuple(parameters), edges.tolist(), int(edges[-1]), codes, rest, sizes, inertial)
 
 
 def _body(stepper: Stepper, kind: str, name: str) -> int:

@@ -6,6 +6,10 @@ Both are inverse dynamics with the velocity √(h/2) v̄, whose derivatives are 
 
 Cut bodies: with L(a) = I x, (1 + I⁻¹ exp(−h â) I) x = 2 a, the spin part is
          R L(Rᵀ ω̄) − R I Rᵀ ω − h τ − (Jᵀ λ) = 0,   ω⁺ = R⁺ I⁻¹ R⁺ᵀ R L(Rᵀ ω̄)
+
+Turns that a step takes in parts (`stepping.fast_turns`) are a map from the velocity u after all impulses to
+v̄ and v⁺. Differences of that map give the derivative of its inverse u(q, v̄), and then
+         G = (M + E) u − M v − h f − Jᵀ λ
 """
 
 from __future__ import annotations
@@ -15,9 +19,18 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import part
+from perp.derivatives.elimination import eliminate
 from perp.derivatives.spatial import turn_matrices
 from perp.derivatives.tree_dynamics import add_carried, inverse_dynamics
+from perp.dynamics.libmujoco import mj_integratePos
+from perp.dynamics.place import complete, go_to
 from perp.dynamics.row_kernels import cross
+from perp.stepping.fast_turns import drift_in_parts, parts_of_body, spin_in_parts
+
+# Steps of differences of turns that are taken in parts, as a share of their speed and in radians.
+_STEP = 1e-5
+# Newton steps for the spin before a turn in parts, from where it was with other moments of inertia.
+_NEWTON = 3
 
 
 @part
@@ -46,9 +59,75 @@ def _trees(w, t, e):
     _add_mass(s, w.start.M, -1.0, e.Go)
     _add_mass(s, w.start.M, 1.0, e.Gv)
     _add_mass(s, w.end.M, 1.0, e.end_mass)
+    if w.parts > 1 and not t.round:
+        for j in range(nv):
+            scaled[j], change[j] = 0.0, v[j] - w.delta[j] - w.v[j]
+        _turn_in_parts(w, e)
+        inverse_dynamics(t, e.S, w.start, (scaled, change, weight), e.Gq, e.Gv, (1.0, 0.0))
+        return
     _add_mass(s, w.end.M, 1.0, e.end_v)
     inverse_dynamics(t, e.S, w.start, (scaled, change, weight), e.Gq, e.Gv, (1.0, scale))
     inverse_dynamics(t, e.E, w.end, (scaled, e.change, np.zeros(3)), e.end_p, e.end_v, (-1.0, -scale))
+
+
+@part
+def _turn_in_parts(w, e):
+    """M̃ u and M⁺ v⁺ by v̄ and q, where `e.Gv` and `e.end_mass` hold M̃ of start and end so far."""
+    nv, q, u = w.v.size, w.q.copy(), np.empty(w.v.size)
+    q_end, delta, gained, factor = w.q_end.copy(), w.delta.copy(), w.gained.copy(), w.factor_end.copy()
+    qvel = w.end.qvel.copy()
+    speed = 1e-3
+    for j in range(nv):
+        u[j] = w.problem.velocity[j] - delta[j]
+        speed = max(speed, abs(u[j]))
+    # columns: v̄ and v⁺ by u, then by q
+    by_u, by_q, end_u, end_q = (
+        np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros((nv, nv))
+    )  # fmt: skip
+    start, move, most = w.problem.tree_start, np.empty(nv), 0
+    for k in range(start.size - 1):
+        most = max(most, start[k + 1] - start[k])
+    for n in range(2 * most):
+        # trees are apart from each other: a freedom of each at once
+        k, width = n % most, _STEP * (speed if n < most else 1.0)
+        for sign in (1.0, -1.0):
+            for j in range(nv):
+                move[j] = 0.0
+            for i in range(start.size - 1):
+                if start[i] + k < start[i + 1]:
+                    move[start[i] + k] = sign * width
+            if n < most:
+                drift_in_parts(w, u + move, w.parts)
+            else:
+                mj_integratePos(w.scene.model, w.q.ctypes.data, move.ctypes.data, 1.0)
+                drift_in_parts(w, u, w.parts)
+                w.q[:] = q
+            to, final = (by_u, end_u) if n < most else (by_q, end_q)
+            f = sign / (2.0 * width)
+            for i in range(start.size - 1):
+                column = start[i] + k
+                for j in range(start[i], start[i + 1]):
+                    if column < start[i + 1]:
+                        mean = u[j] + w.delta[j] + (move[j] if n < most else 0.0)
+                        to[j, column] += f * mean
+                        final[j, column] += f * (mean + w.gained[j])
+    # the end of the step was room
+    w.q_end[:], w.delta[:], w.gained[:], w.factor_end[:] = q_end, delta, gained, factor
+    go_to(w.scene, w.end, w.q_end, True)
+    complete(w.scene, w.end)
+    w.end.qvel[:] = qvel
+    # u by v̄ and q: du = Φ_u⁻¹ (dv̄ − Φ_q dq)
+    both = np.zeros((nv, 2 * nv))
+    for i in range(nv):
+        both[i, i] = 1.0
+        for j in range(nv):
+            both[i, nv + j] = -by_q[i, j]
+    eliminate(by_u, both)
+    u_by_v, u_by_q = both[:, :nv].copy(), both[:, nv:].copy()
+    e.Gq[:, :] += e.Gv @ u_by_q
+    e.end_q[:, :] += e.end_mass @ (end_q + end_u @ u_by_q)
+    e.end_v[:, :] = e.end_mass @ (end_u @ u_by_v)
+    e.Gv[:, :] = e.Gv @ u_by_v
 
 
 @part
@@ -71,10 +150,33 @@ def _hat(a):
 
 
 @part
-def spin_momentum(moments, R, spin, h):
-    """R L(Rᵀ ω̄), and its derivative by ω̄ at a rotation that is held."""
+def _spin_in_parts(moments, x, h, parts):
+    """The derivative of the mean spin of a body's own motion by its spin x at the start."""
+    out, moved = np.empty((3, 3)), x.copy()
+    step = _STEP * math.sqrt(x[0] ** 2 + x[1] ** 2 + x[2] ** 2)
+    inertia = moments[0], moments[1], moments[2]
+    for k in range(3):
+        moved[k] = x[k] + step
+        a, b, c = spin_in_parts(moved[0], moved[1], moved[2], inertia, h, parts)
+        moved[k] = x[k] - step
+        d, e, f = spin_in_parts(moved[0], moved[1], moved[2], inertia, h, parts)
+        moved[k] = x[k]
+        out[0, k], out[1, k], out[2, k] = a - d, b - e, c - f
+    return out / (2.0 * step)
+
+
+@part
+def spin_momentum(moments, R, spin, before, h):
+    """R L(Rᵀ ω̄), and its derivative by ω̄ at a rotation that is held; R I⁻¹ L is about `before`."""
     turn, left = np.empty((3, 3)), np.empty((3, 3))
-    a = R.T @ spin
+    a, x = R.T @ spin, R.T @ before
+    parts = parts_of_body(x[0], x[1], x[2], h)
+    if parts > 1:
+        bent, inertia = _spin_in_parts(moments, x, h, parts), (moments[0], moments[1], moments[2])
+        for _ in range(_NEWTON):
+            p, q, r = spin_in_parts(x[0], x[1], x[2], inertia, h, parts)
+            x += np.linalg.solve(bent, a - np.array([p, q, r]))
+        return R @ (moments * x), R @ np.diag(moments) @ np.linalg.solve(bent, R.T.copy())
     turn_matrices(-h * a, turn, left)
     inverse = np.diag(1.0 / moments)
     X = np.eye(3) + inverse @ turn @ np.diag(moments)
@@ -95,7 +197,8 @@ def _cut_bodies(w, e):
             e.Go[at + k, at + k] -= mass[b]
             e.end_mass[at + k, at + k] = e.end_v[at + k, at + k] = e.end_mass[i + k, i + k] = 1.0
         R, Re = w.start.R[b].copy(), w.end.R[b].copy()
-        momentum, by_spin = spin_momentum(inertia[b], R, v[i : i + 3], w.h)
+        before = v[i : i + 3] - w.delta[i : i + 3]
+        momentum, by_spin = spin_momentum(inertia[b], R, v[i : i + 3], before, w.h)
         spin = R @ np.diag(inertia[b]) @ R.T
         e.Gv[i : i + 3, i : i + 3] = by_spin
         e.Go[i : i + 3, i : i + 3] -= spin
@@ -123,7 +226,7 @@ def _wrenches(w, t, e):
         for k in range(3):
             force[k], force[3 + k] = -h * (x[k] + w.wrench[b, 3 + k]), -h * f[k]
         end = t.body_last[b]
-        add_carried(e.S, t.parent, t.before, t.last, end, force, t.siblings, e.Gq)
+        add_carried(t, e.S, (end, -1, -1), force, e.Gq)
         j = end
         while j >= 0:
             cross(e.S[j], centre, moved)

@@ -27,30 +27,33 @@ _KNOWN = 1e-13
 
 
 @kernel(nogil=True)
-def path_law(kind, p, x, u, tau, B, C, D, out):
-    """The law of a constraint on the path: its residual into `out`, derivatives by x, u and parameters."""
-    size = x.size
+def path_law(kind, p, x, u, tau, slopes):
+    """The law of a constraint on the path: its residual.
+
+    `slopes` are derivatives by x, u and parameters, out.
+    """
+    size, out, (B, C, D) = x.size, np.empty(6), slopes
     for i in range(6):
         for j in range(6):
             B[i, j] = C[i, j] = D[i, j] = 0.0
     if kind == FREE:
         out[0], C[0, 0] = u[0], 1.0
-        return
+        return out
     if kind == NONNEGATIVE:
         out[0], B[0, 0], C[0, 0] = x[0] * u[0] - tau, u[0], x[0]
-        return
+        return out
     if kind == BOX:
         C[0, 0], out[0] = 1.0, u[0]
         if p[0] == p[1]:
             out[0], C[0, 0], B[0, 0], D[0, 0] = x[0] - p[0], 0.0, 1.0, -1.0
-            return
+            return out
         for k in range(2):
             if abs(p[k]) < np.inf:
                 away = x[0] - p[k]
                 out[0] -= tau / away
                 B[0, 0] += tau / (away * away)
                 D[0, k] -= tau / (away * away)
-        return
+        return out
     shift = 0.0
     for i in range(1, size):
         mu = p[0] if kind == COULOMB else p[i - 1]
@@ -83,6 +86,7 @@ def path_law(kind, p, x, u, tau, B, C, D, out):
             weight = push if j == 0 else _over(x[j], p[0] if kind == COULOMB else p[j - 1])
             C[j, i] += weight * mu * mu * u[i] / shift
             D[j, column] += weight * mu * u[i] * u[i] / shift
+    return out
 
 
 @part
@@ -129,7 +133,7 @@ def path_point(kind, start, parameter, W, q, tau, x, u):
     """
     count, n = kind.size, x.size
     wide = tau.copy()
-    room, out = np.empty(n), np.empty(6)
+    room = np.empty(n)
     for c in range(count):
         a = start[c]
         mobility = abs(W[a, a]) if W[a, a] != 0.0 else 1.0
@@ -156,7 +160,7 @@ def path_point(kind, start, parameter, W, q, tau, x, u):
         done = True
         for c in range(count):
             a, b = start[c], start[c + 1]
-            path_law(kind[c], parameter[c], x[a:b], u[a:b], now[c], B, C, D, out)
+            out = path_law(kind[c], parameter[c], x[a:b], u[a:b], now[c], (B, C, D))
             products = kind[c] > BOX or kind[c] == NONNEGATIVE
             unit = now[c] if products else math.sqrt(now[c] * abs(W[a, a]) + 1e-300)
             known = _KNOWN * (wide[c] if products else math.sqrt(wide[c] * abs(W[a, a])))

@@ -38,7 +38,7 @@ def dot(a, b):
     return (a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3]) + (a[4] * b[4] + a[5] * b[5])
 
 
-@part
+@part(fastmath={"contract", "reassoc"})
 def apply(matrix, x, out):
     """out = matrix x, both of size six."""
     for i in range(6):
@@ -46,14 +46,6 @@ def apply(matrix, x, out):
         for k in range(6):
             total += matrix[i, k] * x[k]
         out[i] = total
-
-
-@part
-def moved(motion, p, out):
-    """Velocity of a point under a motion."""
-    out[0] = motion[3] + motion[1] * p[2] - motion[2] * p[1]
-    out[1] = motion[4] + motion[2] * p[0] - motion[0] * p[2]
-    out[2] = motion[5] + motion[0] * p[1] - motion[1] * p[0]
 
 
 @part

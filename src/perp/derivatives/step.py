@@ -229,8 +229,6 @@ class StepDifferentiator:
         self._held = () if cut else curved_transmissions(self.m)
         if stepper.settings.softness == Softness.FILE:
             self._held += ("softness of the file",)
-        inertia = stepper.model.inertia
-        self._round = bool((inertia == inertia[:, :1]).all())
         motors = stepper.model.motors if cut else ()
         rows = np.array(stepper.table.motor_row if cut else [], dtype=np.int64)
         rates = np.array([motor.kind is MotorKind.VELOCITY for motor in motors], dtype=np.bool_)
@@ -275,8 +273,8 @@ class StepDifferentiator:
         if code == _UNSOLVED:
             raise DerivativeError("the step was not solved: it has no derivative")
         words = self._held
-        if parts > 1 and not self._round:
-            words += ("long turns, as if taken at once",)
+        if parts > 1 and asked.inertial and self.stepper.reduced:
+            words += ("inertia in long turns, as if they were taken at once",)
         if asked.sizes:
             check_sizes(asked, self.m.geom_type, _held(e)[1])
         return StepDerivative(e, (*self._sizes, rows), asked, (self._name, words), float(smoothing))

@@ -95,7 +95,7 @@ def inverse_dynamics(t, S, place, motion, by_q, by_v, factors):
             k = parent[k]
 
 
-@part
+@part(fastmath={"contract", "reassoc"})
 def _dot12(a, b):
     total = 0.0
     for i in range(12):
@@ -152,27 +152,24 @@ def _add_bias(inertia, V, p, K, out):
 
 
 @part
-def add_carried(S, parent, before, last, end, W, siblings, out):
+def add_carried(t, S, path, W, out):
     """out[k, j] += (S_j × S_k) · W for freedoms of the path of a body: how its force W acts on turned axes.
 
     Args:
+        t: The tree.
         S: Motions.
-        parent: Freedom before each freedom.
-        before: Freedom before its joint.
-        last: Last freedom of its joint.
-        end: Last freedom of the body, or −1.
+        path: Last freedom of the body or −1; freedoms before which k and j end, −1 for the root.
         W: Force on the body about the origin, shape (6,).
-        siblings: Whether rates of a rotation turn their own axes.
         out: Shape (nv, nv).
     """
-    x = np.empty(6)
-    k = end
-    while k >= 0:
-        j = last[k] if siblings else k
-        while j >= 0:
+    parent, before, x = t.parent, t.before, np.empty(6)
+    k, stop, last = path
+    while k >= 0 and k != stop:
+        j = t.last[k] if t.siblings else k
+        while j >= 0 and j != last:
             cross_motion(S[j], S[k], x)
             out[k, j] += dot(x, W)
             j = parent[j]
-            if not siblings and j >= 0 and before[j] == before[k]:
+            if not t.siblings and j >= 0 and before[j] == before[k]:
                 j = before[k]
         k = parent[k]

@@ -270,7 +270,10 @@ def gaps_at_end(w, v, left):
             gap = -place.round[c, 0] - place.round[c, 1]
             for k in range(3):
                 gap += frame[0, k] * (points[1, k] - points[0, k])
-        if left:
+        if place.restitution[c] > 0.0 and bounces(w, c):
+            # velocities before and after an impact are those along one row
+            copy_into(p.left[at : at + n], p.value[at : at + n])
+        elif left:
             touch_at_end(w, c, points)
             contact_entries(s, w.end, place.body[c], points, frame, 1, (p.column, at, n), p.left)
             if w.stiff:

@@ -51,8 +51,19 @@ def mean_spin(x, y, z, inertia, h):
 
     Π⁺ = exp(−k ω̂) Π with ω = I⁻¹ (Π + Π⁺)/2 in each part of length k; x, y, z are its rates at the start.
     """
+    return spin_in_parts(x, y, z, inertia, h, parts_of_body(x, y, z, h))
+
+
+@part
+def parts_of_body(x, y, z, h):
+    """In how many parts the motion of a free body with these rates is taken."""
+    return _count(h * math.sqrt(x * x + y * y + z * z), _MOST_OF_BODIES)
+
+
+@part
+def spin_in_parts(x, y, z, inertia, h, parts):
+    """`mean_spin` in so many parts."""
     i, j, k = inertia
-    parts = _count(h * math.sqrt(x * x + y * y + z * z), _MOST_OF_BODIES)
     part = h / parts
     qw, qx, qy, qz = 1.0, 0.0, 0.0, 0.0
     a = b = c = ma = mb = mc = 0.0

@@ -33,7 +33,7 @@ from perp.stepping.contact_rows import (
     rows_of,
 )
 from perp.stepping.facets import find_facet
-from perp.stepping.world import CONTACTS, FIXED, JOINTS, LATE, LEFT_OUT
+from perp.stepping.world import CONTACTS, FIXED, JOINTS, LATE, LEFT_OUT, is_exact
 
 # Overlap of this share of a body's size counts as none: a micrometre of a body of 0.1 m, the roughness of a
 # polished surface.
@@ -41,7 +41,7 @@ OVERLAP = 1e-5
 # A gap that a row keeps open is worth a second solve from this share of the radius on …
 _OPEN = 1e-3
 # … and a row that has been turned is turned on down to this share.
-_CLOSED = 1e-6
+_CLOSED, _EXACT = 1e-6, 1e-10
 _SHORTEST = 1e-2
 _LEAST_SHARE = 0.3
 # Normals that turn by more than this cosine within a step are those of a body that went through another one.
@@ -274,7 +274,7 @@ def _turn_one(w, c, e, way, n, pushed):
     off = start.gap[c] + seen - end.gap[e]
     turned = w.turned[c] != 0
     radius = start.round[c, 0] + start.round[c, 1]
-    allowed = (_CLOSED if turned else _OPEN) * radius
+    allowed = ((_EXACT if is_exact(w) else _CLOSED) if turned else _OPEN) * radius
     if not (pushed or end.gap[e] < 0.0) or abs(off) <= allowed:
         return 0.0
     length = 0.0

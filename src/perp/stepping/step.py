@@ -46,13 +46,22 @@ from perp.stepping.verdict import (
     UNSOLVED,
     start_rotors,
 )
-from perp.stepping.world import ALONG, CONTACTS, END_ROWS, JOINTS, LATE, START_ROWS, START_ROWS_ONLY
+from perp.stepping.world import (
+    ALONG,
+    CONTACTS,
+    END_ROWS,
+    JOINTS,
+    LATE,
+    START_ROWS,
+    START_ROWS_ONLY,
+    is_exact,
+)
 
 # Outcomes of `begin` and `go_on`.
 READY, ROOM = 0, 1
 DONE, AGAIN = 0, 1
 # Velocities may be off by so much of the step's speed before Coriolis forces are worth another solve.
-_DRIFT = 1e-6
+_DRIFT, _EXACT_DRIFT = 1e-6, 1e-12
 # A body that needs longer than this many seconds to move its own size counts as at rest.
 _SLOWEST_SPEED = 1e-8
 _STEPS_PER_LENGTH = 10.0
@@ -159,7 +168,7 @@ def predict(w):
         # the other impulses of the last step, which these were in balance with, are not recalled
         p.impulse[: p.count[1]] = 0.0
         copy_into(v, w.kick)
-    drift(w, v, 1e-8 if p.count[0] else 1e-14)
+    drift(w, v, 1e-8 if p.count[0] and not is_exact(w) else 1e-14)
     for j in range(v.size):
         v[j] += w.delta[j]
         p.free_velocity[j] = w.kick[j] + w.delta[j]
@@ -321,7 +330,8 @@ def drift_again(w):
         return False
     for j in range(v.size):
         w.guess[j] = v[j] - w.delta[j]
-    if drift(w, w.guess, 1e-8) <= _DRIFT * w.speed / max(1.0, w.scene.size):
+    share, within = (_EXACT_DRIFT, 1e-14) if is_exact(w) else (_DRIFT, 1e-8)
+    if drift(w, w.guess, within) <= share * w.speed / max(1.0, w.scene.size):
         return False
     for j in range(v.size):
         p.free_velocity[j] = w.kick[j] + w.delta[j]

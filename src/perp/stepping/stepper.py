@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -295,6 +296,11 @@ class Stepper:
             record.cause = cause(self, record)
         record.seconds = working_time() - began
         return after, record
+
+    def set_tolerance(self, tolerance: float) -> None:
+        """What steps are solved to from the next one on."""
+        self.settings = replace(self.settings, tolerance=tolerance)
+        self._step_size = float("nan")
 
     def set_step(self, h: float, wrench: np.ndarray) -> None:
         """Length of the next step, and the wrenches that act during it."""

@@ -21,8 +21,8 @@ _STEPS = (1e-6, 1e-5, 1e-7)
 # Masses, moments and gravity are changed by this share.
 RELATIVE = 1e-3
 _NOISE = 1e-11
-# A step knows its Coriolis forces to 1e-6 of its speed only: begun with its own impulses it finds them anew.
-_REPEATS = 3
+# Steps are solved to this, and begin with their own impulses: less than a difference can see.
+_TOLERANCE, _REPEATS = 1e-11, 3
 
 
 def verify_step(sim: Simulation, found: StepDerivative) -> None:
@@ -59,8 +59,9 @@ def differences(sim: Simulation, name: str, step: float, side: int = 0) -> np.nd
     They are central ones, or of "A" those to one side, 1 or −1.
     """
     stepper, packed, control = sim.stepper, sim.state.packed.copy(), sim.ctrl
-    kept = sim.snapshot()
+    kept, tolerance = sim.snapshot(), stepper.settings.tolerance
     columns = []
+    stepper.set_tolerance(min(_TOLERANCE, tolerance))
     try:
         if name == "A":
             for k in range(size(stepper)):
@@ -87,6 +88,7 @@ def differences(sim: Simulation, name: str, step: float, side: int = 0) -> np.nd
                     ends.append(_end(other, kept, packed, control))
                 columns.append(between(stepper, *ends) / (2 * h))
     finally:
+        stepper.set_tolerance(tolerance)
         sim.restore(kept)
     return np.array(columns).T
 
