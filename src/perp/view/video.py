@@ -7,7 +7,6 @@ browser is the one of the system, or that of the environment variable CHROMIUM.
 
 from __future__ import annotations
 
-import base64
 import os
 import shutil
 import subprocess
@@ -40,12 +39,7 @@ _READY = """new Promise((done) => {
   const look = () => (window.player ? done("") : wait());
   look();
 })"""
-_DRAW = """([time, kind]) => {
-  const player = window.player;
-  player.seek(time);
-  player.draw();
-  return document.getElementById("view").toDataURL(kind, 0.93);
-}"""
+_DRAW = "(time) => { window.player.seek(time); window.player.draw(); }"
 
 
 def write_video(
@@ -172,10 +166,11 @@ def _draw(
         if trouble:
             raise PerpError(f"the browser cannot draw: {trouble}")
         for time, name in zip(times, names, strict=True):
-            kind = "image/jpeg" if name.suffix == ".jpg" else "image/png"
-            picture = base64.b64decode(page.evaluate(_DRAW, [float(time), kind]).split(",", 1)[1])
+            page.evaluate(_DRAW, float(time))
             name.parent.mkdir(parents=True, exist_ok=True)
-            name.write_bytes(picture)
+            # the page as it is seen: the sky is not of the canvas but behind it
+            how = {"type": "jpeg", "quality": 93} if name.suffix == ".jpg" else {}
+            page.screenshot(path=name, **how)
 
 
 @contextmanager
