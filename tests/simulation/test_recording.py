@@ -272,3 +272,15 @@ def test_textures_of_meshes_are_sampled_at_their_vertices(tmp_path: Path) -> Non
         assert ball.textured
         assert not np.allclose(ball.rgba[:3], 1)
     assert "with a texture" in run.to_html()
+
+
+def test_words_point_to_the_command_that_takes_the_file(tmp_path: Path) -> None:
+    recording = perp.Simulation(OFF_CENTRE, step=0.01).run(0.02)
+    with pytest.raises(perp.FileError, match=r"a picture is written to one of \.png"):
+        recording.plot(tmp_path / "run.docx")
+    recording.save(tmp_path / "run.h5")
+    with pytest.raises(perp.FileError, match="is a recording, not a problem: `perp info`"):
+        perp.load(tmp_path / "run.h5")
+    (tmp_path / "scene.xml").write_text(OFF_CENTRE)
+    with pytest.raises(perp.FileError, match="is not a recording: `perp simulate` makes one of a scene"):
+        perp.Recording.open(tmp_path / "scene.xml")

@@ -232,7 +232,9 @@ def check_recording(path: PathName) -> None:
     """
     with open_regular(path) as (handle, _):
         if handle.read(8) != b"\x89HDF\r\n\x1a\n":
-            raise FileError(path, "is not a recording: it is not an HDF5 file")
+            scene = str(path).lower().endswith((".xml", ".urdf", ".mjcf"))
+            why = "`perp simulate` makes one of a scene" if scene else "it is not an HDF5 file"
+            raise FileError(path, f"is not a recording: {why}")
 
 
 def _place_of_checksum(path: PathName, file: Any) -> int:

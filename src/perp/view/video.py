@@ -20,7 +20,8 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from perp.problems import FileError, PerpError, ProblemError
+from perp.files.writing import check_writable
+from perp.problems import PerpError, ProblemError
 from perp.view.page import page_text
 
 if TYPE_CHECKING:
@@ -66,10 +67,7 @@ def write_video(
         PerpError: The browser, playwright or ffmpeg is missing; the message says how to get it.
     """
     path = Path(path)
-    if path.suffix.lower() not in (".mp4", ".webm", ".gif"):
-        raise FileError(path, "a film is written to one of .mp4, .webm, .gif")
-    if not path.parent.is_dir():
-        raise FileError(path, f"there is no folder {path.parent}")
+    check_writable(path, (".mp4", ".webm", ".gif"), "a film")
     if not speed > 0:
         raise ProblemError(f"speed = {speed!r}: a positive number is needed")
     encoder, times = _ffmpeg(), frame_times(recording, fps / speed)
