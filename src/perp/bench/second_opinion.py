@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perp.bench.second_opinion_data import ExactRows, islands, read
+from perp.bench.second_opinion_data import DecimalRows, islands, read
 from perp.bench.second_opinion_discs import ENDLESS, LAST_DIGIT, ZERO, Disc, length, slip_violation
 from perp.bench.second_opinion_relaxed import relaxed_violation
 from perp.problems import BoxedLCP, ContactProblem
@@ -45,7 +45,7 @@ class Law:
 
     def __init__(self, problem: LCP | BoxedLCP | ContactProblem) -> None:
         self._problem = problem
-        self._read: dict[int, tuple[ExactRows, list[Scale]]] = {}
+        self._read: dict[int, tuple[DecimalRows, list[Scale]]] = {}
 
     def violation(self, z: Any) -> float:
         """By how much z misses the law, relative to what is at work; infinite where z is not finite."""
@@ -70,13 +70,13 @@ class Law:
 class Answer(NamedTuple):
     """An answer with what it is judged by: data, what is at work at each constraint, impulses, velocities."""
 
-    rows: ExactRows
+    rows: DecimalRows
     scales: list[Scale]
     impulse: list[Decimal]
     velocity: list[Decimal]
 
 
-def _scales_of(problem: LCP | BoxedLCP | ContactProblem, rows: ExactRows) -> list[Scale]:
+def _scales_of(problem: LCP | BoxedLCP | ContactProblem, rows: DecimalRows) -> list[Scale]:
     if isinstance(problem, ContactProblem):
         start = [int(i) for i in problem.sets.start]
         groups = [list(range(first, last)) for first, last in pairwise(start)]
@@ -114,7 +114,7 @@ def _demand(lo: Decimal, hi: Decimal) -> Decimal:
 
 
 def _scales(
-    rows: ExactRows, groups: list[list[int]], demand: list[Decimal], coupled: Iterable[Any]
+    rows: DecimalRows, groups: list[list[int]], demand: list[Decimal], coupled: Iterable[Any]
 ) -> list[Scale]:
     """What is at work at each group of rows; `demand` is the impulse that each must carry in any case."""
     strength = [ZERO] * len(rows.q)

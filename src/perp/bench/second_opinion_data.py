@@ -16,7 +16,7 @@ ZERO, ONE = Decimal(0), Decimal(1)
 SparseRow = dict[int, Decimal]
 
 
-class ExactRows(NamedTuple):
+class DecimalRows(NamedTuple):
     """A matrix by its nonzeros, free velocity, and lengths of rolling rows."""
 
     matrix: list[SparseRow]
@@ -28,7 +28,7 @@ class ExactRows(NamedTuple):
         return [q + _product(row, z) for q, row in zip(self.q, self.matrix, strict=True)]
 
 
-def read(problem: LCP | BoxedLCP | ContactProblem) -> ExactRows:
+def read(problem: LCP | BoxedLCP | ContactProblem) -> DecimalRows:
     """The data of a problem."""
     if isinstance(problem, ContactProblem) and problem.dynamics is not None:
         matrix, q = _from_bodies(problem.dynamics)
@@ -41,7 +41,7 @@ def read(problem: LCP | BoxedLCP | ContactProblem) -> ExactRows:
             first, last = int(problem.sets.start[c]), int(problem.sets.start[c + 1])
             if last - first > 3:
                 unit[first + 3 : last] = [_gyration(matrix, first, last, member)] * (last - first - 3)
-    return ExactRows(matrix, q, unit)
+    return DecimalRows(matrix, q, unit)
 
 
 def islands(
