@@ -10,12 +10,14 @@ import pytest
 
 import perp
 from perp.scenes import library
+from perp.simulation.recordings.columns import OF_TREES
 from perp.simulation.recordings.recorder import Recorder
 
 
 def arrays(recording: perp.Recording) -> dict[str, np.ndarray]:
     """Every array of a recording but the wall times."""
-    named = {part.name: getattr(recording, part.name) for part in fields(recording)}
+    names = [*(part.name for part in fields(recording)), *OF_TREES]
+    named = {name: getattr(recording, name) for name in names}
     return {k: x for k, x in named.items() if isinstance(x, np.ndarray) and k != "seconds"}
 
 
@@ -118,12 +120,13 @@ def test_slip_speed_is_that_of_the_sliding_box() -> None:
     [library.stack(2), library.chain(3), library.rover(), library.arch(5, 0.3), library.scene("")],
     ids=["stack", "chain", "rover", "arch", "empty"],
 )
-def test_a_file_gives_back_every_bit(scene: str, tmp_path: Path) -> None:
-    recording = perp.Simulation(scene, step=0.01).run(0.05)
+@pytest.mark.parametrize("coordinates", ["maximal", "reduced"])
+def test_a_file_gives_back_every_bit(scene: str, coordinates: str, tmp_path: Path) -> None:
+    recording = perp.Simulation(scene, step=0.01, coordinates=coordinates).run(0.05)
     recording.save(tmp_path / "run.h5")
     again = perp.Recording.open(tmp_path / "run.h5")
     assert_same_bits(recording, again)
-    assert again.about == {"format": "perp recording 3", **recording.about}
+    assert again.about == {"format": "perp recording 4", **recording.about}
     assert (again.body_names, again.geom_names) == (recording.body_names, recording.geom_names)
     assert again.seconds.tolist() == recording.seconds.tolist()
     for one, other in zip(recording.geometry, again.geometry, strict=True):
@@ -269,3 +272,15 @@ def test_textures_of_meshes_are_sampled_at_their_vertices(tmp_path: Path) -> Non
         assert ball.textured
         assert not np.allclose(ball.rgba[:3], 1)
     assert "with a texture" in run.to_html()
+
+
+def test_words_point_to_the_command_that_takes_the_file(tmp_path: Path) -> None:
+    recording = perp.Simulation(OFF_CENTRE, step=0.01).run(0.02)
+    with pytest.raises(perp.FileError, match=r"a picture is written to one of \.png"):
+        recording.plot(tmp_path / "run.docx")
+    recording.save(tmp_path / "run.h5")
+    with pytest.raises(perp.FileError, match="is a recording, not a problem: `perp info`"):
+        perp.load(tmp_path / "run.h5")
+    (tmp_path / "scene.xml").write_text(OFF_CENTRE)
+    with pytest.raises(perp.FileError, match="is not a recording: `perp simulate` makes one of a scene"):
+        perp.Recording.open(tmp_path / "scene.xml")

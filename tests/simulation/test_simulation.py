@@ -102,8 +102,8 @@ def test_an_empty_world_and_bodies_that_touch_nothing() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"scene": None}, "scene is a NoneType"),
-        ({"scene": 3}, "scene is a int"),
+        ({"scene": None}, "scene is of type NoneType"),
+        ({"scene": 3}, "scene is of type int"),
         ({"step": "0.01"}, "step = '0.01'"),
         ({"step": float("nan")}, "step = nan"),
         ({"step": 0.0}, "step = 0.0"),
@@ -113,7 +113,7 @@ def test_an_empty_world_and_bodies_that_touch_nothing() -> None:
         ({"solver": "newtn"}, "no solver is called 'newtn'"),
         ({"tolerence": 1e-3}, "no option 'tolerence'; there are: level"),
         ({"tolerance": -1.0}, "tolerance = -1.0"),
-        ({"settings": 3}, "settings is a int"),
+        ({"settings": 3}, "settings is of type int"),
         ({"solver": "newton", "solver_options": {"speed": 3}}, "no option 'speed'"),
         ({"level": {"joints": "fast"}}, "level"),
         ({"level": {"motors": "position"}}, "only 'joints' and 'contacts'"),

@@ -53,5 +53,5 @@ def test_an_exception_of_the_callback_ends_the_solve() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         perp.solve(problem(), callback=enough)
-    with pytest.raises(perp.ProblemError, match="callback is a int"):
+    with pytest.raises(perp.ProblemError, match="callback is of type int"):
         perp.solve(problem(), callback=3)  # type: ignore[arg-type]

@@ -31,6 +31,8 @@ def test_pictures_show_a_box_that_moves(run: perp.Recording, tmp_path: Path) -> 
     )
     assert [file.name for file in files] == ["frame0000.png", "frame0001.png"]
     first, last = (imread(file)[..., :3] for file in files)
+    assert all((imread(file)[..., 3:] == 1).all() for file in files)  # nothing is left transparent
+    assert first[:10].min() > 0.8  # a light sky
     assert first.shape == (120, 160, 3)
     changed = np.abs(first - last).max(axis=2) > 0.1
     assert 0.005 < changed.mean() < 0.5
@@ -44,7 +46,9 @@ def test_a_film_has_as_many_pictures_as_it_lasts(run: perp.Recording, tmp_path: 
     frames, seconds = ffmpeg.count_frames_and_secs(str(path))
     assert frames == 7  # 0.3 s at half speed and ten pictures a second, both ends
     assert seconds == pytest.approx(0.7, abs=0.05)
-    assert next(ffmpeg.read_frames(str(path)))["size"] == (120, 82)
+    film = ffmpeg.read_frames(str(path))
+    assert next(film)["size"] == (120, 82)
+    assert np.frombuffer(next(film), np.uint8).reshape(82, 120, 3)[:8].min() > 200  # a light sky
 
 
 def test_what_cannot_be_is_refused_before_anything_is_drawn(

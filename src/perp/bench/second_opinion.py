@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perp.bench.second_opinion_data import ExactRows, read
+from perp.bench.second_opinion_data import DecimalRows, read
 from perp.bench.second_opinion_discs import ENDLESS, LAST_DIGIT, ZERO, Disc, length, slip_violation
 from perp.bench.second_opinion_relaxed import relaxed_violation
 from perp.bench.second_opinion_scales import Scale, Work
@@ -39,7 +39,7 @@ class Law:
 
     def __init__(self, problem: LCP | BoxedLCP | ContactProblem) -> None:
         self._problem = problem
-        self._read: dict[int, tuple[ExactRows, Work]] = {}
+        self._read: dict[int, tuple[DecimalRows, Work]] = {}
 
     def violation(self, z: Any) -> float:
         """By how much z misses the law, relative to what is at work; infinite where z is not finite."""
@@ -64,13 +64,13 @@ class Law:
 class Answer(NamedTuple):
     """An answer with what it is judged by: data, what is at work at each constraint, impulses, velocities."""
 
-    rows: ExactRows
+    rows: DecimalRows
     scales: list[Scale]
     impulse: list[Decimal]
     velocity: list[Decimal]
 
 
-def _work(problem: LCP | BoxedLCP | ContactProblem, rows: ExactRows) -> Work:
+def _work(problem: LCP | BoxedLCP | ContactProblem, rows: DecimalRows) -> Work:
     if isinstance(problem, ContactProblem):
         start = [int(i) for i in problem.sets.start]
         groups = [list(range(first, last)) for first, last in pairwise(start)]

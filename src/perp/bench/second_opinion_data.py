@@ -38,7 +38,7 @@ class Bodies(NamedTuple):
         ]
 
 
-class ExactRows(NamedTuple):
+class DecimalRows(NamedTuple):
     """A matrix by its nonzeros, free velocity, lengths of rolling rows, and bodies if it comes from some."""
 
     matrix: list[SparseRow]
@@ -51,7 +51,7 @@ class ExactRows(NamedTuple):
         return [q + _product(row, z) for q, row in zip(self.q, self.matrix, strict=True)]
 
 
-def read(problem: LCP | BoxedLCP | ContactProblem) -> ExactRows:
+def read(problem: LCP | BoxedLCP | ContactProblem) -> DecimalRows:
     """The data of a problem."""
     if isinstance(problem, ContactProblem) and problem.dynamics is not None:
         matrix, q, bodies = _from_bodies(problem.dynamics)
@@ -65,7 +65,7 @@ def read(problem: LCP | BoxedLCP | ContactProblem) -> ExactRows:
             first, last = int(problem.sets.start[c]), int(problem.sets.start[c + 1])
             if last - first > 3:
                 unit[first + 3 : last] = [_gyration(matrix, first, last, member)] * (last - first - 3)
-    return ExactRows(matrix, q, unit, bodies)
+    return DecimalRows(matrix, q, unit, bodies)
 
 
 def islands(

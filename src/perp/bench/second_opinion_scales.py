@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from perp.bench.second_opinion_data import ONE, ZERO, ExactRows, islands
+from perp.bench.second_opinion_data import ONE, ZERO, DecimalRows, islands
 
 # Doubles have no more digits than this beside neighbours whose own terms are large: a row whose terms are
 # smaller may be the round-off of what it was computed from. With a tolerance of 1e-8 it allows 1e-15.
@@ -32,7 +32,7 @@ class Work:
     """What is at work at groups of rows; `demand` is the impulse that each must carry in any case."""
 
     def __init__(
-        self, rows: ExactRows, groups: list[list[int]], demand: list[Decimal], coupled: Iterable[Any]
+        self, rows: DecimalRows, groups: list[list[int]], demand: list[Decimal], coupled: Iterable[Any]
     ) -> None:
         self._rows, self._groups = rows, groups
         # entries in units of the groups

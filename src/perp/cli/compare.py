@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from perp.cli.exit_codes import ExitCode
-from perp.cli.outputs import PICTURE_SUFFIXES, check_writable
+from perp.files.writing import PICTURE_SUFFIXES, check_writable
 
 if TYPE_CHECKING:
     from perp.comparison.cells import Cell

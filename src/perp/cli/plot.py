@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from perp.cli.exit_codes import ExitCode
-from perp.cli.outputs import PICTURE_SUFFIXES, check_writable
+from perp.files.writing import PICTURE_SUFFIXES, check_writable
 
 
 def plot(recording: Path, /, *, out: Path | None = None) -> int:

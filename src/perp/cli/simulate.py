@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from perp.cli.named_values import Several, read_number, read_options
-from perp.cli.outputs import check_writable
+from perp.files.writing import check_writable
 
 if TYPE_CHECKING:
     from perp.simulation.simulation import Simulation

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from perp.cli.exit_codes import ExitCode
 from perp.cli.named_values import Several, read_options
-from perp.cli.outputs import PICTURE_SUFFIXES, check_writable
+from perp.files.writing import PICTURE_SUFFIXES, check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -30,9 +30,8 @@ def view(
         browser: Whether to open the page in the browser.
     """
     import perp
-    from perp.cli.outputs import check_writable
     from perp.cli.printing import print_line
-    from perp.files.writing import replacing
+    from perp.files.writing import check_writable, replacing
     from perp.view.page import page_text
 
     if html is not None:

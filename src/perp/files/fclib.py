@@ -47,6 +47,8 @@ def read_problem(file: NumberFile) -> ContactProblem:
 def problem_group(file: NumberFile) -> str:
     """The group that holds the problem."""
     found = [group for group in GROUPS if group in file]
+    if not found and "about" in file and "steps" in file:
+        raise FileError(file.path, "is a recording, not a problem: `perp info`, `plot` and `view` take it")
     if not found:
         raise FileError(file.path, f"has none of {', '.join(GROUPS)}: not an FCLib file")
     if len(found) > 1:

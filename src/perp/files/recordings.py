@@ -1,7 +1,7 @@
 """Recordings as HDF5: tables that grow, beside groups that are written once or replaced.
 
     /about               JSON: format, versions, names, settings
-    /start, /geometry, /scene   written once
+    /start, /geometry, /scene, /tree   written once
     /steps, /contacts    one dataset per column, one row per step and per contact
     /snapshot            the whole state after the last step, to go on from
     /checksum            size and checksum of the whole file, renewed with every chunk
@@ -27,14 +27,16 @@ from perp.files.journal import JournalFile
 from perp.files.reading import PathName, open_regular, reason
 from perp.problems.errors import FileError
 
-FORMAT = "perp recording 3"
+FORMAT = "perp recording 4"
 # Bytes of a row group on the disk: large enough to read fast, small enough to rewrite with each chunk.
 _CHUNK_BYTES = 1 << 16
-_CHUNK_ROWS = 256
+_CHUNK_ROWS = 1024
+# Rows of so few numbers (a point, a frame) are packed number by number: what is alike lies together.
+_FEW = 9
 _SNAPSHOT_ROWS = 128
 # Bytes of like place of all numbers beside each other, then deflated. Deflate never packs tighter than
 # 1032 to 1, so that a header that promises more than that is a lie.
-_PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
+_PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 6, "shuffle": True}
 _WORTH_PACKING, _TIGHTEST = 1 << 12, 1032
 
 Arrays = Mapping[str, np.ndarray]
@@ -160,21 +162,24 @@ class RecordingFile:
             group = self._file.create_group(name)
             for key, array in arrays.items():
                 values = _storable(np.asarray(array))
-                packed = _PACKED if values.nbytes > _WORTH_PACKING else {}
-                group.create_dataset(key, data=values, **packed)
+                how: dict[str, Any] = {}
+                if values.nbytes > _WORTH_PACKING:  # column by column: x of all vertices are alike, then y
+                    how = {"chunks": (len(values), *(1 for _ in values.shape[1:])), **_PACKED}
+                group.create_dataset(key, data=values, **how)
         for name, columns in tables.items():
             group = self._file.create_group(name)
             for key, empty in columns.items():
                 row = _storable(empty)
-                size = max(1, row.dtype.itemsize * int(np.prod(row.shape[1:])))
-                chunk = min(_CHUNK_ROWS, max(1, _CHUNK_BYTES // size))
+                count = max(1, int(np.prod(row.shape[1:])))
+                chunk = min(_CHUNK_ROWS, max(1, _CHUNK_BYTES // (row.dtype.itemsize * count)))
+                inner = [1 if count <= _FEW else max(1, n) for n in row.shape[1:]]
                 group.create_dataset(
                     key,
                     shape=(0, *row.shape[1:]),
                     dtype=row.dtype,
                     # an axis of length 0 (no motors) still needs a chunk of length 1, and room for it
                     maxshape=(None, *(n or None for n in row.shape[1:])),
-                    chunks=(chunk, *(max(1, n) for n in row.shape[1:])),
+                    chunks=(chunk, *inner),
                     **_PACKED,
                 )
 
@@ -227,7 +232,9 @@ def check_recording(path: PathName) -> None:
     """
     with open_regular(path) as (handle, _):
         if handle.read(8) != b"\x89HDF\r\n\x1a\n":
-            raise FileError(path, "is not a recording: it is not an HDF5 file")
+            scene = str(path).lower().endswith((".xml", ".urdf", ".mjcf"))
+            why = "`perp simulate` makes one of a scene" if scene else "it is not an HDF5 file"
+            raise FileError(path, f"is not a recording: {why}")
 
 
 def _place_of_checksum(path: PathName, file: Any) -> int:

@@ -1,4 +1,4 @@
-"""Writes a file whole or not at all: a failed save never destroys an older file."""
+"""Checks outputs before the work; writes a file whole or not at all: a failed save keeps the older file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,24 @@ from pathlib import Path
 
 from perp.files.reading import PathName, reason
 from perp.problems.errors import FileError
+
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def check_writable(path: Path, suffixes: tuple[str, ...], what: str) -> None:
+    """Refuse a path that cannot be written before any time is spent on what goes there.
+
+    Raises:
+        FileError: It has another suffix, there is no folder for it, or it may not be written.
+    """
+    if path.suffix.lower() not in suffixes:
+        raise FileError(path, f"{what} is written to one of {', '.join(suffixes)}")
+    if not path.parent.is_dir():
+        raise FileError(path, f"there is no folder {path.parent}")
+    if path.is_dir():
+        raise FileError(path, "is a directory")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise FileError(path, "may not be written")
 
 
 @contextmanager

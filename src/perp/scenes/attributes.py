@@ -243,7 +243,7 @@ def unused_elements(m: Any, *, reduced: bool) -> Lines:
         names = sensor_names(m)
         listed = ", ".join(names[i] for i in unread[:_NAMED])
         more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
-        why = "forces of limits, inside of loops and of plugins are not read"
+        why = "forces of limits and inside of loops, and sensors of contacts, plugins and users, are not read"
         lines.append((f"sensor {listed}{more}", why))
     if m.nplugin:
         lines.append((f"{m.nplugin} plugins", "plugins are not run"))

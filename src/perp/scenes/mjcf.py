@@ -103,8 +103,9 @@ def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
         check_includes(scene, Path.cwd(), "the scene")
         return mujoco.MjSpec.from_string(scene), []
     if not isinstance(scene, str | Path):
+        kind = type(scene).__name__
         raise SceneError(
-            f"scene is a {type(scene).__name__}: a path, XML text, an MjSpec, an MjModel or a Model is needed"
+            f"scene is of type {kind}: a path, XML text, an MjSpec, an MjModel or a Model is needed"
         )
     path = Path(scene)
     if not path.is_file():

@@ -120,7 +120,7 @@ def step_settings(
 
     base = StepSettings() if settings is None else settings
     if not isinstance(base, StepSettings):
-        raise ProblemError(f"settings is a {type(base).__name__}: a StepSettings is needed")
+        raise ProblemError(f"settings is of type {type(base).__name__}: a StepSettings is needed")
     names = [field.name for field in dataclasses.fields(StepSettings)]
     for name in options:
         if name not in names:

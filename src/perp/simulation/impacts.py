@@ -70,7 +70,7 @@ def _touched(w, first, second):
 
 
 @dataclass
-class Part:
+class Substep:
     """A part of a step.
 
     Attributes:
@@ -96,13 +96,13 @@ class Part:
 
 def step_with_impacts(
     stepper: Stepper, state: State, h: float, wrench: np.ndarray
-) -> tuple[State, StepRecord, list[Part]]:
+) -> tuple[State, StepRecord, list[Substep]]:
     """A step of length h, divided at its impacts; the record is that of its last part."""
     table, near = stepper.tables["geom_restitution"], 2.0 * _OPEN * float(stepper.model.size)
     full, parts, left, short = table.copy(), [], h, _SHORT * h
     try:
         while True:
-            part = Part(state, stepper.memory(), left, full)
+            part = Substep(state, stepper.memory(), left, full)
             after, record = part.step(stepper, wrench, left)
             found, which = _bouncing(stepper.world.struct)
             if not len(found) or len(parts) >= _MOST or left < 3.0 * short:
@@ -134,7 +134,7 @@ def step_with_impacts(
 
 
 def _closing(
-    stepper: Stepper, part: Part, pair: np.ndarray, time: float, spans: tuple[float, float],
+    stepper: Stepper, part: Substep, pair: np.ndarray, time: float, spans: tuple[float, float],
     full: np.ndarray, wrench: np.ndarray,
 ) -> tuple[State, float] | None:  # fmt: skip
     """The state where two shapes close, and when; None where there is no such time.
@@ -154,7 +154,7 @@ def _closing(
             return best[0], best[1]
         there, _record = part.step(stepper, wrench, time)
         late = _touched(stepper.world.struct, int(pair[0]), int(pair[1]))
-        remainder = Part(there, stepper.memory(), left - time, full)
+        remainder = Substep(there, stepper.memory(), left - time, full)
         remainder.step(stepper, wrench, remainder.length)
         found, which = _bouncing(stepper.world.struct)
         these = np.flatnonzero((which[:, 1:] == pair).all(axis=1))
@@ -227,7 +227,7 @@ def derivative_of(
 
 
 def derivative_with_impacts(
-    differentiator: StepDifferentiator, parts: list[Part], wrench: np.ndarray, parameters: Sequence[str]
+    differentiator: StepDifferentiator, parts: list[Substep], wrench: np.ndarray, parameters: Sequence[str]
 ) -> Any:
     """The derivative of a step of some parts; what the stepper remembers is kept."""
     stepper = differentiator.stepper
@@ -264,7 +264,7 @@ def derivative_with_impacts(
     return ImpactDerivative(change, found)
 
 
-def _by_length(stepper: Stepper, part: Part, h: float, wrench: np.ndarray) -> np.ndarray:
+def _by_length(stepper: Stepper, part: Substep, h: float, wrench: np.ndarray) -> np.ndarray:
     """The end of a part by its length, in the tangent space, from shorter ones: longer ones would bounce."""
     step = min(_STEP * h, _SHARE * part.length)
     ends = [part.step(stepper, wrench, part.length - k * step)[0].packed for k in range(3)]

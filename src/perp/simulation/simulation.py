@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from perp.derivatives.step import StepDerivative, StepDifferentiator
     from perp.files.reading import PathName
     from perp.scenes.geometry import Shape
-    from perp.simulation.impacts import Part
+    from perp.simulation.impacts import Substep
     from perp.simulation.recordings.recorder import Recorder
     from perp.simulation.recordings.recording import Recording
     from perp.view.live import LivePage
@@ -119,7 +119,7 @@ class Simulation(Access):
         self._recorders: list[Recorder] = []
         self._geometry: tuple[Shape, ...] | None = None
         self._differentiator: StepDifferentiator | None = None
-        self._parts: list[Part] | None = None
+        self._parts: list[Substep] | None = None
         self.impacts = impacts
         self._wrench = np.zeros((self.model.body_count, 6))
         self._control = self.stepper.initial_control()

@@ -72,7 +72,9 @@ def watch_of(verbose: bool, callback: Any) -> Watch | None:
         ProblemError: The callback cannot be called.
     """
     if callback is not None and not callable(callback):
-        raise ProblemError(f"callback is a {type(callback).__name__}: a function of one Progress is needed")
+        raise ProblemError(
+            f"callback is of type {type(callback).__name__}: a function of one Progress is needed"
+        )
     if not verbose:
         return callback
     lines = _Lines()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perp.files.writing import PICTURE_SUFFIXES, check_writable
 from perp.simulation.recordings.recording import Recording
 from perp.view.contact_rows import Pairs, pair_rows
 
@@ -36,9 +37,13 @@ def plot_run(recording: Recording, path: str | Path, *, title: str = "") -> None
         recording: What to draw; it may be empty.
         path: Where to write.
         title: Above the picture.
+
+    Raises:
+        FileError: It cannot be written there.
     """
     from matplotlib import rc_context
 
+    check_writable(Path(path), PICTURE_SUFFIXES, "a picture")
     with rc_context(_STYLE):
         figure_of(recording, title=title).savefig(path, dpi=130, metadata=_undated(Path(path)))
 

@@ -7,7 +7,6 @@ browser is the one of the system, or that of the environment variable CHROMIUM.
 
 from __future__ import annotations
 
-import base64
 import os
 import shutil
 import subprocess
@@ -21,7 +20,8 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from perp.problems import FileError, PerpError, ProblemError
+from perp.files.writing import check_writable
+from perp.problems import PerpError, ProblemError
 from perp.view.page import page_text
 
 if TYPE_CHECKING:
@@ -40,12 +40,7 @@ _READY = """new Promise((done) => {
   const look = () => (window.player ? done("") : wait());
   look();
 })"""
-_DRAW = """([time, kind]) => {
-  const player = window.player;
-  player.seek(time);
-  player.draw();
-  return document.getElementById("view").toDataURL(kind, 0.93);
-}"""
+_DRAW = "(time) => { window.player.seek(time); window.player.draw(); }"
 
 
 def write_video(
@@ -72,10 +67,7 @@ def write_video(
         PerpError: The browser, playwright or ffmpeg is missing; the message says how to get it.
     """
     path = Path(path)
-    if path.suffix.lower() not in (".mp4", ".webm", ".gif"):
-        raise FileError(path, "a film is written to one of .mp4, .webm, .gif")
-    if not path.parent.is_dir():
-        raise FileError(path, f"there is no folder {path.parent}")
+    check_writable(path, (".mp4", ".webm", ".gif"), "a film")
     if not speed > 0:
         raise ProblemError(f"speed = {speed!r}: a positive number is needed")
     encoder, times = _ffmpeg(), frame_times(recording, fps / speed)
@@ -172,10 +164,11 @@ def _draw(
         if trouble:
             raise PerpError(f"the browser cannot draw: {trouble}")
         for time, name in zip(times, names, strict=True):
-            kind = "image/jpeg" if name.suffix == ".jpg" else "image/png"
-            picture = base64.b64decode(page.evaluate(_DRAW, [float(time), kind]).split(",", 1)[1])
+            page.evaluate(_DRAW, float(time))
             name.parent.mkdir(parents=True, exist_ok=True)
-            name.write_bytes(picture)
+            # the page as it is seen: the sky is not of the canvas but behind it
+            how = {"type": "jpeg", "quality": 93} if name.suffix == ".jpg" else {}
+            page.screenshot(path=name, **how)
 
 
 @contextmanager

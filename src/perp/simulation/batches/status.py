@@ -14,7 +14,7 @@ from perp.stepping.record import contacts_of_lines
 
 
 class WorldStatus(IntEnum):
-    """Of a step of a world; the larger, the worse. All but the first two below a failure go on."""
+    """Of a step of a world; the larger, the worse. Below `FAILED` a world goes on."""
 
     SOLVED = 0
     NOT_SOLVED = 1  # the contact problem of the step misses its tolerance

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from perp.scenes.geometry import Shape
 
+Tables = dict[str, dict[str, np.ndarray]]
+Column = TypeVar("Column")
+
 _NUMBER, _WHOLE, _FLAG, _TEXT = "f8", "i8", "?", "U16"
 
-# Shape of a row, and its type. "bodies", "joints" and "motors" stand for their counts.
+# Shape of a row, and its type. Words stand for counts.
 STEP_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
     "time": ((), _NUMBER),
     "positions": (("bodies", 3), _NUMBER),
@@ -18,6 +22,8 @@ STEP_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
     "velocities": (("bodies", 6), _NUMBER),
     "joint_positions": (("joints",), _NUMBER),
     "joint_velocities": (("joints",), _NUMBER),
+    "qpos": (("coordinates",), _NUMBER),
+    "qvel": (("freedoms",), _NUMBER),
     "control": (("motors",), _NUMBER),
     "kinetic_energy": ((), _NUMBER),
     "potential_energy": ((), _NUMBER),
@@ -38,6 +44,8 @@ STEP_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
     "seconds": ((), _NUMBER),
     "contact_count": ((), _WHOLE),
 }
+OF_TREES = ("positions", "quaternions", "velocities", "joint_positions", "joint_velocities")
+"""What follows from qpos and qvel where there is a tree of bodies; a file does not keep it then."""
 CONTACT_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
     "body": ((2,), _WHOLE),
     "geom": ((2,), _WHOLE),
@@ -51,15 +59,27 @@ CONTACT_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
 }
 
 
-def empty_tables(bodies: int, joints: int, motors: int) -> dict[str, dict[str, np.ndarray]]:
-    """Columns without rows."""
-    sizes = {"bodies": bodies, "joints": joints, "motors": motors}
+def empty_tables(sizes: Mapping[str, int]) -> Tables:
+    """Columns without rows, given the counts that their shapes name."""
     return {
         table: {
             name: np.zeros((0, *(sizes[n] if isinstance(n, str) else n for n in shape)), dtype=kind)
             for name, (shape, kind) in columns.items()
         }
         for table, columns in (("steps", STEP_COLUMNS), ("contacts", CONTACT_COLUMNS))
+    }
+
+
+def stored(
+    tables: Mapping[str, Mapping[str, Column]], about: Mapping[str, Any], tree: Mapping[str, np.ndarray]
+) -> dict[str, dict[str, Column]]:
+    """What of the columns a file keeps: with a tree not the bodies, else not the coordinates."""
+    left_out: set[str] = set(OF_TREES if tree else ("qpos", "qvel"))
+    if about["settings"]["solver"] is None and about["settings"]["formulation"] is None:
+        left_out.add("coulomb_distance")  # the residual itself: nothing but Coulomb's law was solved
+    return {
+        table: {name: rows for name, rows in columns.items() if name not in left_out}
+        for table, columns in tables.items()
     }
 
 
@@ -104,9 +124,8 @@ def unpack_shapes(names: Sequence[str], columns: Mapping[str, np.ndarray]) -> tu
     vertex = np.concatenate([[0], np.cumsum(columns["vertex_count"])])
     face = np.concatenate([[0], np.cumsum(columns["face_count"])])
     mesh = columns["mesh"]
-    # files from before textures were sampled have no colours
-    color = np.concatenate([[0], np.cumsum(columns.get("color_count", np.zeros(len(vertex) - 1, np.int64)))])
-    colors = columns.get("colors", np.zeros((0, 3))) / 255.0
+    color = np.concatenate([[0], np.cumsum(columns["color_count"])])
+    colors = columns["colors"] / 255.0
     return tuple(
         Shape(
             name=name,

@@ -16,23 +16,24 @@ from perp.scenes.stored import store_scene
 from perp.simulation.recordings.columns import (
     CONTACT_COLUMNS,
     STEP_COLUMNS,
+    Tables,
     empty_tables,
     pack_shapes,
+    stored,
 )
 from perp.simulation.recordings.joints import joint_columns, scalar_joints
 from perp.simulation.recordings.recording import Recording
+from perp.simulation.recordings.trees import tree_of
 
 if TYPE_CHECKING:
     from perp.dynamics.state import State
     from perp.simulation.simulation import Simulation
     from perp.stepping import StepRecord
 
-CHUNK_STEPS = 100
+CHUNK_STEPS = 256
 """A chunk is this many steps at most."""
 CHUNK_SECONDS = 2.0
 """And no more than this much wall time passes before it is written [s]."""
-
-Tables = dict[str, dict[str, np.ndarray]]
 
 
 class Recorder:
@@ -61,6 +62,7 @@ class Recorder:
         self._goal, self._path = goal, path
         self._about = describe(simulation)
         self._start = _start_of(simulation)
+        self._tree = tree_of(simulation.stepper)
         self._file = None
         if path is not None:
             from perp.files.recordings import RecordingFile
@@ -70,9 +72,10 @@ class Recorder:
                 "start": self._start,
                 "geometry": pack_shapes(simulation.geometry),
                 "scene": store_scene(model),
+                "tree": self._tree,
             }
-            tables = self._empty()
-            self._file = RecordingFile.create(path, self._about, groups, tables, force=force)
+            empty = stored(self._empty(), self._about, self._tree)
+            self._file = RecordingFile.create(path, self._about, groups, empty, force=force)
             self._append({}, "before the first step")
 
     @classmethod
@@ -131,7 +134,8 @@ class Recorder:
             return Recording.open(self._path)
         tables = self._tables()
         shapes = self._simulation.geometry
-        out = Recording.of_tables(self._about, self._start, shapes, tables["steps"], tables["contacts"])
+        start, steps, contacts = self._start, tables["steps"], tables["contacts"]
+        out = Recording.of_tables(self._about, start, shapes, steps, contacts, self._tree)
         out.records, out.states = self._records, self._states
         out.snapshot = self._simulation.snapshot()
         return out
@@ -139,11 +143,18 @@ class Recorder:
     def _append(self, tables: Tables, when: str) -> None:
         if self._file is not None:
             state = {**self._simulation.snapshot(), "goal": np.array(self._goal)}
-            self._file.append(tables, state, when=when)
+            self._file.append(stored(tables, self._about, self._tree), state, when=when)
 
     def _empty(self) -> Tables:
-        about = self._about
-        return empty_tables(*(len(about[f"{kind}_names"]) for kind in ("body", "joint", "motor")))
+        about, m = self._about, self._simulation.stepper.mujoco_model
+        sizes = {
+            "bodies": len(about["body_names"]),
+            "joints": len(about["joint_names"]),
+            "motors": len(about["motor_names"]),
+            "coordinates": m.nq if self._tree else 0,
+            "freedoms": m.nv if self._tree else 0,
+        }
+        return empty_tables(sizes)
 
     def _tables(self) -> Tables:
         model, records = self._simulation.model, self._records
@@ -152,14 +163,18 @@ class Recorder:
         steps = {
             name: np.array([getattr(record, name) for record in records], dtype=kind)
             for name, (_, kind) in STEP_COLUMNS.items()
-            if hasattr(records[0], name) and name != "times"
+            if hasattr(records[0], name)
         }
-        centre = np.array([state.position for state in self._states])
-        principal = np.array([state.quaternion for state in self._states])
-        steps["positions"] = centre + rotate(principal, model.origin)
-        steps["quaternions"] = multiply(principal, model.frame)
-        steps["velocities"] = np.array([state.velocity for state in self._states])
-        steps |= joint_columns(self._simulation.stepper, self._states)
+        states = self._states
+        if self._tree:
+            steps |= {name: np.array([getattr(state, name) for state in states]) for name in ("qpos", "qvel")}
+        else:
+            centre = np.array([state.position for state in states])
+            principal = np.array([state.quaternion for state in states])
+            steps["positions"] = centre + rotate(principal, model.origin)
+            steps["quaternions"] = multiply(principal, model.frame)
+            steps["velocities"] = np.array([state.velocity for state in states])
+            steps |= joint_columns(self._simulation.stepper, states)
         steps["control"] = np.array(self._controls)
         steps["seconds"] = np.array([record.seconds for record in records])
         found = [record.contacts for record in records]

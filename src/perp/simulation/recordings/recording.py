@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,15 @@ from perp.files.reading import PathName
 from perp.problems import FileError, ProblemError
 from perp.scenes.geometry import Shape
 from perp.scenes.model import find
-from perp.simulation.recordings.columns import CONTACT_COLUMNS, STEP_COLUMNS, pack_shapes, unpack_shapes
+from perp.simulation.recordings.columns import (
+    CONTACT_COLUMNS,
+    OF_TREES,
+    STEP_COLUMNS,
+    pack_shapes,
+    stored,
+    unpack_shapes,
+)
+from perp.simulation.recordings.trees import bodies_along
 
 __all__ = ["ContactRows", "Recording"]
 
@@ -49,6 +58,11 @@ class ContactRows:
     slip: np.ndarray
 
 
+def _column(name: str) -> Any:
+    """A column of bodies or joints, which is kept or follows from qpos and qvel."""
+    return property(lambda self: self._bodies[name])
+
+
 @dataclass(eq=False, repr=False)
 class Recording:
     """A run. Arrays have one row per step, n in all; bodies are those that can move.
@@ -66,6 +80,9 @@ class Recording:
         positions, quaternions: Body frames of the file, shapes (n, bodies, 3) [m] and (n, bodies, 4).
         velocities: Of the centres of mass, and angular, in the world, shape (n, bodies, 6) [m/s, rad/s].
         joint_positions, joint_velocities: Shape (n, joints) [rad or m, and per second].
+        qpos, qvel: Coordinates and velocities in reduced coordinates, as mujoco has them, shapes (n, nq) and
+            (n, nv); no columns in maximal ones. Where they are known the five above follow from them, when
+            they are first asked for, equal to those of the steps up to rounding.
         control: What the motors were given, shape (n, motors).
         kinetic_energy, potential_energy: Shape (n,) [J].
         linear_momentum, angular_momentum: Shape (n, 3) [kg m/s, kg m²/s].
@@ -85,6 +102,8 @@ class Recording:
         contact_gap: [m]. contact_friction: Shape (…, 5). contact_state: −1 open, 0 slip, 1 stick.
         contact_slip: Sliding speed [m/s].
         about: Settings and versions of the run.
+        tree: How bodies follow from qpos and qvel (`recordings.trees`); empty in maximal coordinates.
+        bodies: The columns of bodies and joints where there is no tree.
         snapshot: The whole state after the last step, for `Simulation.restore`; empty when not kept.
         records, states: What each step returned, for a run of this process; empty when read from a file.
     """
@@ -102,11 +121,8 @@ class Recording:
     start_position: np.ndarray
     start_quaternion: np.ndarray
     time: np.ndarray
-    positions: np.ndarray
-    quaternions: np.ndarray
-    velocities: np.ndarray
-    joint_positions: np.ndarray
-    joint_velocities: np.ndarray
+    qpos: np.ndarray
+    qvel: np.ndarray
     control: np.ndarray
     kinetic_energy: np.ndarray
     potential_energy: np.ndarray
@@ -136,6 +152,8 @@ class Recording:
     contact_state: np.ndarray
     contact_slip: np.ndarray
     about: dict[str, Any] = field(default_factory=dict)
+    tree: dict[str, np.ndarray] = field(default_factory=dict)
+    bodies: dict[str, np.ndarray] = field(default_factory=dict)
     snapshot: dict[str, np.ndarray] = field(default_factory=dict)
     records: list[Any] = field(default_factory=list)
     states: list[Any] = field(default_factory=list)
@@ -148,11 +166,13 @@ class Recording:
         geometry: tuple[Shape, ...],
         steps: Mapping[str, np.ndarray],
         contacts: Mapping[str, np.ndarray],
+        tree: Mapping[str, np.ndarray],
     ) -> Recording:
         """From what a file holds."""
-        # files of runs by Coulomb's law from before there was a second figure
-        steps = {"coulomb_distance": steps["residual"], **steps}
-        columns: dict[str, Any] = {name: steps[name] for name in STEP_COLUMNS if name != "contact_count"}
+        nothing = np.zeros((steps["time"].size, 0))
+        steps = {"qpos": nothing, "qvel": nothing, "coulomb_distance": steps["residual"], **steps}
+        apart = (*OF_TREES, "contact_count")
+        columns: dict[str, Any] = {name: steps[name] for name in STEP_COLUMNS if name not in apart}
         touching: dict[str, Any] = {f"contact_{name}": contacts[name] for name in CONTACT_COLUMNS}
         return cls(
             body_names=tuple(about["body_names"]),
@@ -171,6 +191,8 @@ class Recording:
             contact_start=np.concatenate([[0], np.cumsum(steps["contact_count"])]).astype(np.int64),
             **touching,
             about=dict(about),
+            tree=dict(tree),
+            bodies={} if tree else {name: steps[name] for name in OF_TREES},
         )
 
     @classmethod
@@ -186,7 +208,8 @@ class Recording:
         try:
             names = tuple(about["geom_names"])
             shapes = unpack_shapes(names, groups["geometry"])
-            out = cls.of_tables(about, groups["start"], shapes, groups["steps"], groups["contacts"])
+            start, steps, contacts, tree = (groups[name] for name in ("start", "steps", "contacts", "tree"))
+            out = cls.of_tables(about, start, shapes, steps, contacts, tree)
             out._check()
         except (LookupError, ValueError, TypeError) as error:
             raise FileError(path, f"is not a complete recording: {error}") from None
@@ -201,15 +224,18 @@ class Recording:
         """
         from perp.files.recordings import RecordingFile
 
-        steps, contacts = self._tables()
-        empty = {
-            "steps": {name: rows[:0] for name, rows in steps.items()},
-            "contacts": {name: rows[:0] for name, rows in contacts.items()},
+        kept = {"steps": dict.fromkeys(STEP_COLUMNS), "contacts": dict.fromkeys(CONTACT_COLUMNS)}
+        tables = {
+            table: {name: getattr(self, ("" if table == "steps" else "contact_") + name) for name in columns}
+            for table, columns in stored(kept, self.about, self.tree).items()
         }
-        groups = {"start": self._start(), "geometry": pack_shapes(self.geometry)}
+        empty = {
+            table: {name: rows[:0] for name, rows in columns.items()} for table, columns in tables.items()
+        }
+        groups = {"start": self._start(), "geometry": pack_shapes(self.geometry), "tree": self.tree}
         file = RecordingFile.create(path, self.about, groups, empty, force=force)
         try:
-            file.append({"steps": steps, "contacts": contacts}, self.snapshot, when="after the last step")
+            file.append(tables, self.snapshot, when="after the last step")
         finally:
             file.close()
 
@@ -280,6 +306,12 @@ class Recording:
         end = self.time[-1] if len(self) else self.start_time
         return f"<Recording of {len(self)} steps to t = {end:g} s, {len(self.body_names)} bodies>"
 
+    @cached_property
+    def _bodies(self) -> Mapping[str, np.ndarray]:
+        return bodies_along(self.tree, self.centres, self.qpos, self.qvel) if self.tree else self.bodies
+
+    positions, quaternions, velocities, joint_positions, joint_velocities = map(_column, OF_TREES)
+
     @property
     def energy(self) -> np.ndarray:
         """Kinetic and potential energy, shape (n,) [J]."""
@@ -330,10 +362,6 @@ class Recording:
         holds = used < (1.0 - _AT_THE_LIMIT) * force[:, 0]
         return np.where(holds, self.contact_slip, 0.0)
 
-    def _tables(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        steps = {name: getattr(self, name) for name in STEP_COLUMNS}
-        return steps, {name: getattr(self, f"contact_{name}") for name in CONTACT_COLUMNS}
-
     def _start(self) -> dict[str, np.ndarray]:
         return {
             "time": np.array(self.start_time),
@@ -353,6 +381,8 @@ class Recording:
             "bodies": len(self.body_names),
             "joints": len(self.joint_names),
             "motors": len(self.motor_names),
+            "coordinates": self.qpos.shape[-1],
+            "freedoms": self.qvel.shape[-1],
         }
         total = int(self.contact_start[-1])
         for table, rows, prefix in ((STEP_COLUMNS, len(self), ""), (CONTACT_COLUMNS, total, "contact_")):
