@@ -74,19 +74,56 @@ def _assemble_tree(p, w, t):
             own += 1
         while p.column[begin + end - 1] >= last:
             end -= 1
-        closed = w.K[c, 0, 0] != 0.0
-        for r in range(size):
-            base, push = begin + r * width, w.f[i + r]
-            for e in range(own, end):
-                weight = p.value[base + e]
-                if weight == 0.0:
-                    continue
-                j = p.column[base + e]
-                change[j] -= weight * push
-                if closed:
-                    row = panel[j - first]
-                    for s in range(base, base + width):
-                        row[place[p.column[s]]] += weight * w.KL[s]
+        r = 0
+        while r < size:
+            base = begin + r * width
+            if r + 3 <= size:
+                _add_three(p, w, (c, i + r, first), (base, begin), (own, end, width))
+                r += 3
+            else:
+                _add_one(p, w, (c, i + r, first), (base, begin), (own, end, width))
+                r += 1
+
+
+@part(fastmath={"contract"})
+def _add_three(p, w, row, at, columns):
+    """Rows i to i + 2 of a constraint: −Jᵀ f and Jᵀ K L of the columns from `own` to `end`, all at once.
+
+    Rows of a constraint have the same columns, so that each entry of the panel is read and written once.
+    """
+    (c, i, first), (base, begin), (own, end, width) = row, at, columns
+    f0, f1, f2 = w.f[i], w.f[i + 1], w.f[i + 2]
+    spot = w.spot[begin : begin + width]
+    one, two, three = p.value[base:], p.value[base + width :], p.value[base + 2 * width :]
+    k0, k1, k2 = w.KL[base:], w.KL[base + width :], w.KL[base + 2 * width :]
+    closed = w.K[c, 0, 0] != 0.0
+    for e in range(own, end):
+        x, y, z = one[e], two[e], three[e]
+        j = p.column[begin + e]
+        w.change[j] -= x * f0 + y * f1 + z * f2
+        if closed:
+            line = w.panel[j - first]
+            for s in range(width):
+                line[spot[s]] += x * k0[s] + y * k1[s] + z * k2[s]
+
+
+@part(fastmath={"contract"})
+def _add_one(p, w, row, at, columns):
+    """The same of one row."""
+    (c, i, first), (base, begin), (own, end, width) = row, at, columns
+    push, spot = w.f[i], w.spot[begin : begin + width]
+    value, weights = p.value[base:], w.KL[base:]
+    closed = w.K[c, 0, 0] != 0.0
+    for e in range(own, end):
+        a = value[e]
+        if a == 0.0:
+            continue
+        j = p.column[begin + e]
+        w.change[j] -= a * push
+        if closed:
+            line = w.panel[j - first]
+            for s in range(width):
+                line[spot[s]] += a * weights[s]
 
 
 @part
@@ -154,6 +191,15 @@ def _pattern(p, w, k):
 
 
 @part
+def _find_spots(p, w, k):
+    """Where the columns of the constraints of island k are in the panel."""
+    for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
+        i = p.start[w.island_constraint[a]]
+        for e in range(p.row_begin[i], p.row_begin[i + 1]):
+            w.spot[e] = w.place[p.column[e]]
+
+
+@part
 def plan_of(p, w, k):
     """How Newton steps of island k are taken."""
     begin = w.island_tree_start[k]
@@ -162,6 +208,7 @@ def plan_of(p, w, k):
         t = w.island_tree[begin]
         for j in range(p.tree_start[t], p.tree_start[t + 1]):
             w.place[j] = j - p.tree_start[t]
+        _find_spots(p, w, k)
         none = np.zeros(2, np.int64)
         tree = w.island_tree[begin : begin + 1]
         return Plan(tree, none, none, none, none, none, none, none, np.empty(1, np.bool_), np.empty(0))
@@ -174,6 +221,7 @@ def plan_of(p, w, k):
         first[a + 1] = first[a] + p.tree_start[t + 1] - p.tree_start[t]
         for j in range(p.tree_start[t], p.tree_start[t + 1]):
             w.place[j] = first[a] + j - p.tree_start[t]
+    _find_spots(p, w, k)
     lower_start, earlier = np.zeros(count + 1, np.int64), np.empty(lower_index.size, np.int64)
     below, row = np.empty(lower_index.size, np.int64), np.empty(count, np.int64)
     run = np.zeros(count + 1, np.int64)

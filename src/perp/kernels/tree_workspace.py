@@ -50,6 +50,8 @@ WORKSPACE_FIELDS = [
     # rows of one tree over the freedoms of its island, zero between uses; the column of each freedom there
     ("panel", _F2),
     ("place", _I),
+    # the same of the columns of each constraint, where those of its first row are in J
+    ("spot", _I),
     # impulses: where the proximal term pulls to, the best so far, one step ahead
     ("centre", _F),
     ("best", _F),
@@ -72,7 +74,7 @@ def _pack(integers, vectors, mobility, outcome, panel, A, K):
     w = structref.new(WorkspaceType)  # pyright: ignore[reportCallIssue]
     w.tree_of, w.touch_start, w.touch, w.parent, w.island_of, w.island_tree = integers[:6]
     w.island_tree_start, w.island_constraint, w.island_constraint_start = integers[6:9]
-    w.own, w.own_end, w.place, w.prepared = integers[9:]
+    w.own, w.own_end, w.place, w.spot, w.prepared = integers[9:]
     w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled, w.before, w.kept = vectors[:10]
     w.dual, w.upper, w.step, w.dual_step, w.upper_step = vectors[10:]
     w.mobility, w.outcome, w.panel, w.A, w.K = mobility, outcome, panel, A, K
@@ -90,7 +92,7 @@ def workspace_view(w):
         w.touch, w.parent, w.island_of, w.island_tree,
         w.island_tree_start, w.island_constraint, w.island_constraint_start,
         w.outcome, w.A, w.K, w.f, w.KL, w.diagonal,
-        w.change, w.panel, w.place, w.centre, w.best,
+        w.change, w.panel, w.place, w.spot, w.centre, w.best,
         w.pulled, w.before, w.kept, w.dual, w.upper,
         w.step, w.dual_step, w.upper_step,
     )  # fmt: skip
@@ -105,7 +107,7 @@ def tree_workspace(problem: TreeProblem) -> object:
         np.zeros(count, np.int64)
         for count in (
             n, trees + 1, entries, trees, trees, trees, trees + 1, constraints, trees + 1, constraints,
-            constraints, n, 1,
+            constraints, n, entries, 1,
         )
     )  # fmt: skip
     integers[-1][0] = -1
