@@ -70,9 +70,7 @@ _MOST_BOUNCES, _MOST_LOOKS = 10, 16
 # none, and one whose links turn by a third of a radian a step a tenth.
 _FED = 0.05
 _LONGEST_PAUSE = 256
-# In units of a solve, a tenth of the step's tolerance: the residual that will do where no more is to be had,
-# and what rows may be off at the end of the step (with 1 robots in motion solve once more in a quarter of
-# their steps).
+# Residual of a solve in its units, a tenth of the step's tolerance, that will do where no more is to be had.
 _GOOD_ENOUGH = 5.0
 # Solves that may put positions right after velocities: they converge linearly.
 _PROJECTIONS = 40
@@ -198,11 +196,11 @@ def _solve_again(w):
         return True
     limit = _PROJECTIONS if x[PURPOSE] == POSITIONS else w.rounds
     rough = w.solve_worst[0] > _GOOD_ENOUGH and not w.foreign
-    if rough and (off <= _GOOD_ENOUGH or x[ROUNDS] + 2 >= limit):
+    if rough and (off <= 1.0 or x[ROUNDS] + 2 >= limit):
         x[EXACT] = 1
-    if off > _GOOD_ENOUGH and off > _SLOW * w.nearest:
+    if off > 1.0 and off > _SLOW * w.nearest:
         measure_at_end(w)
-    if off > _GOOD_ENOUGH and x[ROUNDS] < limit and not _diverges(w, off):
+    if off > 1.0 and x[ROUNDS] < limit and not _diverges(w, off):
         x[ROUNDS] += 1
         info[end.ROUNDS] = x[ROUNDS]
         # Coriolis forces of trees go along: both fixed points are reached in the rounds that the slower one
