@@ -1,7 +1,7 @@
 # Two commands matter: `make demo` and `make test`. Both set up .venv once and need no network afterwards.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-gams setup-peers demo test wheel check-wheel docs published-report format clean
+.PHONY: help setup setup-gams setup-peers demo test soak wheel check-wheel docs published-report format clean
 
 # Any interpreter can be forced: make PYTHON=/path/to/python3.12 test
 PYTHON ?=
@@ -48,6 +48,12 @@ test: $(READY) ## lint, check types and run the whole test suite
 	@# Kernels are compiled meanwhile, each once: test workers would compile them side by side.
 	@$(BIN)/python -m perp.cli warm-up & $(BIN)/pyright; found=$$?; wait; exit $$found
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal $(TESTS)
+
+RUNS ?= 10
+BUSY ?= 4
+SEED ?= 1
+soak: $(READY) ## the tests RUNS times in random orders beside BUSY busy processes; stops at the first failure
+	@$(BIN)/python packaging/soak.py --runs $(RUNS) --busy $(BUSY) --seed $(SEED) $(TESTS)
 
 wheel: $(READY) ## build a wheel into dist/ that carries its compiled kernels, and check it; some minutes
 	rm -rf dist

@@ -124,6 +124,7 @@ def main() -> None:
     print("|---|---|---|---|---|")
     for name, scene, h, moving in scenes:
         if scene is None:
+            print(f"| {name} | error: dm_control is not installed | | | |")
             continue
         mine, other = ours(scene, h, 64, 100, moving), theirs(scene, h, 64, 100, moving)
         ratio = mine["cpu"] / other

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from boxed_problems import contact_rows, grid_pattern, motors, standard
 from numba import njit
+from peer_trouble import missing, trouble
 from scipy.sparse import csr_array, diags_array
 
 import perp
@@ -131,14 +132,23 @@ def sparse_sweep(side: int = 46, copies: int = 8) -> None:
 
 
 def peer_times(build: Callable[..., tuple[np.ndarray, ...]], n: int, prefix: str) -> dict[str, float]:
-    """CPU seconds of a peer's LCP solvers that solve all three problems of size n, medians."""
+    """CPU seconds of a peer's LCP solvers that solve all three problems of size n, medians.
+
+    Those that cannot be asked, or end without an answer, are printed with the reason.
+    """
     found = {}
     for info in peers():
-        if n <= LARGEST_PEER and info.name.startswith(prefix) and info.available:
-            problems = [perp.BoxedLCP(*build(n, seed)) for seed in range(3)]
-            rows = [run_job(Job("boxed", "", p, None, info.name, tol=1e-6, repeat=100)) for p in problems]
-            if all(row.solved for row in rows):
-                found[info.name] = float(np.median([row.cpu for row in rows]))
+        if n > LARGEST_PEER or not info.name.startswith(prefix):
+            continue
+        problem, rows = missing(info.name), []
+        if problem is None:
+            given = [perp.BoxedLCP(*build(n, seed)) for seed in range(3)]
+            rows = [run_job(Job("boxed", "", p, None, info.name, tol=1e-6, repeat=100)) for p in given]
+            problem = trouble(rows)
+        if problem is not None:
+            print(f"{n:5d} {info.name}: {problem}")
+        elif all(row.solved for row in rows):
+            found[info.name] = float(np.median([row.cpu for row in rows]))
     return found
 
 

@@ -31,13 +31,14 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
+from peer_trouble import missing, trouble
+
 import perp
 from perp.bench.job import Job, run_job
 from perp.bench.peers import load_peers
 from perp.bench.sets import families
 from perp.bench.timing import best_of, timed
 from perp.problems.validation import freeze
-from perp.solvers import registry
 from perp.solvers.pivoting import complementary_path, incremental, principal, rows
 from perp.solvers.symmetry import is_symmetric
 
@@ -113,23 +114,27 @@ def solved_by(problem: perp.LCP | perp.BoxedLCP, solver: str, **options: object)
     return lambda: perp.solve(problem, solver, **options)  # type: ignore[arg-type]
 
 
-def peer_time(solver: str, problems: list[perp.LCP]) -> float | None:
-    """Median over problems of a peer's fastest call; None where it is missing, infinity where it fails."""
-    if not registry.find(solver).available:
-        return None
+def peer_time(solver: str, problems: list[perp.LCP]) -> float | str:
+    """Median over the problems of its fastest call, infinity where it misses one; or why it has no answer."""
+    problem = missing(solver)
+    if problem is not None:
+        return problem
     rows = [run_job(Job("", "", p, None, solver, tol=1e-6, time_limit=5.0, repeat=300)) for p in problems]
+    problem = trouble(rows)
+    if problem is not None:
+        return problem
     return statistics.median(row.wall for row in rows) if all(row.solved for row in rows) else float("inf")
 
 
-def measure(prepare: Callable[..., Callable[[], object]], problems: list) -> float | None:
-    """Median over the problems of the fastest call; None where the solver is missing or fails."""
+def measure(prepare: Callable[..., Callable[[], object]], problems: list) -> float:
+    """Median over the problems of the fastest call; infinity where the solver fails."""
     try:
         return statistics.median(best(prepare(problem)) for problem in problems)
     except perp.NotSolved:
         return float("inf")
 
 
-def show(title: str, sizes: list[int], table: dict[str, list[float | None]]) -> None:
+def show(title: str, sizes: list[int], table: dict[str, list[float | str]]) -> None:
     """A Markdown table of times."""
     print(f"\n**{title}**\n\n| n = | " + " | ".join(map(str, sizes)) + " |")
     print("|---" * (len(sizes) + 1) + "|")
@@ -137,10 +142,10 @@ def show(title: str, sizes: list[int], table: dict[str, list[float | None]]) -> 
         print(f"| {name} | " + " | ".join(map(in_words, times)) + " |", flush=True)
 
 
-def in_words(seconds: float | None) -> str:
+def in_words(seconds: float | str) -> str:
     """A time with its unit, or why there is none."""
-    if seconds is None:
-        return "missing"
+    if isinstance(seconds, str):
+        return seconds
     if np.isnan(seconds):
         return "–"
     if np.isinf(seconds):
@@ -150,7 +155,7 @@ def in_words(seconds: float | None) -> str:
 
 def symmetric_family(
     title: str, make: Callable[[int, int], perp.LCP], sizes: list[int], seeds: int, *, singular: bool = False
-) -> dict[str, list[float | None]]:
+) -> dict[str, list[float | str]]:
     """Every solver of ours and the peers on one family of symmetric LCPs."""
     problems = {n: [make(n, seed) for seed in range(seeds)] for n in sizes}
     ours: dict[str, Callable[..., Callable[[], object]]] = {
@@ -169,7 +174,7 @@ def symmetric_family(
     return table
 
 
-def peers(problems: dict[int, list[perp.LCP]], sizes: list[int]) -> dict[str, list[float | None]]:
+def peers(problems: dict[int, list[perp.LCP]], sizes: list[int]) -> dict[str, list[float | str]]:
     """The peers on LCPs, each up to the size that it finishes in reasonable time."""
     load_peers()
     return {
@@ -200,22 +205,16 @@ def friction_family(sizes: list[int], seeds: int) -> None:
         print(f"| {count} | {solved} of {seeds} | {in_words(a)} | {in_words(b)} | {a / b:.2f} |", flush=True)
 
 
-def ratios(sizes: list[int], table: dict[str, list[float | None]]) -> None:
+def ratios(sizes: list[int], table: dict[str, list[float | str]]) -> None:
     """The figures that the project promises, from this run."""
     print("\n**Ratios of this run (standard family)**\n")
     print("| n = | " + " | ".join(map(str, sizes)) + " |\n" + "|---" * (len(sizes) + 1) + "|")
     peer, own = table["quantecon-lemke"], table["lemke, kernel"]
     print("| lemke / QuantEcon | " + " | ".join(_ratio(a, b) for a, b in zip(own, peer, strict=True)) + " |")
-    fastest = [
-        min(
-            t
-            for name, times in table.items()
-            if name.startswith(("dantzig", "baraff", "principal")) and (t := times[i])
-        )
-        for i in range(len(sizes))
-    ]
+    mine = [times for name, times in table.items() if name.startswith(("dantzig", "baraff", "principal"))]
+    fastest = [min(times[i] for times in mine if not isinstance(times[i], str)) for i in range(len(sizes))]
     scaled = [
-        None if a is None or n not in DART_DANTZIG
+        a if isinstance(a, str) else "not measured" if n not in DART_DANTZIG
         else DART_DANTZIG[n] * a / QUANTECON_BESIDE_DART[n]
         for n, a in zip(sizes, peer, strict=True)
     ]  # fmt: skip
@@ -226,8 +225,11 @@ def ratios(sizes: list[int], table: dict[str, list[float | None]]) -> None:
     )
 
 
-def _ratio(a: float | None, b: float | None) -> str:
-    return "missing" if a is None or b is None else f"{a / b:.2f}"
+def _ratio(a: float | str, b: float | str) -> str:
+    for each in (a, b):
+        if isinstance(each, str):
+            return each
+    return f"{a / b:.2f}"
 
 
 def overhead() -> None:
@@ -237,7 +239,7 @@ def overhead() -> None:
     print(f"\nn = 8: kernel {in_words(kernel)}, solve {in_words(whole)}: overhead {in_words(whole - kernel)}")
 
 
-def plot(path: Path, sizes: list[int], table: dict[str, list[float | None]]) -> None:
+def plot(path: Path, sizes: list[int], table: dict[str, list[float | str]]) -> None:
     """Time against n, ours solid, peers dashed."""
     import matplotlib as mpl
 
@@ -247,7 +249,9 @@ def plot(path: Path, sizes: list[int], table: dict[str, list[float | None]]) -> 
 
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
     for name, times in table.items():
-        known = [(n, t) for n, t in zip(sizes, times, strict=True) if t is not None and np.isfinite(t)]
+        known = [
+            (n, t) for n, t in zip(sizes, times, strict=True) if not isinstance(t, str) and np.isfinite(t)
+        ]
         if known:
             ours = name.endswith(("kernel", "solve"))
             axes.loglog(

@@ -245,7 +245,7 @@ Maker = Callable[[Boxes, float], Simulator]
 
 
 def simulators() -> dict[str, Maker]:
-    """Those that can be imported here."""
+    """Those that can be imported here; a row with the message for each of the others."""
     found: dict[str, Maker] = {
         "perp position": Perp,
         "perp velocity": lambda scene, h: Perp(scene, h, level="velocity"),
@@ -258,13 +258,13 @@ def simulators() -> dict[str, Maker]:
         try:
             __import__(package)
             found.update(makers)
-        except ImportError:
-            print(f"{package} is not installed: left out")
+        except ImportError as error:
+            print(f"{package:14s} error: {error}")
     missing = siconos.SICONOS.missing()
     if missing is None:
         found["siconos"] = Siconos
     else:
-        print(missing)
+        print(f"{'siconos':14s} error: {missing}")
     return found
 
 

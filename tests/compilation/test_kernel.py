@@ -149,3 +149,21 @@ def test_whoever_calls_a_shared_kernel_finds_it_in_another_process(tmp_path: Pat
     (package / "lengths.py").write_text("FACTOR = 5.0\n")
     assert mini_package.run(package)[:2] == (12.0, 2)
     assert mini_package.run(package)[:2] == (12.0, 0)
+
+
+def test_a_shared_kernel_that_was_loaded_for_another_can_be_called_from_python(tmp_path: Path) -> None:
+    package = mini_package.make(tmp_path)
+    callee, caller = package / "callee.py", package / "caller.py"
+    callee.write_text(callee.read_text().replace("@kernel", "@kernel(shared=True)"))
+    mini_package.run(package)
+    caller.write_text(caller.read_text().replace("+ 1.0", "+ 2.0"))
+    code = (
+        "from perp.caller import total\nfrom perp.callee import scaled\nfrom perp.pairs import Pair\n"
+        "print(total(Pair(2.0, 0.0)), scaled(Pair(3.0, 0.0)))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["22.0", "30.0"]
+    assert done.stderr == ""

@@ -12,6 +12,7 @@ import numpy as np
 import perp
 from perp.scenes import library
 from perp.simulation.sweeps.table import Table
+from view.looking import wait_until
 
 EVIL = "</td><script>alert(1)</script><img src=x onerror=alert(1)>"
 
@@ -67,10 +68,7 @@ def test_it_plays_in_a_browser(browser) -> None:
         frame = page.frames[1]
         frame.wait_for_selector("#title")
         assert "5 steps" in frame.inner_text("#title")
-        for _ in range(400):
-            if "from t = 0" in frame.inner_text("#subtitle"):
-                break
-            page.wait_for_timeout(50)
+        wait_until(frame, "document.querySelector('#subtitle').innerText.includes('from t = 0')")
         assert "5 steps of 0.01 s" in frame.inner_text("#subtitle")
     finally:
         page.close()

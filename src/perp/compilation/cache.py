@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
 
 from perp.compilation import shipped
@@ -100,6 +101,16 @@ class KernelCache(FunctionCache):
             self._shipped_file = _Index(str(place), base, digest)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        # A shared kernel is loaded while another one is compiled, when numba makes libraries for its own
+        # functions that Python cannot call.
+        codegen = target_context.codegen()
+        kind, codegen._library_class = codegen._library_class, JITCodeLibrary
+        try:
+            return self._load_whole(sig, target_context)
+        finally:
+            codegen._library_class = kind
+
+    def _load_whole(self, sig: Any, target_context: Any) -> Any:
         if self._shipped_file is not None and self._enabled and shipped.fits():
             codegen = target_context.codegen()
             found = self._shipped_file.load(self._index_key(sig, _ShippedTarget(codegen)))

@@ -14,13 +14,14 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
-from numba.core import base, errors, lowering, types
+from numba.core import base, errors, lowering, typeinfer, types
 from numba.core.base import BaseContext
 from numba.core.ir import UNDEFINED, Expr, Inst, Stmt, Var
 from numba.core.postproc import PostProcessor
 from numba.core.rewrites.registry import RewriteRegistry
 from numba.core.runtime.context import NRTContext
 from numba.core.targetconfig import ConfigStack
+from numba.core.types import functions
 from numba.core.types.functions import BaseFunction
 from numba.core.untyped_passes import InlineClosureLikes
 
@@ -144,6 +145,27 @@ class _Plain:
     errmsg = filename = indicate = highlight = reset = code
 
 
+class _ErrorContext:
+    """Says where an error happened, if one does; a generator for each instruction took longer."""
+
+    __slots__ = ("_words",)
+
+    def __init__(self, text: str, *args: Any, **kwargs: Any) -> None:
+        self._words = text, args, kwargs
+        place = kwargs.get("loc")
+        if place is not None and not place.filename.startswith(errors._numba_path):
+            errors.loc_info.update(kwargs)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, errors.NumbaError):
+            error.add_context(errors._format_msg(*self._words))
+
+
+_PLAIN = _Plain()
+
 REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (BaseFunction, "get_call_type", _call_type),
     (BaseContext, "refresh", _refresh),
@@ -155,5 +177,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Stmt, "list_vars", lambda self: _variables(self.__dict__.values())),
     (RewriteRegistry, "apply", _rewrite),
     (InlineClosureLikes, "run_pass", _inline_closures),
-    (errors, "_termcolor_inst", _Plain()),
+    *((owner, "new_error_context", _ErrorContext) for owner in (errors, lowering, typeinfer)),
+    *((owner, "_termcolor", _PLAIN) for owner in (functions, typeinfer)),
+    (errors, "_termcolor_inst", _PLAIN),
 )

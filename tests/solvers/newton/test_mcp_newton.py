@@ -225,10 +225,15 @@ def test_a_factorisation_that_would_take_longer_than_the_limit_is_not_begun(monk
     n = 2000
     J = np.eye(n) + 1.0 / n
     problem = perp.MCP(lambda z: J @ z - 1.0, np.zeros(n), np.full(n, np.inf), lambda _: J, start=np.ones(n))
-    from perp.solvers.newton.mcp_newton import Equations
+    from importlib import import_module
 
-    monkeypatch.setattr(Equations, "direction", lambda *_: pytest.fail("it was begun"))
-    solution = perp.solve(problem, "mcp-newton", time_limit=0.01, throw=False)
+    attempt, mcp_newton = (import_module(f"perp.solvers.{name}") for name in ("attempt", "newton.mcp_newton"))
+    # The sample takes a second, and everything else none, on a machine however busy.
+    clock = iter(range(10**6))
+    monkeypatch.setattr(attempt, "working_time", lambda: 0.0)
+    monkeypatch.setattr(mcp_newton, "working_time", lambda: float(next(clock)))
+    monkeypatch.setattr(mcp_newton.Equations, "direction", lambda *_: pytest.fail("it was begun"))
+    solution = perp.solve(problem, "mcp-newton", time_limit=20.0, throw=False)
     assert solution.status is perp.Status.TIME_LIMIT
     assert "factorisation" in solution.message
 
