@@ -78,8 +78,8 @@ _SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.01, 0.5
 # Sweeps of large islands: pairs at most where a first Newton step leads away, Newton steps until there are
 # more, and the weight after them. They begin where the worst row is above _BEGIN, are judged every _LOOK
 # pairs, and end at _NEAR_BY. Dumped problems of `benchmarks/stepping.py drum`: first solves of 80 steps take
-# 8 s in place of 33, the longest 0.4 s in place of 2.7. With 40 pairs they take 11 s; with _AGAIN 12 as long,
-# or longer; all solves of late steps take a tenth more with _BEGIN 1e7, half more with 0.
+# 8 s in place of 33, the longest 0.5 s in place of 2.7 (0.3 to 1.0 s with neighbouring values). Not varied
+# one by one: 40 pairs and _AGAIN 15 took 11 s; _AGAIN 12, _BEGIN 1e7 and _NEAR_BY 3e5 9.4.
 _PAIRS, _AGAIN, _SWEPT = 150, 30, 1e-3
 _BEGIN, _LOOK, _NEAR_BY = 1e6, 25, 1e5
 
