@@ -49,7 +49,7 @@ from perp.kernels.tree_state import (
     keep_equations,
     weigh_rows,
 )
-from perp.kernels.tree_sweeps import can_sweep, sweep_island
+from perp.kernels.tree_sweeps import begin_sweeps, can_sweep, sweep_island
 from perp.kernels.tree_workspace import workspace_view
 from perp.problems.set_kernels import COULOMB
 
@@ -75,10 +75,13 @@ _GROWTH, _HEAVY = 30.0, 1e-2
 # failure.
 _SHRINK, _LEAST_SHRINK, _MOST_SHRINK = 0.1, 0.01, 0.5
 
-# Pairs of sweeps on large islands where the first Newton step leads away from the start, Newton steps until
-# there are more, and the proximal weight after them: the first solves of 80 steps of `benchmarks/stepping.py
-# drum` take 7.5 s in place of 33, the longest 0.3 s in place of 2.7; half and twice the pairs are as good.
+# Sweeps of large islands: pairs at most where a first Newton step leads away, Newton steps until there are
+# more, and the weight after them. They begin where the worst row is above _BEGIN, are judged every _LOOK
+# pairs, and end at _NEAR_BY. Dumped problems of `benchmarks/stepping.py drum`: first solves of 80 steps take
+# 8 s in place of 33, the longest 0.5 s in place of 2.7 (0.3 to 1.0 s with neighbouring values). Not varied
+# one by one: 40 pairs and _AGAIN 15 took 11 s; _AGAIN 12, _BEGIN 1e7 and _NEAR_BY 3e5 9.4.
 _PAIRS, _AGAIN, _SWEPT = 150, 30, 1e-3
+_BEGIN, _LOOK, _NEAR_BY = 1e6, 25, 1e5
 
 # On convex islands: Newton steps without a line search in a row, and what those with one leave of the
 # residual.
@@ -268,7 +271,12 @@ def _newton(p, w, k, plan, limit, goal, room, pairs):
                 if pairs and (swept == 0 or step - swept >= _AGAIN):
                     copy_rows(p, w, k, w.best, p.impulse)
                     evaluate(p, w, k, k + 1)
-                    sweep_island(p, w, k, pairs)
+                    if best_worst > _BEGIN or swept:
+                        begin_sweeps(p, w, k)
+                        for _ in range(pairs // _LOOK):
+                            sweep_island(p, w, k, _LOOK)
+                            if judge(p, w, k, sigma, g)[0] <= max(goal, _NEAR_BY):
+                                break
                     swept, sigma, borne, failed, shrink = step, _SWEPT, np.inf, 0.0, _SHRINK
                     worst, merit, _, _ = judge(p, w, k, sigma, g)
                     if worst <= goal:

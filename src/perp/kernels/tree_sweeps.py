@@ -50,16 +50,9 @@ def can_sweep(p, w, k):
 
 @part
 def sweep_island(p, w, k, count):
-    """`count` pairs of sweeps on island k, forwards and backwards, from its impulses and velocities.
-
-    Takes the room of K, KL, and of the central path.
-    """
-    _begin(p, w, k)
+    """`count` pairs of sweeps on island k, forwards and backwards, from its impulses and velocities."""
     y, x, before, beta = p.impulse, w.dual, w.step, w.upper
-    copy_rows(p, w, k, y, x)
     first, end = w.island_constraint_start[k], w.island_constraint_start[k + 1]
-    for a in range(first, end):
-        beta[p.start[w.island_constraint[a]]] = 0.0
     for pair in range(count):
         copy_rows(p, w, k, y, before)
         for a in range(first, end):
@@ -83,14 +76,16 @@ def sweep_island(p, w, k, count):
 
 
 @part
-def _begin(p, w, k):
-    """Y of the constraints of island k into KL, and their blocks L Y + Σ into K."""
+def begin_sweeps(p, w, k):
+    """What sweeps of island k need: Y in KL, L Y + Σ in K, momentum in the room of the central path."""
     x = w.change
+    copy_rows(p, w, k, p.impulse, w.dual)
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         c = w.island_constraint[a]
         i = p.start[c]
         size, begin = p.start[c + 1] - i, p.row_begin[i]
         width = p.row_begin[i + 1] - begin
+        w.upper[i] = 0.0
         for r in range(size):
             e, end = begin + r * width, begin + (r + 1) * width
             while e < end:
