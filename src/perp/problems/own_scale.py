@@ -130,7 +130,7 @@ def own_sparse(data, indices, indptr, q, z, size, start, length, own):
 
 
 @part
-def _pass_dense(M, start, length, order, reach):
+def _pass_dense(M, size, start, length, order, reach):
     """One pass over the constraints: what the data of each one's neighbours would cause at it."""
     for c in order:
         first, last = _rows(start, c)
@@ -144,12 +144,13 @@ def _pass_dense(M, start, length, order, reach):
                     unit = length[c] if i - first >= 3 else 1.0
                     entry = max(entry, unit * other * abs(M[i, j]))
             if diagonal > 0.0 and b != c:
-                reach[c] = max(reach[c], reach[b] * (entry / diagonal))
+                reach[c] = max(reach[c], min(size[c], reach[b] * (entry / diagonal)))
 
 
 @part
-def _pass_sparse(data, indices, indptr, diagonal, length, owner, start, order, reach):
+def _pass_sparse(matrix, diagonal, size, start, length, owner, order, reach):
     """The same for M in compressed rows."""
+    data, indices, indptr = matrix
     for c in order:
         first, last = _rows(start, c)
         for i in range(first, last):
@@ -159,7 +160,8 @@ def _pass_sparse(data, indices, indptr, diagonal, length, owner, start, order, r
                 b = owner[j] if owner.size else j
                 if b != c and diagonal[b] > 0.0:
                     other = length[b] if owner.size and j - start[b] >= 3 else 1.0
-                    reach[c] = max(reach[c], reach[b] * (unit * other * abs(data[k]) / diagonal[b]))
+                    caused = reach[b] * (unit * other * abs(data[k]) / diagonal[b])
+                    reach[c] = max(reach[c], min(size[c], caused))
 
 
 @part
@@ -189,11 +191,11 @@ def beside_dense(M, q, size, start, length, own):
     """What the data of neighbours, and of theirs, would cause at each constraint, into `own` if it is more.
 
     The impulse that stops constraint b causes |M_cb| / M_bb of its velocity at c. Passes forth and back carry
-    that along chains; where it fades on long ones, the terms of the answer count.
+    that along chains, never beyond `size`; where it fades on long ones, the terms of the answer count.
     """
     reach = _data(q, start, length, size.size)
-    _pass_dense(M, start, length, range(size.size), reach)
-    _pass_dense(M, start, length, range(size.size - 1, -1, -1), reach)
+    _pass_dense(M, size, start, length, range(size.size), reach)
+    _pass_dense(M, size, start, length, range(size.size - 1, -1, -1), reach)
     return _take(reach, size, own)
 
 
@@ -212,8 +214,9 @@ def beside_sparse(data, indices, indptr, q, size, start, length, own):
             for k in range(indptr[i], indptr[i + 1]):
                 if indices[k] == i:
                     diagonal[c] = max(diagonal[c], unit * unit * data[k])
-    _pass_sparse(data, indices, indptr, diagonal, length, owner, start, range(count), reach)
-    _pass_sparse(data, indices, indptr, diagonal, length, owner, start, range(count - 1, -1, -1), reach)
+    matrix = (data, indices, indptr)
+    _pass_sparse(matrix, diagonal, size, start, length, owner, range(count), reach)
+    _pass_sparse(matrix, diagonal, size, start, length, owner, range(count - 1, -1, -1), reach)
     return _take(reach, size, own)
 
 
