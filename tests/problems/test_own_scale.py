@@ -99,3 +99,16 @@ def test_a_bound_that_follows_a_row_in_another_unit():
     assert perp.residual(problem, [2.0, 1.0] / D) < 1e-15
     assert perp.residual(problem, [2.0, 0.5] / D) > 0.005
     assert perp.residual(problem, [2.0, 1.5] / D) > 0.005
+
+
+def test_digits_below_the_least_normal_number_are_not_there():
+    # 0.3 z + q vanishes in doubles and not in fact: the product has two digits left
+    lcp = perp.LCP([[0.3]], [-2e-322])
+    assert 0.3 * 6.67e-322 - 2e-322 == 0.0
+    assert law_violation(lcp, [6.67e-322]) > 1e-3
+    assert perp.residual(lcp, [6.67e-322]) > 1e-3
+    contact = perp.ContactProblem([[0.3]], [-2e-322], [perp.Nonnegative()])
+    assert perp.residual(contact, [6.67e-322]) > 1e-3
+    # nothing is lost of a q that needs no impulse, nor of data above
+    assert perp.residual(perp.LCP([[0.3]], [2e-322]), [0.0]) == 0.0
+    assert perp.residual(perp.LCP([[0.5]], [-2e-290]), [4e-290]) == 0.0
