@@ -151,7 +151,7 @@ def own_sizes(
     root = np.sqrt(np.maximum(np.diag(M), 0.0))
     coupled = np.abs(M) > 1e-20 * root[:, None] * root
     terms = np.abs(q) + np.abs(M) @ np.abs(z)
-    terms = np.maximum(terms, 1e-7 * root * (coupled * (root * np.abs(z))).max(axis=1, initial=0.0))
+    terms = 10 * np.maximum(terms, 1e-8 * root * (coupled * (root * np.abs(z))).max(axis=1, initial=0.0))
     return np.minimum(size, [terms[rows].max() for rows in parts])
 
 
@@ -189,7 +189,7 @@ def contact_residual(problem: perp.ContactProblem, impulse: np.ndarray) -> float
     else:
         moved, free = (np.abs(problem.dynamics.body_velocity(x)) for x in (impulse, 0 * impulse))
         terms = abs(problem.dynamics.jacobian) @ (moved + free) + np.abs(problem.dynamics.bias)
-        terms = scale * (terms + np.abs(problem.dynamics.compliance * impulse))
+        terms = 10 * scale * (terms + np.abs(problem.dynamics.compliance * impulse))
         least = np.minimum(size, [terms[rows].max() for rows in parts])
         itself = np.array([np.diag(scaled)[rows].max() for rows in parts])
         size, d = least, np.maximum(d * least / size, itself)

@@ -18,6 +18,7 @@ SLICE = {
     "rows": (12, 0.1),
     "mixtures": (4, 0.1),
     "units": (4, 0.1),
+    "edges": (4, 0.1),
     "mcp coupled": (3, 1.0),
     "mcp separate": (4, 1.0),
     "infeasible": (20, 0.3),

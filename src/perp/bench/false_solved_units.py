@@ -1,4 +1,4 @@
-"""A family for `false_solved`: coupled rows in units of their own, and rows that hardly couple.
+"""Families for `false_solved`: coupled rows in units of their own, and what is at the edge of doubles.
 
 A problem keeps its meaning when its rows are scaled: M → D M D, q → D q, z → D⁻¹ z. Here D has powers of two
 from 2⁻³⁰ to 2³⁰, so that the scaled problem is the first one to the last bit. Beside the sentences of the law
@@ -118,4 +118,41 @@ def _contacts(rng: np.random.Generator) -> Iterator[Try]:
     yield _try("contact relaxed", perp.ContactProblem(W, D * q, changed, relaxed=True))
 
 
-FAMILIES: dict[str, Family] = {"units": units}
+def edges(seed: int) -> Iterator[Try]:
+    """At the edge of doubles: denormal data and coefficients, bounds that nearly meet, weak couplings."""
+    rng = np.random.default_rng([seed, 11])
+    n = int(rng.integers(2, 6))
+    J = rng.normal(size=(n, n + 1))
+    M, wide = J @ J.T, rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-6, 6, (n, n))
+    yield _try("lcp", perp.LCP(M * 10.0 ** rng.choice([-150, 0, 150]), rng.normal(size=n) * _tiny(rng, n)))
+    yield _try(
+        "lcp without diagonal", perp.LCP(np.where(np.eye(n) * (rng.random(n) < 0.6), 0.0, wide), J[:, 0])
+    )
+    base = rng.normal(size=n) * 10.0 ** rng.choice([-300, -150, -10, 0, 10], n)
+    gap = np.abs(base) * 2.0 ** -rng.integers(40, 53, n) + (rng.random(n) < 0.5) * _tiny(rng, n)
+    yield _try("boxed", perp.BoxedLCP(M, J[:, 0] * 10.0 ** rng.uniform(-8, 8), base, base + gap))
+    weak = 10.0 ** -rng.uniform(0, 25, (n, n))
+    weak = np.where(np.eye(n), 1.0, np.minimum(weak, weak.T))
+    yield _try("lcp weak", perp.LCP(M * weak, J[:, 0] * 10.0 ** -rng.uniform(0, 12, n)))
+    count = int(rng.integers(1, 3))
+    mu = [float(rng.choice([5e-324, 1e-310, 1e-8, 1.0, 1e8])) for _ in range(2 * count)]
+    sets = [perp.Elliptic(a, b) if rng.random() < 0.5 else perp.Coulomb(a) for a, b in batched(mu)]
+    J = rng.normal(size=(3 * count, 6))
+    unit = np.tile([1.0, *10.0 ** rng.uniform(-8, 8, 2)], count)
+    yield _try("tangents", perp.ContactProblem(unit[:, None] * (J @ J.T) * unit, unit * J[:, 0], sets))
+    q = J[:, 0] * _tiny(rng, 1)
+    yield _try("contact", perp.ContactProblem(J @ J.T, q, sets), rng.normal(size=q.size) * 1e150)
+    twice = np.vstack([J, J])
+    yield _try("twice", perp.ContactProblem(twice @ twice.T, np.tile(J[:, 0], 2), sets * 2))
+
+
+def batched(values: list[float]) -> Iterator[tuple[float, float]]:
+    """Pairs, one after the other."""
+    yield from zip(values[::2], values[1::2], strict=True)
+
+
+def _tiny(rng: np.random.Generator, n: int) -> np.ndarray:
+    return 10.0 ** rng.choice([-322, -315, -300, -20, 0], n)
+
+
+FAMILIES: dict[str, Family] = {"units": units, "edges": edges}

@@ -15,7 +15,9 @@ from perp.bench.second_opinion_data import ONE, ZERO, DecimalRows, islands
 
 # Doubles have no more digits than this beside neighbours whose own terms are large: a row whose terms are
 # smaller may be the round-off of what it was computed from. With a tolerance of 1e-8 it allows 1e-15.
-ROUND_OFF = Decimal("1e-7")
+ROUND_OFF = Decimal("1e-8")
+# Rows of an island that differ by less than a tenth share what is at work there.
+SHARED = Decimal(10)
 # Entries below this share of what masses allow are no round-off.
 COUPLED = Decimal("1e-20")
 LEAST = Decimal("1e-290")
@@ -84,7 +86,7 @@ class Work:
         """What is at work at the answer z."""
         terms = self._terms(z)
         sizes = [
-            min(most, max(*(terms[i] for i in group), LEAST, self._beside[g]))
+            min(most, max(LEAST, SHARED * max(*(terms[i] for i in group), self._beside[g])))
             for g, (group, most) in enumerate(zip(self._groups, self._island, strict=True))
         ]
         if sizes == self._island:

@@ -8,6 +8,8 @@ from perp.compilation.kernel import kernel, part
 
 # Bounds so near to each other that no mobility makes a velocity of their distance: see `beyond`.
 STRICT = 1e290
+# The last digit of the smallest numbers, and a size beside which it does not count.
+DENORMAL, ALL_DIGITS = 5e-324, 1e-300
 
 
 @kernel(nogil=True)
@@ -37,6 +39,20 @@ def sparse_slack(data, indices, indptr, q, z, w):
         for k in range(indptr[i], indptr[i + 1]):
             total += data[k] * z[indices[k]]
         w[i] = total + q[i]
+
+
+@part
+def underflow(z, size):
+    """What sums of products of z may lose below the least normal number, relative to `size`.
+
+    Nothing is lost where z is zero, and nothing that counts where `size` is far above.
+    """
+    if size > ALL_DIGITS:
+        return 0.0
+    for value in z:
+        if value != 0.0:
+            return (z.size + 1) * DENORMAL / size
+    return 0.0
 
 
 @part
@@ -117,6 +133,7 @@ def boxed_verdict(lo, hi, limiting_row, d, size, z, w):
             value = abs(clip(w[i], beyond(d[i], z[i] - hi[i]), beyond(d[i], z[i] - lo[i]))) / size[i]
         else:
             value = _following(lo, hi, limiting_row[i], i, d, size, z, w)
+        value = max(value, underflow(z, size[i]))
         if not value <= largest:
             largest = value
     return largest if math.isfinite(largest) else math.inf

@@ -13,7 +13,7 @@ import numpy as np
 
 from perp.compilation.kernel import kernel, part
 from perp.problems.accurate_slack import dense_row, hidden, largest_length, sparse_row
-from perp.problems.boxed_kernels import beyond, clip, dense_slack, sparse_slack
+from perp.problems.boxed_kernels import beyond, clip, dense_slack, sparse_slack, underflow
 from perp.problems.data_size import set_mobilities
 from perp.problems.own_scale import (
     ENOUGH,
@@ -259,7 +259,10 @@ def verdict(size, kind, start, parameters, d, length, relaxed, impulse, u):
             return math.inf
     values, work = np.empty(n), np.empty(n)
     violation(kind, start, parameters, d, length, relaxed, impulse, u, work, values)
-    return worst(start, size, values)
+    largest = worst(start, size, values)
+    for c in range(size.size):
+        largest = max(largest, underflow(impulse, size[c]))
+    return largest
 
 
 @part

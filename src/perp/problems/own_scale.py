@@ -15,9 +15,12 @@ import numpy as np
 
 from perp.compilation.kernel import part
 
+# What is at work at a row itself counts this many times: rows of an island that differ by less than a tenth
+# share what is at work there, and solvers that aim at that are not asked twice.
+SHARED = 10.0
 # A symmetric elimination, and data computed from masses and Jacobians, have errors of 2⁻⁵³ √(M_ii M_jj) |z_j|
-# in row i, however small M_ij is. With the usual tolerance of 1e-8 this share allows 1e-15 of them.
-ROUND_OFF_SHARE = 1e-7
+# in row i, however small M_ij is. With the usual tolerance of 1e-8 this share, ten times, allows 1e-15.
+ROUND_OFF_SHARE = 1e-8
 # Round-off leaves entries of at least about this share of √(M_ii M_jj); what is smaller was meant so.
 _COUPLED = 1e-20
 # What is within this by its rows' own terms needs no look at their neighbours.
@@ -34,7 +37,7 @@ def _root(diagonal):
 @part
 def _left_over(entry, root, other, z):
     """What round-off leaves of a neighbour in a row: a share of √(M_ii M_jj) |z_j|."""
-    return ROUND_OFF_SHARE * root * (other * abs(z)) if abs(entry) > _COUPLED * root * other else 0.0
+    return SHARED * ROUND_OFF_SHARE * root * (other * abs(z)) if abs(entry) > _COUPLED * root * other else 0.0
 
 
 @part
@@ -75,7 +78,7 @@ def own_dense(M, q, z, size, start, length, own):
         terms, (first, last) = 0.0, _rows(start, c)
         for i in range(first, last):
             unit = length[c] if i - first >= 3 else 1.0
-            terms = max(terms, unit * _terms_dense(M, q, z, i, size[c] / unit))
+            terms = max(terms, SHARED * unit * _terms_dense(M, q, z, i, size[c] / (SHARED * unit)))
             if terms >= size[c]:
                 break
         own[c] = size[c]
@@ -84,7 +87,7 @@ def own_dense(M, q, z, size, start, length, own):
                 less, root = True, np.empty(q.size)
                 for j in range(q.size):
                     root[j] = _root(M[j, j])
-                    most = max(most, ROUND_OFF_SHARE * root[j] * abs(z[j]))
+                    most = max(most, SHARED * ROUND_OFF_SHARE * root[j] * abs(z[j]))
             for i in range(first, last):
                 unit = length[c] if i - first >= 3 else 1.0
                 if unit * root[i] * most <= terms:
@@ -106,7 +109,7 @@ def own_sparse(data, indices, indptr, q, z, size, start, length, own):
             unit, total = length[c] if i - first >= 3 else 1.0, abs(q[i])
             for k in range(indptr[i], indptr[i + 1]):
                 total += abs(data[k] * z[indices[k]])
-            terms = max(terms, unit * total)
+            terms = max(terms, SHARED * unit * total)
             if terms >= size[c]:
                 break
         own[c] = size[c]
@@ -127,7 +130,7 @@ def own_sparse(data, indices, indptr, q, z, size, start, length, own):
 
 
 @part
-def _pass_dense(M, start, length, order, reach):
+def _pass_dense(M, size, start, length, order, reach):
     """One pass over the constraints: what the data of each one's neighbours would cause at it."""
     for c in order:
         first, last = _rows(start, c)
@@ -141,12 +144,13 @@ def _pass_dense(M, start, length, order, reach):
                     unit = length[c] if i - first >= 3 else 1.0
                     entry = max(entry, unit * other * abs(M[i, j]))
             if diagonal > 0.0 and b != c:
-                reach[c] = max(reach[c], reach[b] * (entry / diagonal))
+                reach[c] = max(reach[c], min(size[c], reach[b] * (entry / diagonal)))
 
 
 @part
-def _pass_sparse(data, indices, indptr, diagonal, length, owner, start, order, reach):
+def _pass_sparse(matrix, diagonal, size, start, length, owner, order, reach):
     """The same for M in compressed rows."""
+    data, indices, indptr = matrix
     for c in order:
         first, last = _rows(start, c)
         for i in range(first, last):
@@ -156,7 +160,8 @@ def _pass_sparse(data, indices, indptr, diagonal, length, owner, start, order, r
                 b = owner[j] if owner.size else j
                 if b != c and diagonal[b] > 0.0:
                     other = length[b] if owner.size and j - start[b] >= 3 else 1.0
-                    reach[c] = max(reach[c], reach[b] * (unit * other * abs(data[k]) / diagonal[b]))
+                    caused = reach[b] * (unit * other * abs(data[k]) / diagonal[b])
+                    reach[c] = max(reach[c], min(size[c], caused))
 
 
 @part
@@ -175,7 +180,7 @@ def _take(reach, size, own):
     """Whether what neighbours cause is more than `own` anywhere; it is taken, up to `size`."""
     more = False
     for c in range(own.size):
-        value = min(reach[c], size[c])
+        value = min(SHARED * reach[c], size[c])
         if value > own[c]:
             own[c], more = value, True
     return more
@@ -186,11 +191,11 @@ def beside_dense(M, q, size, start, length, own):
     """What the data of neighbours, and of theirs, would cause at each constraint, into `own` if it is more.
 
     The impulse that stops constraint b causes |M_cb| / M_bb of its velocity at c. Passes forth and back carry
-    that along chains; where it fades on long ones, the terms of the answer count.
+    that along chains, never beyond `size`; where it fades on long ones, the terms of the answer count.
     """
     reach = _data(q, start, length, size.size)
-    _pass_dense(M, start, length, range(size.size), reach)
-    _pass_dense(M, start, length, range(size.size - 1, -1, -1), reach)
+    _pass_dense(M, size, start, length, range(size.size), reach)
+    _pass_dense(M, size, start, length, range(size.size - 1, -1, -1), reach)
     return _take(reach, size, own)
 
 
@@ -209,8 +214,9 @@ def beside_sparse(data, indices, indptr, q, size, start, length, own):
             for k in range(indptr[i], indptr[i + 1]):
                 if indices[k] == i:
                     diagonal[c] = max(diagonal[c], unit * unit * data[k])
-    _pass_sparse(data, indices, indptr, diagonal, length, owner, start, range(count), reach)
-    _pass_sparse(data, indices, indptr, diagonal, length, owner, start, range(count - 1, -1, -1), reach)
+    matrix = (data, indices, indptr)
+    _pass_sparse(matrix, diagonal, size, start, length, owner, range(count), reach)
+    _pass_sparse(matrix, diagonal, size, start, length, owner, range(count - 1, -1, -1), reach)
     return _take(reach, size, own)
 
 

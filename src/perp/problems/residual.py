@@ -129,13 +129,13 @@ def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vec
 def _own_scales(problem: ContactProblem, impulse: Vector) -> tuple[Vector, Vector]:
     """What is at work at each constraint in dynamics form, and its mobility: as `own_scale` for a matrix."""
     from perp.problems.data_size import set_mobilities
-    from perp.problems.own_scale import LEAST
+    from perp.problems.own_scale import LEAST, SHARED
 
     dynamics, size, sets = problem.dynamics, problem.data_size, problem.sets
     if dynamics is None or not sets.count:
         return size, problem.mobility
     terms = np.maximum.reduceat(dynamics.terms(impulse) * problem.row_scale, sets.start[:-1])
-    own = freeze(np.minimum(np.maximum(terms, LEAST), size))
+    own = freeze(np.minimum(np.maximum(SHARED * terms, LEAST), size))
     if (own == size).all():
         return size, problem.mobility
     mobility = np.maximum(problem.column_scale * (own / size), problem.own_mobility)
