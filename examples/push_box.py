@@ -19,7 +19,7 @@ from perp.derivatives.tangent import between
 
 STEPS, STEP = 40, 0.02
 GOAL = np.array([0.35, 0.02])
-# The box stands on three feet: what four corners carry is not unique, and with it how a box that slides turns.
+# Three feet: what four corners carry is not unique, and with it how a box that slides turns.
 FEET = "".join(
     f'<geom type="sphere" size=".02" pos="{x} {y} -.08" mass="0" friction="0.3"/>'
     for x, y in ((0.08, 0.0), (-0.06, 0.08), (-0.06, -0.08))
