@@ -19,11 +19,17 @@ from perp.derivatives.tangent import between
 
 STEPS, STEP = 40, 0.02
 GOAL = np.array([0.35, 0.02])
-SCENE = """<mujoco><worldbody><geom type="plane" size="3 3 .1" friction="0.3"/>
+# Three feet: what four corners carry is not unique, and with it how a box that slides turns.
+FEET = "".join(
+    f'<geom type="sphere" size=".02" pos="{x} {y} -.08" mass="0" friction="0.3"/>'
+    for x, y in ((0.08, 0.0), (-0.06, 0.08), (-0.06, -0.08))
+)
+SCENE = f"""<mujoco><worldbody><geom type="plane" size="3 3 .1" friction="0.3"/>
 <body name="finger" pos="-.151 0 .1" gravcomp="1">
 <joint name="x" type="slide" axis="1 0 0" damping="2"/><joint name="y" type="slide" axis="0 1 0" damping="2"/>
-<geom type="sphere" size=".05" mass=".5" friction="0.6"/></body>
-<body name="box" pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" mass="1" friction="0.3"/></body>
+<geom type="sphere" size=".05" mass=".5" friction="0.6" contype="2" conaffinity="2"/></body>
+<body name="box" pos="0 0 .1"><freejoint/>
+<geom type="box" size=".1 .1 .1" mass="1" friction="0.3" contype="2" conaffinity="2"/>{FEET}</body>
 </worldbody><actuator><position joint="x" kp="300" kv="30"/><position joint="y" kp="300" kv="30"/></actuator>
 </mujoco>"""
 # What a distance from the goal, a turn and speed of the box at the end, and controls cost.

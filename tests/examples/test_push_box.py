@@ -18,7 +18,7 @@ def test_a_push_is_planned() -> None:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    used, costs, way = module.plan(iterations=2)
-    assert costs[-1] < 0.4 * costs[0]
+    used, costs, way = module.plan()
+    assert costs[-1] < 0.01 * costs[0]
     assert used.shape == (module.STEPS, 2)
-    assert np.linalg.norm(way[-1] - module.GOAL) < 0.2
+    assert np.linalg.norm(way[-1] - module.GOAL) < 2e-3

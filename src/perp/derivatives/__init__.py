@@ -1,4 +1,22 @@
-"""Derivatives of answers by the data of their problems."""
+"""Derivatives of answers by the data of their problems, and of steps by state, controls and parameters.
+
+The law of every constraint is one equation in its mode (`laws`; on the central path: `smoothing`), and the
+implicit function theorem does the rest. Of a problem:
+
+    boxed, contact       LCPs, boxed LCPs and MCPs; contact problems (`interior`: impulses within all answers)
+    verifying            against differences of further solves
+
+Of a step, whose equations between small changes are one struct (`equations`), filled in this order and then
+solved island by island (`islands`):
+
+    smooth               inertia and forces (`tree_dynamics`, `spatial`; mujoco's own: `mujoco_forces`)
+    joint_slopes         motors, limits, rows between bodies (one by motions of its bodies: `joint_changes`)
+    contact_slopes       contacts: how geometry follows motions of two bodies (`contact_changes`; without a
+                         formula: `detector`), and that as columns of freedoms (`contact_assembly`)
+    parameter_slopes     columns of asked parameters (`parameters`)
+    implicit, adjoint    all columns forwards, or one gradient backwards (`elimination`)
+    step                 what Python sees; `tangent` moves packed states
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ from perp.derivatives.spatial import turn_matrices
 from perp.stepping.contact_rows import bounces, into_world
 from perp.stepping.course import FOUND
 from perp.stepping.facets import normal_at_end, turn_into_world
-from perp.stepping.world import EDGES, JOINTS, is_exact
+from perp.stepping.smooth import is_exact
+from perp.stepping.world import EDGES, JOINTS
 
 # Points that lie further from where they should, as a share of the scene's size, act with arms of their own.
 _AWAY = 1e-9

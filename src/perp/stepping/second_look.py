@@ -33,7 +33,8 @@ from perp.stepping.contact_rows import (
     rows_of,
 )
 from perp.stepping.facets import find_facet
-from perp.stepping.world import CONTACTS, FIXED, JOINTS, LATE, LEFT_OUT, is_exact
+from perp.stepping.smooth import is_exact
+from perp.stepping.world import CONTACTS, FIXED, JOINTS, LATE, LEFT_OUT
 
 # Overlap of this share of a body's size counts as none: a micrometre of a body of 0.1 m, the roughness of a
 # polished surface.

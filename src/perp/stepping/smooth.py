@@ -147,6 +147,12 @@ def mass_solve(w, x):
 
 
 @part
+def is_exact(w):
+    """Whether fixed points of a step are taken to round-off: where less than the default is tolerated."""
+    return w.tolerance < 0.99e-9
+
+
+@part
 def drift(w, v, within):
     """δ for the velocity v after all impulses, by sweeps until it changes by less than `within` of it.
 

@@ -33,6 +33,7 @@ from perp.stepping.smooth import (
     apply_forces,
     collect_forces,
     drift,
+    is_exact,
     kinetic_energy,
     mass_solve,
     velocities_after,
@@ -46,16 +47,7 @@ from perp.stepping.verdict import (
     UNSOLVED,
     start_rotors,
 )
-from perp.stepping.world import (
-    ALONG,
-    CONTACTS,
-    END_ROWS,
-    JOINTS,
-    LATE,
-    START_ROWS,
-    START_ROWS_ONLY,
-    is_exact,
-)
+from perp.stepping.world import ALONG, CONTACTS, END_ROWS, JOINTS, LATE, START_ROWS, START_ROWS_ONLY
 
 # Outcomes of `begin` and `go_on`.
 READY, ROOM = 0, 1

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from perp.compilation.kernel import kernel, part
+from perp.compilation.kernel import kernel
 from perp.dynamics.place import PlaceType
 from perp.dynamics.scene_tables import F2, F3, I2, F, I, SceneType
 from perp.kernels.arrays import fill
@@ -205,12 +205,6 @@ def pack_world(x):
 @kernel
 def _replace_problem(w, problem, workspace, near_impulse):
     w.problem, w.workspace, w.near_impulse = problem, workspace, near_impulse
-
-
-@part
-def is_exact(w):
-    """Whether fixed points of a step are taken to round-off: where less than the default is tolerated."""
-    return w.tolerance < 0.99e-9
 
 
 @kernel
