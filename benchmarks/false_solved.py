@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from perp.bench.false_solved import CLAIMS, FAMILIES, JUDGED, ClaimVerdict, verdicts
+from false_search import CLAIMS, FAMILIES, JUDGED, ClaimVerdict, verdicts
 
 # Seconds between two lines of progress.
 PAUSE = 60.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from false_claims import unproved
+from false_search import ALLOWED, CLAIMS, FAMILIES, JUDGED, TOLERANCE, ClaimVerdict, verdicts
 
 import perp
-from perp.bench.false_claims import unproved
-from perp.bench.false_solved import ALLOWED, CLAIMS, FAMILIES, JUDGED, TOLERANCE, ClaimVerdict, verdicts
 
 # Numbers and part of the pairs of each family: about a second each once everything is compiled.
 SLICE = {

@@ -19,8 +19,7 @@ import numpy as np
 import scipy.sparse
 
 import perp
-from perp.bench.false_solved import TIME_LIMIT, pairs
-from perp.bench.false_solved_families import mixtures, rows
+from perp.bench.sets.small_problems import random_mixtures, random_rows
 from perp.comparison import worker
 from perp.comparison.cells import Cell
 from perp.comparison.verdict import run_cell
@@ -28,12 +27,15 @@ from perp.compilation.stopwatch import STOPWATCH
 from perp.models.catalogue import build
 from perp.problems import Problem
 from perp.scenes import library
+from perp.solvers.listing import pairs
 from perp.solvers.registry import all_solvers
 
 # Numbers of random problems: together they lead `auto` through every stage that small problems reach.
 SEEDS = (0, 1, 3)
 # Iterations of each solver: what it calls is called by then, and nobody wants the answers.
 ITERATIONS = 3
+# Seconds of a solve at most.
+TIME_LIMIT = 0.2
 # Steps until bodies have met, slid and come to rest.
 STEPS = 12
 # Compiles the step, the largest kernel of all.
@@ -146,7 +148,7 @@ def _problems() -> list[Problem]:
     n = 400
     string = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
     return [
-        *(attempt.problem for seed in SEEDS for attempt in (*mixtures(seed), *rows(seed))),
+        *(attempt.problem for seed in SEEDS for attempt in (*random_mixtures(seed), *random_rows(seed))),
         *(build(name).problem for name in ("box-on-slope", "stack", "chain")),
         perp.LCP([[0, 0, 3, 1], [0, 0, 2, 4], [4, 1, 0, 0], [2, 3, 0, 0]], -np.ones(4)),
         perp.LCP(scipy.sparse.csr_array(string), np.where(np.arange(n) % 50 < 5, -0.1, 0.01)),

@@ -25,8 +25,9 @@ LARGEST_ELIMINATION = 30_000
 MANY = 300
 # What is built of blocks has so many contacts on each face, and so many at least in all.
 FACE, BUILT = 3, 16
-# Steps along central paths at most: of 10,000 random mixtures none was solved by more.
-MOST_STEPS = 6500
+# Steps along central paths at most, and steps times rows² beyond the first few hundred. On 22,000 random
+# mixtures the second costs three answers, and the longest search takes 1.4 s in place of 3.7.
+MOST_STEPS, MOST_WORK, FIRST_STEPS = 6500, 4e7, 300
 # A start this good is near enough for Newton's method without sweeps before it.
 NEAR = 0.1
 
@@ -44,6 +45,7 @@ class Stage:
         when: Which problems it is for.
         options: Its options.
         steps: Its iterations at most.
+        work: Iterations times rows² at most, beyond the first few hundred.
         above: The residual from which on it is worth its cost.
     """
 
@@ -51,6 +53,7 @@ class Stage:
     when: Callable[[ContactProblem], bool] = _always
     options: dict[str, Any] = field(default_factory=dict)
     steps: int = 10**9
+    work: float = np.inf
     above: float = 0.0
 
     @property
@@ -82,7 +85,12 @@ STAGES = (
         {"momentum": True, "while_it_pays": True},
     ),
     Stage("proximal-point", _few, {"sweeps": 0}),
-    Stage("interior-point", lambda problem: _few(problem) and not problem.relaxed, steps=MOST_STEPS),
+    Stage(
+        "interior-point",
+        lambda problem: _few(problem) and not problem.relaxed,
+        steps=MOST_STEPS,
+        work=MOST_WORK,
+    ),
     Stage("apgd", lambda problem: problem.relaxed),
 )
 
@@ -146,7 +154,8 @@ class StageRun:
         info = registry.find(stage.solver)
         if info.objection(self.problem) is not None:
             return
-        most = min(stage.steps, self.control.limit(10**9) - self.iterations)
+        in_budget = max(FIRST_STEPS, min(stage.steps, stage.work / self.problem.size**2))
+        most = int(min(stage.steps, in_budget, self.control.limit(10**9) - self.iterations))
         began = working_time()
         control = self.control.for_stage(self.point, self.iterations, most)
         now_runs(control, stage.solver)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from perp.formulations.registry import all_formulations
 from perp.problems import PerpError, Problem
 from perp.solvers import registry
 from perp.solvers.friction_limits import ENDLESS, with_less_friction
@@ -41,6 +44,18 @@ def solvers(problem: Problem | None = None) -> SolverList:
     check_problem(problem)
     problem = with_less_friction(problem, ENDLESS)
     return SolverList(info for info in listed if can_take(info, problem))
+
+
+def pairs(problem: Problem, *, external: bool) -> Iterator[tuple[SolverInfo, str | None]]:
+    """Solvers with the formulations through which they might take the problem; None for as it is."""
+    for info in registry.all_solvers().values():
+        if info.family == "user" or (info.family == "external" and not external) or not info.available:
+            continue
+        if isinstance(problem, info.takes):
+            yield info, None
+        for name, form in all_formulations().items():
+            if isinstance(problem, form.source) and issubclass(form.target, info.takes):
+                yield info, name
 
 
 def can_take(info: SolverInfo, problem: Problem) -> bool:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from false_claims import exact_solution
+from false_solved_families import Family, Try, _scaled_set, _set, _try
 
 import perp
-from perp.bench.false_claims import exact_solution
-from perp.bench.false_solved_families import Family, Try, _delassus, _scaled_set, _set, _try
 from perp.bench.second_opinion import Law
+from perp.bench.sets.small_problems import delassus
 
 
 def units(seed: int) -> Iterator[Try]:
@@ -50,7 +51,7 @@ def _matrix(rng: np.random.Generator, n: int) -> np.ndarray:
         F = rng.normal(size=(n, n))
         return F @ F.T + np.eye(n)
     if kind == 1:
-        return _delassus(rng, n)
+        return delassus(rng, n)
     M = rng.normal(size=(n, n))
     if kind == 2:
         M -= M.T

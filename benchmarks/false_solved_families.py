@@ -13,9 +13,8 @@ import numpy as np
 
 import perp
 from perp.bench.second_opinion import Law
-from perp.bench.sets.random_contacts import random_problem
+from perp.bench.sets.small_problems import SmallProblem, delassus, random_mixtures, random_rows
 
-LARGEST = 8
 STEEP = (0.0, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 1.0, 30.0, 1e3, 1e4, 1e6, 1e9, 1e12, 1e160, np.inf)
 
 
@@ -71,20 +70,11 @@ def _set(rng: np.random.Generator) -> Any:
     return perp.Coulomb(_coefficient(rng), cohesion=cohesion)
 
 
-def _delassus(rng: np.random.Generator, rows: int) -> np.ndarray:
-    """Symmetric and positive semidefinite, of any rank."""
-    J = rng.normal(size=(rows, int(rng.integers(1, rows + 3))))
-    if rng.random() < 0.3:
-        J = np.round(J)
-    W = J @ J.T
-    return W + np.eye(rows) * (rng.random() < 0.5)
-
-
 def steep(seed: int) -> Iterator[Try]:
     """One to three constraints of every set, coefficients from 0 to ∞, exact and relaxed."""
     rng = np.random.default_rng([seed, 2])
     sets = perp.Sets([_set(rng) for _ in range(rng.integers(1, 4))])
-    W, q = _delassus(rng, sets.rows), rng.normal(size=sets.rows)
+    W, q = delassus(rng, sets.rows), rng.normal(size=sets.rows)
     if rng.random() < 0.2:
         q = np.round(q)
     yield _try("contact", perp.ContactProblem(W, q, sets))
@@ -125,7 +115,7 @@ def islands(seed: int) -> Iterator[Try]:
     blocks, velocities = [], []
     for part in parts:
         rows = perp.Sets(part).rows
-        blocks.append(_delassus(rng, rows) * 10.0 ** rng.uniform(-6, 6))
+        blocks.append(delassus(rng, rows) * 10.0 ** rng.uniform(-6, 6))
         velocities.append(rng.normal(size=rows) * 10.0 ** rng.uniform(-12, 0) * (rng.random() < 0.95))
     W, q, sets = (
         block_diag(*blocks),
@@ -158,53 +148,9 @@ def heavy(seed: int) -> Iterator[Try]:
         yield _try("heavy", perp.ContactProblem((W + W.T) / 2, J @ velocity, sets))
 
 
-def rows(seed: int) -> Iterator[Try]:
-    """LCPs and boxed LCPs with any matrix, narrow and wide bounds, friction indices and starts."""
-    from scipy.sparse import csr_array
-
-    rng = np.random.default_rng([seed, 6])
-    n = int(rng.integers(1, 7))
-    M = _delassus(rng, n) if rng.random() < 0.6 else rng.normal(size=(n, n))
-    M = M * 10.0 ** rng.uniform(-12, 12) if rng.random() < 0.5 else M
-    q = rng.normal(size=n) * 10.0 ** (rng.uniform(-12, 12) if rng.random() < 0.5 else 0.0)
-    unit = np.abs(q).max() / (np.abs(M).max() or 1.0)
-    start = rng.normal(size=n) * unit * 10.0 ** rng.uniform(-12, 2)
-    yield _try("lcp", perp.LCP(M, q))
-    yield _try("lcp sparse", perp.LCP(csr_array(M), q), np.abs(start))
-    bounds = np.sort(rng.normal(size=(2, n)) * unit * 10.0 ** rng.uniform(-10, 4, n), axis=0)
-    lo = np.where(rng.random(n) < 0.3, -np.inf, np.where(rng.random(n) < 0.3, 0.0, bounds[0]))
-    hi = np.where(rng.random(n) < 0.3, np.inf, np.maximum(bounds[1], lo))
-    yield _try("boxed", perp.BoxedLCP(M, q, lo, hi))
-    yield _try("boxed started", perp.BoxedLCP(M, q, lo, hi), start)
-    # what is pushed hardly moves within its bounds: a start inside them must not come back as the answer
-    near = np.sort(rng.normal(size=(2, n)) * unit * 10.0 ** rng.uniform(-14, -6), axis=0)
-    yield _try("boxed heavy", perp.BoxedLCP(M, q, *near), near[0] + rng.random(n) * (near[1] - near[0]))
-    least = 5e-324 * rng.integers(0, 1000, n)
-    yield _try("boxed denormal", perp.BoxedLCP(M, q, -least, least + 5e-324 * rng.integers(0, 2, n)))
-    index = np.where(np.arange(n) % 3 == 0, -1, np.arange(n) // 3 * 3)
-    limit = np.where(index < 0, np.inf, 10.0 ** rng.uniform(-6, 9, n))
-    lowest = np.where(index < 0, 0.0, -limit)
-    yield _try("boxed friction", perp.BoxedLCP(M, q, lowest, limit, friction_index=index))
-
-
-def mixtures(seed: int) -> Iterator[Try]:
-    """The problems of `random_contacts` with up to eight constraints, in every type and form."""
-    from scipy.sparse import csr_array
-
-    rng = np.random.default_rng([seed, 7])
-    base = random_problem(seed)
-    while base.contact_count > LARGEST:
-        base = random_problem(int(rng.integers(2**40)))
-    W, q, sets = np.array(base.W), np.array(base.q), base.sets
-    W, q = W * 10.0 ** rng.choice([-8, 0, 8]), q * 10.0 ** rng.choice([-8, 0, 8])
-    values, vectors = np.linalg.eigh((W + W.T) / 2)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    yield _try("contact", perp.ContactProblem(W, q, sets))
-    yield _try("contact sparse", perp.ContactProblem(csr_array(W), q, sets))
-    bodies = perp.ContactProblem.from_dynamics(np.eye(q.size), root, np.zeros(q.size), q, sets)
-    yield _try("contact dynamics", bodies)
-    yield _try("contact relaxed", perp.ContactProblem(W, q, sets, relaxed=True))
-    yield _try("lcp", perp.LCP(W, q))
+def _judged(problems: Callable[[int], Iterator[SmallProblem]]) -> Family:
+    """Random problems of `perp.bench` with the law as their oracle."""
+    return lambda seed: (_try(*small) for small in problems(seed))
 
 
 FAMILIES: dict[str, Family] = {
@@ -212,6 +158,6 @@ FAMILIES: dict[str, Family] = {
     "scaled": scaled,
     "islands": islands,
     "heavy": heavy,
-    "rows": rows,
-    "mixtures": mixtures,
+    "rows": _judged(random_rows),
+    "mixtures": _judged(random_mixtures),
 }

@@ -15,14 +15,16 @@ from collections.abc import Iterator
 from time import process_time
 from typing import Any, NamedTuple
 
+import false_claims
+import false_solved_families
+import false_solved_mcps
+import false_solved_units
 import numpy as np
+from false_claims import unproved
+from false_solved_families import Family, Try
 
 import perp
-from perp.bench import false_claims, false_solved_families, false_solved_mcps, false_solved_units
-from perp.bench.false_claims import unproved
-from perp.bench.false_solved_families import Family, Try
-from perp.formulations.registry import all_formulations
-from perp.solvers.registry import SolverInfo, all_solvers
+from perp.solvers.listing import pairs
 
 FAMILIES: dict[str, Family] = (
     false_solved_families.FAMILIES
@@ -101,18 +103,6 @@ class ClaimVerdict(NamedTuple):
     def is_broken(self) -> bool:
         """An exception that is none of perp's, or a time limit that was overrun by far."""
         return not self.status.isupper() or self.seconds > 20 * TIME_LIMIT
-
-
-def pairs(problem: perp.problems.Problem, *, external: bool) -> Iterator[tuple[SolverInfo, str | None]]:
-    """Solvers that take the problem, as it is or through a formulation."""
-    for info in all_solvers().values():
-        if info.family == "user" or (info.family == "external" and not external) or not info.available:
-            continue
-        if isinstance(problem, info.takes):
-            yield info, None
-        for name, form in all_formulations().items():
-            if isinstance(problem, form.source) and issubclass(form.target, info.takes):
-                yield info, name
 
 
 def verdicts(

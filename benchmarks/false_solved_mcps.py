@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from false_solved_families import Family, Try
 
 import perp
-from perp.bench.false_solved_families import Family, Try
 
 DIGITS = 50
 # Problems of a number: few solvers take MCPs, and they should be tried as often as the others.

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from false_solved_families import Family, Try
 
 import perp
-from perp.bench.false_solved_families import Family, Try
 from perp.bench.second_opinion import Law
 
 # How far an answer may be from the exact solution that certify proves it to be, in each entry's own size and
