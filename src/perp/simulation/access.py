@@ -183,10 +183,6 @@ class Access:
         """A joint by name."""
         return JointView(self._whole, name)
 
-    def coordinate(self, joint: str) -> float:
-        """The coordinate of a hinge or slider [rad or m]."""
-        return float(self.joint(joint).position)
-
     def set_mocap(self, body: str, position: Any, quaternion: Any = None) -> None:
         """Put a mocap body of the scene somewhere: joints that hold on to it follow, shapes push.
 

@@ -60,15 +60,16 @@ def _has_robot(model: Model) -> bool:
 
 
 def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
-    """The state of a keyframe, and its control values, shape (motors,).
+    """The state of a keyframe, whose mocap bodies are moved, and its control values, shape (motors,).
 
     Raises:
         SceneError: There is no such keyframe; the message lists those there are.
     """
     m, mujoco = stepper.mujoco_model, engine()
     k = keyframe_index(m, keyframe)
-    data = mujoco.MjData(m)
+    data = stepper.aside()
     mujoco.mj_resetDataKeyframe(m, data, k)
+    stepper.set_mocap(data.mocap_pos.copy(), data.mocap_quat.copy())
     mujoco.mj_normalizeQuat(m, data.qpos)
     if stepper.reduced:
         act = data.act.copy()
@@ -76,6 +77,13 @@ def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
     state = cut_state(stepper, data)
     given = dict(zip(control_names(m), data.ctrl, strict=True))
     return state, np.array([given[name] for name in stepper.motor_names], dtype=np.float64)
+
+
+def mocap_of_file(m: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and quaternions of the mocap bodies in the file, shapes (mocap bodies, 3) and (…, 4)."""
+    bodies = np.flatnonzero(m.body_mocapid >= 0)
+    bodies = bodies[np.argsort(m.body_mocapid[bodies])]
+    return m.body_pos[bodies].copy(), m.body_quat[bodies].copy()
 
 
 def words_about_start(stepper: Stepper, state: State) -> str:
@@ -101,7 +109,7 @@ def words_about_fixed_overlaps(stepper: Stepper, state: State) -> str:
 def overlaps(stepper: Stepper, state: State) -> list[tuple[str, float]]:
     """Pairs of bodies whose shapes overlap, in words, and how deep [m], the deepest first."""
     m, mujoco = stepper.mujoco_model, engine()
-    data = mujoco.MjData(m)
+    data = stepper.aside()
     data.qpos[:] = coordinates(stepper, state)[0]
     mujoco.mj_kinematics(m, data)
     mujoco.mj_comPos(m, data)
