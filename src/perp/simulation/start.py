@@ -88,22 +88,25 @@ def mocap_of_file(m: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def words_about_start(stepper: Stepper, state: State) -> str:
     """Which bodies overlap at a start, and the keyframes to start from instead."""
-    found = overlaps(stepper, state)
-    pairs = ", ".join(f"{pair} by {length(depth)}" for pair, depth in found[:_NAMED])
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     m = stepper.mujoco_model
     keys = [m.key(k).name or str(k) for k in range(m.nkey)]
     offered = [name for name in keys if name != START]
-    words = [f"starts overlapping: {pairs}{more}"] if found else []
+    found = _named_overlaps(stepper, state)
+    words = [f"starts overlapping: {found}"] if found else []
     return "; ".join([*words, *([f"keyframes: {', '.join(offered)}"] if offered else [])])
 
 
 def words_about_fixed_overlaps(stepper: Stepper, state: State) -> str:
     """Which bodies overlap that no joint can separate: steps leave these contacts out."""
+    found = _named_overlaps(stepper, state)
+    return f"left out, as no joint separates them: overlaps of {found}" if found else ""
+
+
+def _named_overlaps(stepper: Stepper, state: State) -> str:
+    """The deepest overlaps and the number of others, in words; empty for none."""
     found = overlaps(stepper, state)
     pairs = ", ".join(f"{pair} by {length(depth)}" for pair, depth in found[:_NAMED])
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return f"left out, as no joint separates them: overlaps of {pairs}{more}" if found else ""
+    return pairs + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
 
 
 def overlaps(stepper: Stepper, state: State) -> list[tuple[str, float]]:
