@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import mujoco
 import numpy as np
 import pytest
 
 import perp
+from perp.scenes.engine import engine
 
 ON_HANDLE = """<mujoco><worldbody>
 <body name="hand" mocap="true" pos="0 0 1"><geom size="0.02"/><site name="grip"/>
@@ -25,6 +25,7 @@ def test_what_is_read_sees_mocap_bodies_where_they_are() -> None:
     sim = on_handle()
     sim.set_mocap("hand", (0.5, 0.2, 1.0), (1, 0, 0, 1))
     sim.step([0.3])
+    mujoco = engine()
     model = mujoco.MjModel.from_xml_string(ON_HANDLE)
     data = mujoco.MjData(model)
     data.mocap_pos[:], data.mocap_quat[:] = (0.5, 0.2, 1.0), np.array([1, 0, 0, 1]) / np.sqrt(2)
