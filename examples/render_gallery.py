@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import perp
-from perp.view.page import write_page
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "figures" / "gallery"
@@ -63,7 +62,9 @@ def run(name: str, folder: Path) -> Path:
     met = f"{int(recording.met.sum())} of {len(recording)} steps met their tolerance"
     print(f"{name}: {met}, overlap {recording.penetration.max():.1e} m")
     recording.save(folder / f"{name}.h5", force=True)
-    return write_page(recording, folder / f"{name}.html", title=name.replace("-", " ").capitalize())
+    path = folder / f"{name}.html"
+    recording.to_html(path, title=name.replace("-", " ").capitalize())
+    return path
 
 
 def picture(browser: Any, page: Path, name: str) -> Path:

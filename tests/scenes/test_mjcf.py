@@ -50,8 +50,8 @@ def test_all_joints_are_satisfied_at_the_start() -> None:
     sim = perp.Simulation(ARM, step=1e-3)
     held = sim.stepper.table.law == 0
     assert np.abs(sim.state.coordinate[held]).max() < 1e-9
-    assert sim.coordinate("out") == pytest.approx(0.5)
-    assert sim.coordinate("turn") == pytest.approx(0.0)
+    assert float(sim.joint("out").position) == pytest.approx(0.5)
+    assert float(sim.joint("turn").position) == pytest.approx(0.0)
 
 
 def test_actuators_become_motors() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import h5py
-import mujoco
 import numpy as np
 import pytest
 
 import perp
+from perp.scenes.engine import engine
 
 # Every kind of joint, two on one body, references, offsets, a fixed body on the way, turned inertias.
 EVERY_JOINT = """<mujoco><worldbody>
@@ -35,6 +35,7 @@ def test_bodies_of_a_file_are_where_mujoco_has_them(tmp_path: Path) -> None:
     sim.qvel = np.random.default_rng(0).normal(size=sim.qvel.size)
     sim.run(0.1, out=tmp_path / "run.h5")
     recording = perp.Recording.open(tmp_path / "run.h5")
+    mujoco = engine()
     model = mujoco.MjModel.from_xml_string(EVERY_JOINT)
     data, spatial = mujoco.MjData(model), np.zeros(6)
     assert recording.body_names == ("a", "welded", "b", "c", "free")

@@ -189,6 +189,28 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
     assert seen == [1, 2, 3]
 
 
+def test_a_scene_file_that_was_edited_is_another_sweep(tmp_path: Path) -> None:
+    path, out, seen = tmp_path / "scene.xml", tmp_path / "sweep.jsonl", list[int]()
+    for slope, expected in ((0.1, [1]), (0.1, []), (0.2, [1])):
+        path.write_text(library.box_on_plane(slope=slope))
+        seen.clear()
+        perp.sweep(
+            path,
+            {"friction": [0.1]},
+            seconds=0.02,
+            workers=0,
+            out=out,
+            progress=lambda p: seen.append(p.done),
+        )
+        assert seen == expected
+
+
+def test_the_step_is_that_of_the_file() -> None:
+    scene = library.box_on_plane().replace("<option ", '<option timestep="0.004" ')
+    table = perp.sweep(scene, [{"friction": 0.1}, {"step": 0.01}], seconds=0.04, workers=0)
+    assert table["steps"].tolist() == [10, 4]
+
+
 CLUSTER = """
 import sys
 import perp

@@ -15,7 +15,7 @@ import pytest
 
 import perp
 from perp.view import page as page_module
-from perp.view.page import packed, page_text, write_page
+from perp.view.page import packed, page_text
 from view.looking import opened, picture, settled, wait_until
 
 DRAWN = "Boolean(window.player && !window.player.dirty)"
@@ -67,7 +67,8 @@ def test_a_long_run_is_thinned_and_says_so(
 
 
 def test_the_page_is_one_file_that_names_nothing_outside(recording: perp.Recording, tmp_path: Path) -> None:
-    text = write_page(recording, tmp_path / "run.html").read_text(encoding="utf-8")
+    recording.to_html(tmp_path / "run.html")
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
     assert re.findall(r"""(?:src|href)=["'](?!data:)[^"']*""", text) == []
     assert "http://" not in text
     assert "https://" not in text
@@ -88,12 +89,14 @@ def test_a_name_cannot_leave_the_script(recording: perp.Recording) -> None:
 
 def test_a_recording_without_steps_is_refused(recording: perp.Recording, tmp_path: Path) -> None:
     with pytest.raises(perp.ProblemError, match="no steps"):
-        write_page(replace(recording, time=recording.time[:0]), tmp_path / "empty.html")
+        replace(recording, time=recording.time[:0]).to_html(tmp_path / "empty.html")
 
 
 @pytest.fixture(scope="module")
 def address(recording: perp.Recording, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return write_page(recording, tmp_path_factory.mktemp("page") / "run.html", title="Box on slope").as_uri()
+    path = tmp_path_factory.mktemp("page") / "run.html"
+    recording.to_html(path, title="Box on slope")
+    return path.as_uri()
 
 
 def seconds(page: Any) -> float:

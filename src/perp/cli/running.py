@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perp.stepping import StepRecord
     from perp.view.live import LivePage
 
-_BEFORE = "Starting up; the very first run compiles for some minutes, once"
+_BEFORE = "Starting up; in a clone the very first run compiles for about a minute, once"
 
 
 @dataclass
@@ -229,9 +229,7 @@ def finish(run: CommandRun, *, html: Path | None, json: bool) -> None:
             print_line(f"Recorded in {run.path}{how}")
     sys.stdout.flush()
     if html is not None:
-        from perp.view.page import write_page
-
-        write_page(recording, html)
+        recording.to_html(html)
         if not json:
             print_line(f"Page written to {html}")
     if run.page is not None:

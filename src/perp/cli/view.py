@@ -6,9 +6,6 @@ import sys
 import time
 import webbrowser
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from perp.cli.exit_codes import ExitCode
 
@@ -17,9 +14,9 @@ def view(
     run: Path,
     /,
     *,
-    html: Annotated[Path | None, Parameter(help="Write one html file that plays offline instead.")] = None,
-    port: Annotated[int, Parameter(help="Of the local page; the next free one if it is taken.")] = 8080,
-    browser: Annotated[bool, Parameter(help="Whether to open the page in the browser.")] = True,
+    html: Path | None = None,
+    port: int = 8080,
+    browser: bool = True,
 ) -> int:
     """Replay the recording RUN: bodies, contact forces and friction cones, energy and residual.
 
@@ -31,15 +28,12 @@ def view(
     """
     import perp
     from perp.cli.printing import print_line
-    from perp.files.writing import check_writable, replacing
-    from perp.view.page import page_text
+    from perp.files.writing import check_writable
 
     if html is not None:
         check_writable(html, (".html", ".htm"), "a page")
-    text = page_text(perp.Recording.open(run), run.stem)
+    text = perp.Recording.open(run).to_html(html, title=run.stem)
     if html is not None:
-        with replacing(html) as temporary:
-            temporary.write_text(text, encoding="utf-8")
         print_line(f"Wrote {html}: {html.stat().st_size / 1e6:.1f} MB, open it in any browser")
         return ExitCode.SOLVED
     from perp.view.server import PageServer

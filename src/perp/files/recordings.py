@@ -306,6 +306,11 @@ def _read_about(path: PathName, file: Any) -> dict[str, Any]:
     if "about" not in file:
         raise FileError(path, "is not a recording: it has no text about a run")
     about = json.loads(_read(path, "about", file["about"]).tobytes())
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+    found = about.get("format") if isinstance(about, dict) else None
+    if isinstance(found, str) and found != FORMAT and found.startswith(FORMAT.rpartition(" ")[0]):
+        raise FileError(
+            path, f"is a {found!r}, and this perp reads {FORMAT!r}: read it with the perp that wrote it"
+        )
+    if found != FORMAT:
         raise FileError(path, f"is not a recording of this version ({FORMAT})")
     return about

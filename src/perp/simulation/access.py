@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from perp.problems import ProblemError
 from perp.problems.validation import vector
 from perp.scenes import SceneError
 from perp.scenes.geometry import Shape, read_geometry
 from perp.scenes.model import find
 from perp.scenes.sensors import sensor_names
-from perp.simulation.arguments import triple
+from perp.simulation.arguments import triple, unit_quaternion
 from perp.simulation.generalised import coordinates, go_to, joint_names, read_positions, state_at
 from perp.simulation.handles import Body, Contact, JointView, contacts_of
 from perp.simulation.mechanics import bias_force, jacobian, mass_matrix, sensor_data, sensor_slice
@@ -183,10 +182,6 @@ class Access:
         """A joint by name."""
         return JointView(self._whole, name)
 
-    def coordinate(self, joint: str) -> float:
-        """The coordinate of a hinge or slider [rad or m]."""
-        return float(self.joint(joint).position)
-
     def set_mocap(self, body: str, position: Any, quaternion: Any = None) -> None:
         """Put a mocap body of the scene somewhere: joints that hold on to it follow, shapes push.
 
@@ -205,10 +200,7 @@ class Access:
         positions, quaternions = self.stepper.mocap
         positions[names[body]] = triple("position", position)
         if quaternion is not None:
-            given = vector("quaternion", quaternion, 4)
-            if not np.linalg.norm(given) > 0.0:
-                raise ProblemError("quaternion is zero")
-            quaternions[names[body]] = given / np.linalg.norm(given)
+            quaternions[names[body]] = unit_quaternion("quaternion", quaternion)
         self.stepper.set_mocap(positions, quaternions)
 
     def set_surface_velocity(self, geom: str, velocity: Any) -> None:

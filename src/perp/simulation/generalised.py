@@ -71,7 +71,7 @@ def state_at(simulation: Simulation, qpos: np.ndarray, qvel: np.ndarray) -> Stat
     stepper, now = simulation.stepper, simulation.state
     if stepper.reduced:
         return stepper.state_of(qpos, qvel, now.act.copy(), now.time)
-    data = engine().MjData(stepper.mujoco_model)
+    data = stepper.aside()
     data.qpos[:], data.qvel[:], data.time = qpos, qvel, now.time
     return cut_state(stepper, data)
 

@@ -86,8 +86,7 @@ def sensor_slice(m: Any, i: int) -> slice:
 
 def _at(simulation: Simulation) -> tuple[Any, Any]:
     """The compiled scene and mujoco's data at the simulation's coordinates."""
-    m, mujoco = simulation.stepper.mujoco_model, engine()
-    data = mujoco.MjData(m)
+    m, data, mujoco = simulation.stepper.mujoco_model, simulation.stepper.aside(), engine()
     data.qpos[:], data.qvel[:] = coordinates(simulation.stepper, simulation.state)
     data.time = simulation.time
     if simulation.stepper.reduced:

@@ -29,6 +29,7 @@ from perp.simulation.snapshots import restore_snapshot, take_snapshot
 from perp.simulation.start import (
     go_to_keyframe,
     load_for,
+    mocap_of_file,
     overlaps,
     words_about_fixed_overlaps,
     words_about_start,
@@ -412,12 +413,16 @@ class Simulation(Access):
     def reset(self, *, keyframe: str | int | None = None) -> None:
         """Back to the start of the scene, or to one of its keyframes, with no memory of earlier steps.
 
+        Controls, forces and mocap bodies too; what `modify` has changed stays.
+
         Args:
             keyframe: Name or number; it gives positions, velocities and controls.
         """
         keyframe = self.home if keyframe is None else keyframe
         self.stepper.forget()
         if keyframe is None:
+            self.stepper.set_mocap(*mocap_of_file(self.stepper.mujoco_model))
+            self.set_control(self.stepper.initial_control())
             self._start(self.stepper.initial_state())
         else:
             state, control = go_to_keyframe(self.stepper, keyframe)

@@ -60,15 +60,16 @@ def _has_robot(model: Model) -> bool:
 
 
 def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
-    """The state of a keyframe, and its control values, shape (motors,).
+    """The state of a keyframe, whose mocap bodies are moved, and its control values, shape (motors,).
 
     Raises:
         SceneError: There is no such keyframe; the message lists those there are.
     """
     m, mujoco = stepper.mujoco_model, engine()
     k = keyframe_index(m, keyframe)
-    data = mujoco.MjData(m)
+    data = stepper.aside()
     mujoco.mj_resetDataKeyframe(m, data, k)
+    stepper.set_mocap(data.mocap_pos.copy(), data.mocap_quat.copy())
     mujoco.mj_normalizeQuat(m, data.qpos)
     if stepper.reduced:
         act = data.act.copy()
@@ -78,30 +79,40 @@ def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
     return state, np.array([given[name] for name in stepper.motor_names], dtype=np.float64)
 
 
+def mocap_of_file(m: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and quaternions of the mocap bodies in the file, shapes (mocap bodies, 3) and (…, 4)."""
+    bodies = np.flatnonzero(m.body_mocapid >= 0)
+    bodies = bodies[np.argsort(m.body_mocapid[bodies])]
+    return m.body_pos[bodies].copy(), m.body_quat[bodies].copy()
+
+
 def words_about_start(stepper: Stepper, state: State) -> str:
     """Which bodies overlap at a start, and the keyframes to start from instead."""
-    found = overlaps(stepper, state)
-    pairs = ", ".join(f"{pair} by {length(depth)}" for pair, depth in found[:_NAMED])
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     m = stepper.mujoco_model
     keys = [m.key(k).name or str(k) for k in range(m.nkey)]
     offered = [name for name in keys if name != START]
-    words = [f"starts overlapping: {pairs}{more}"] if found else []
+    found = _named_overlaps(stepper, state)
+    words = [f"starts overlapping: {found}"] if found else []
     return "; ".join([*words, *([f"keyframes: {', '.join(offered)}"] if offered else [])])
 
 
 def words_about_fixed_overlaps(stepper: Stepper, state: State) -> str:
     """Which bodies overlap that no joint can separate: steps leave these contacts out."""
+    found = _named_overlaps(stepper, state)
+    return f"left out, as no joint separates them: overlaps of {found}" if found else ""
+
+
+def _named_overlaps(stepper: Stepper, state: State) -> str:
+    """The deepest overlaps and the number of others, in words; empty for none."""
     found = overlaps(stepper, state)
     pairs = ", ".join(f"{pair} by {length(depth)}" for pair, depth in found[:_NAMED])
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return f"left out, as no joint separates them: overlaps of {pairs}{more}" if found else ""
+    return pairs + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
 
 
 def overlaps(stepper: Stepper, state: State) -> list[tuple[str, float]]:
     """Pairs of bodies whose shapes overlap, in words, and how deep [m], the deepest first."""
     m, mujoco = stepper.mujoco_model, engine()
-    data = mujoco.MjData(m)
+    data = stepper.aside()
     data.qpos[:] = coordinates(stepper, state)[0]
     mujoco.mj_kinematics(m, data)
     mujoco.mj_comPos(m, data)

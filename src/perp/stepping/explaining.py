@@ -42,7 +42,7 @@ def cause(stepper: Stepper, record: StepRecord) -> str:
     if w.info[end.CAUSE] == 5:
         return "its contacts or its turns have given bodies energy that nothing drives; try a smaller step"
     row = row_name(stepper, int(w.figure[end.WORST_ROW]))
-    what = "no impulses were found that satisfy" if w.info[end.CAUSE] == 1 else "at its end misses"
+    what = "no impulses were found that satisfy" if w.info[end.CAUSE] == 1 else "its end violates"
     return (
         f"{what} {row}: residual {record.residual:.1e}, tolerance {record.tolerance:.0e}; try a smaller "
         "step, or look at the forces on it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -81,6 +82,7 @@ class Stepper:
         self.handles: dict[int, float] = {}  # compliance of the file of rows that hold on to mocap bodies
         set_rows(self)
         self.sizes = nq, int(tree_size.sum()), na, self.table.law.size, model.body_count if reduced else 0
+        self._aside: Any = None
         self.overflows = [place[1].warning.number for place in self._places]
         self.full = int(engine().mjtWarning.mjWARN_CONTACTFULL)
         self._step_size = 0.0
@@ -111,6 +113,18 @@ class Stepper:
         """Positions and quaternions of the mocap bodies."""
         data = self._places[0][1]
         return data.mocap_pos.copy(), data.mocap_quat.copy()
+
+    def aside(self) -> Any:
+        """Mujoco's data for what is asked beside the steps: as after a reset, mocap bodies where they are.
+
+        Making such data takes as long as several steps, so there is one.
+        """
+        mujoco = engine()
+        if self._aside is None:
+            self._aside = mujoco.MjData(self.mujoco_model)
+        mujoco.mj_resetData(self.mujoco_model, self._aside)
+        self._aside.mocap_pos[:], self._aside.mocap_quat[:] = self.mocap
+        return self._aside
 
     def set_mocap(self, position: np.ndarray, quaternion: np.ndarray) -> None:
         """Put all mocap bodies somewhere: their shapes and the joints that hold on to them follow.

@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Iterable
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,28 +48,12 @@ _SCRIPTS = (
 )
 
 
-def write_page(recording: Recording, path: str | Path, *, title: str | None = None) -> Path:
-    """Write a recording as a standalone html page.
-
-    Args:
-        recording: What to show.
-        path: Where to write.
-        title: Shown on the page; the name of the file if not given.
-
-    Returns:
-        The path.
+def page_text(recording: Recording, title: str) -> str:
+    """The page of a recording as text.
 
     Raises:
         ProblemError: The recording has no steps.
     """
-    path = Path(path)
-    name = title or path.stem
-    path.write_text(page_text(recording, name), encoding="utf-8")
-    return path
-
-
-def page_text(recording: Recording, title: str) -> str:
-    """The page of a recording as text."""
     if not len(recording):
         raise ProblemError("the recording has no steps: there is nothing to show")
     return _page(title, *packed(recording))

@@ -21,7 +21,6 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
 )  # fmt: skip
 _FORCE_LINES = 6
 _RASTER_COLUMNS = 1200
-_TINY = 1e-18
 _STYLE: dict[Any, Any] = {
     "font.size": 9, "axes.titlesize": 10, "axes.titlelocation": "left", "axes.titleweight": "bold",
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e4e4e4",

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perp.problems import PerpError, ProblemError
@@ -49,7 +50,7 @@ def sweep(
     parameters: Mapping[str, Sequence[Any]] | Iterable[Mapping[str, Any]],
     *,
     seconds: float,
-    step: float = 0.01,
+    step: float | None = None,
     control: Any = None,
     edit: Edit | None = None,
     measure: Measure | None = None,
@@ -66,7 +67,7 @@ def sweep(
         scene: A path (that the workers can read), XML text, an MjSpec or an MjModel (which cannot be edited).
         parameters: Values by name, of which all combinations are run; or the combinations themselves.
         seconds: Simulated time of each run [s].
-        step: Length of a step, unless it is a parameter [s].
+        step: Length of a step, unless it is a parameter [s]; that of the file by default.
         control: For the motors, unless it is a parameter.
         edit: Called as `edit(spec, **others)` with the MjSpec and the parameters that are no settings; a
             function of a module, as other processes must find it.
@@ -95,7 +96,8 @@ def sweep(
     fixed = {"step": step, **options}
     text = _text(scene)
     jobs = [(text, row, fixed, seconds, control, edit, measure) for row in rows]
-    about = repr((text, sorted(fixed.items()), seconds, control, _name(edit), _name(measure)))
+    driver = _name(control) if callable(control) else control
+    about = repr((_content(text), sorted(fixed.items()), seconds, driver, _name(edit), _name(measure)))
     results = Results(rows, about, out, progress)
     todo = {i: jobs[i] for i in results.missing}
     if executor is not None:
@@ -107,6 +109,13 @@ def sweep(
     else:
         run_on_processes(_run, todo, results.keep, workers)
     return Table([{**row, **result} for row, result in zip(rows, results.listed(), strict=True)])
+
+
+def _content(scene: str | bytes) -> str | bytes:
+    """What tells a scene from another: the text of a file, not its name, as files are edited."""
+    if isinstance(scene, str) and "<" not in scene and Path(scene).is_file():
+        return Path(scene).read_bytes()
+    return scene
 
 
 def _name(function: Any) -> str:
