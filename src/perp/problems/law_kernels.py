@@ -40,6 +40,9 @@ from perp.problems.set_kernels import (
 # Newton's method on the multiplier of an ellipse gains at least a bit a step; seven or so are usual.
 _STEPS = 100
 
+# Larger ratios are not told apart: their squares overflow.
+_FURTHEST = 1e150
+
 
 @part
 def _row(i, first, d, length):
@@ -232,11 +235,11 @@ def worst(start, size, values):
     for c in range(size.size):
         total = 0.0
         for i in range(start[c], start[c + 1]):
+            if not math.isfinite(values[i]):
+                return math.inf
             total += (values[i] / size[c]) ** 2
-        if not total <= largest * largest:
-            largest = math.sqrt(total)
-        if not math.isfinite(total):
-            return math.inf
+        if total > largest * largest:
+            largest = min(math.sqrt(total), _FURTHEST)
     return largest
 
 

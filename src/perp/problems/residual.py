@@ -135,7 +135,7 @@ def _own_scales(problem: ContactProblem, impulse: Vector) -> tuple[Vector, Vecto
     if dynamics is None or not sets.count:
         return size, problem.mobility
     terms = np.maximum.reduceat(dynamics.terms(impulse) * problem.row_scale, sets.start[:-1])
-    own = freeze(np.minimum(np.maximum(SHARED * terms, LEAST), size))
+    own = freeze(np.where(terms > 0.0, np.minimum(np.maximum(SHARED * terms, LEAST), size), size))
     if (own == size).all():
         return size, problem.mobility
     mobility = np.maximum(problem.column_scale * (own / size), problem.own_mobility)
