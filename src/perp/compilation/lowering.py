@@ -5,7 +5,7 @@ a tuple of arrays or a field of one, even where the caller holds them anyhow. LL
 out again, but it has to be made, printed, read and optimised first: half of what was written for a kernel.
 """
 # Numba's classes have no types of their own.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false
+# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportOptionalMemberAccess=false
 
 from __future__ import annotations
 
