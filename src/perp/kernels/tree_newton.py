@@ -60,10 +60,6 @@ _WARM, _COLD, _LEAST, _HEAVIEST = 1e-8, 1e-6, (1e-9, 1e-12), 1.0
 _INNER = 0.1
 # Newton steps that a proximal problem may take, and those after which each has to lower its merit.
 _PATIENCE, _DETOUR = 8, 3
-# Growth of the merit in one step that shows a wrong active set at once, and the weight then: light weights
-# send redundant contacts far away and in circles (solves of the moving quadruped of benchmarks/batch.py take
-# 3.0 steps in place of 3.6, those of a robot on casters 33 in place of 42).
-_FAR, _NEXT = 1e6, 1e-4
 # A proximal problem that leaves more than this of the merit is on a ray.
 _PLATEAU = 0.25
 # Weights within this factor are the same.
@@ -253,9 +249,8 @@ def _newton(p, w, k, plan, limit, goal, room, pairs):
             copy_rows(p, w, k, p.impulse, w.centre)
         else:
             wander += 1
-            far = inner > _FAR * reference and sigma < _NEXT
             away = reference if pairs and not swept else last if wander >= _DETOUR else np.inf
-            stalls = far or not inner <= away
+            stalls = not inner <= away
             last = inner
             if stalls or wander >= _PATIENCE or not math.isfinite(inner):
                 wander, last, failed = 0, np.inf, sigma
@@ -264,7 +259,7 @@ def _newton(p, w, k, plan, limit, goal, room, pairs):
                 if borne > _NEAR * failed and borne < np.inf:
                     sigma = math.sqrt(borne * failed)
                 else:
-                    sigma = _NEXT if far else min(max(_GROWTH * sigma, _HEAVY), _HEAVIEST)
+                    sigma = min(max(_GROWTH * sigma, _HEAVY), _HEAVIEST)
                     shrink = min(3.0 * shrink, _MOST_SHRINK)
                 copy_rows(p, w, k, w.centre, p.impulse)
                 evaluate(p, w, k, k + 1)

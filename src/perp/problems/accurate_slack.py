@@ -92,7 +92,7 @@ def _largest_push(d, z):
     return largest
 
 
-@kernel(nogil=True)
+@part
 def improve_dense(M, q, z, d, size, w):
     """Rows of w that are not accurate beside their `size`, again; d is the largest entry of each column.
 
@@ -106,7 +106,7 @@ def improve_dense(M, q, z, d, size, w):
     return worst
 
 
-@kernel(nogil=True)
+@part
 def improve_sparse(data, indices, indptr, q, z, d, size, w):
     """The same for M in compressed rows."""
     push, worst = _largest_push(d, z), 0.0

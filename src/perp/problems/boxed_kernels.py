@@ -121,7 +121,7 @@ def _following(lo, hi, follows, i, d, size, z, w):
     return here
 
 
-@kernel(nogil=True)
+@part
 def boxed_verdict(lo, hi, limiting_row, d, size, z, w):
     """The residual: the worst row relative to what is at work there; infinite where not finite."""
     largest = 0.0
