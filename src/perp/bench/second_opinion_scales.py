@@ -85,9 +85,12 @@ class Work:
     def scales(self, z: list[Decimal]) -> list[Scale]:
         """What is at work at the answer z."""
         terms = self._terms(z)
+        at_work = [
+            SHARED * max(*(terms[i] for i in group), self._beside[g]) for g, group in enumerate(self._groups)
+        ]
         sizes = [
-            min(most, max(LEAST, SHARED * max(*(terms[i] for i in group), self._beside[g])))
-            for g, (group, most) in enumerate(zip(self._groups, self._island, strict=True))
+            min(most, max(LEAST, size)) if size else most
+            for size, most in zip(at_work, self._island, strict=True)
         ]
         if sizes == self._island:
             return [Scale(s, s / m) for s, m in zip(sizes, self._mobility, strict=True)]

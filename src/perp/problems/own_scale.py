@@ -4,7 +4,8 @@ Coupled rows may have units that differ by any factor (M → D M D, q → D q, z
 island would hide a row whose unit is small. A row is judged by the least of what is at work on its island
 (`data_size`) and its own terms |q_i| + Σ |M_ij z_j|, or what round-off leaves of its neighbours if that is
 more; an impulse by the largest of what it does to any row in that row's size. Terms that are huge and cancel
-excuse nothing: the island's data stay the upper bound, and the only one where a row has no terms at all.
+excuse nothing: the island's data stay the upper bound, and all that counts where a row has no terms at all
+and nothing is at work beside it.
 Formulas: docs/theory/residual.md.
 """
 
@@ -83,7 +84,7 @@ def own_dense(M, q, z, size, start, length, own):
             if terms >= size[c]:
                 break
         own[c] = size[c]
-        if 0.0 < terms < size[c]:
+        if terms < size[c]:
             if not less:
                 less, root = True, np.empty(q.size)
                 for j in range(q.size):
@@ -114,7 +115,7 @@ def own_sparse(data, indices, indptr, q, z, size, start, length, own):
             if terms >= size[c]:
                 break
         own[c] = size[c]
-        if 0.0 < terms < size[c]:
+        if terms < size[c]:
             if not less:
                 less, root = True, np.zeros(q.size)
                 for j in range(q.size):
@@ -182,6 +183,8 @@ def _take(reach, size, own):
     more = False
     for c in range(own.size):
         value = min(SHARED * reach[c], size[c])
+        if own[c] <= LEAST and value == 0.0:
+            value = size[c]  # nothing is at work at it or beside it
         if value > own[c]:
             own[c], more = value, True
     return more
