@@ -80,7 +80,7 @@ class Work:
             for j, value in row:
                 strength[j] = max(strength[j], value / sizes[i])
         strongest = max(strength, default=ZERO) or ONE
-        return [max(strength[i] or strongest for i in group) for group in self._groups]
+        return [max(strength[i] for i in group) or strongest for group in self._groups]
 
     def scales(self, z: list[Decimal]) -> list[Scale]:
         """What is at work at the answer z."""
