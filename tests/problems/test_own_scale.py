@@ -112,3 +112,11 @@ def test_digits_below_the_least_normal_number_are_not_there():
     # nothing is lost of a q that needs no impulse, nor of data above
     assert perp.residual(perp.LCP([[0.3]], [2e-322]), [0.0]) == 0.0
     assert perp.residual(perp.LCP([[0.5]], [-2e-290]), [4e-290]) == 0.0
+
+
+@pytest.mark.parametrize("least", [5e-324, 1e-310, 1e-300, 0.0])
+def test_a_coefficient_of_next_to_nothing_hides_no_slip_along_the_other_axis(least):
+    """Edges 500000131: u_2 = 1 with a friction of 1e-13 where 1e8 may hold was SOLVED beside μ_1 = 5e-324."""
+    problem = perp.ContactProblem(np.eye(3), [-1.0, 0.01, 1.0], [perp.Elliptic(least, 1e8)])
+    assert perp.residual(problem, [1.0, 0.0, -1e-13]) > 0.5
+    assert perp.residual(problem, [1.0, 0.0, -1.0]) < 1e-12

@@ -40,6 +40,9 @@ from perp.problems.set_kernels import (
 # Newton's method on the multiplier of an ellipse gains at least a bit a step; seven or so are usual.
 _STEPS = 100
 
+# Semi-axes of an ellipse below this share of what is at work hold nothing: their ratios would overflow, and
+# hide whatever the other axes miss.
+_NO_FRICTION = 1e-150
 # Larger ratios are not told apart: their squares overflow.
 _FURTHEST = 1e150
 
@@ -119,6 +122,10 @@ def _ellipse(p, push, first, last, d, length, impulse, u, out):
             axis[i] = -1.0
         elif axis[i] > 0.0:
             largest = max(largest, abs(y[i]))
+    for i in range(k):
+        if 0.0 < axis[i] < _NO_FRICTION * largest:
+            axis[i] = 0.0
+        elif axis[i] > 0.0:
             used = math.hypot(used, y[i] / axis[i])
     for i in range(k):
         if axis[i] > 0.0 and largest > 0.0:
