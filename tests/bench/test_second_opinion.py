@@ -53,6 +53,13 @@ def test_friction_must_be_all_there_is_and_against_the_slip():
     assert 0.1 / 3 < turned < 0.2 / 3
 
 
+def test_next_to_no_friction_along_one_axis_leaves_all_of_it_to_the_other():
+    """Slip of 4e-9 along full friction, not against it: that far from sticking, whatever slips beside it."""
+    for slip, wrong in ((4e-9, 0.0), (-4e-9, 4e-9), (-0.5, 0.5)):
+        problem = perp.ContactProblem(np.eye(3), [-1.0, 0.5, 1.0 + slip], [perp.Elliptic(5e-324, 1.0)])
+        assert law_violation(problem, [1.0, 0.0, -1.0]) == pytest.approx(wrong, rel=0.2, abs=1e-15)
+
+
 def test_velocities_of_impulses_that_cancel_are_exact():
     W = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0 / 3.0], [0.0, 1.0 / 3.0, 1.0 / 9.0]])
     z = np.array([1e8, 1e8 / 3.0, -1e8])

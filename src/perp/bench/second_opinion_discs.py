@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
+from itertools import product
 from typing import NamedTuple
 
 # Until a point is on an ellipse to this part of its axes; what is left is scaled away.
 NEAREST, NEAREST_STEPS = Decimal("1e-30"), 200
 ZERO, ONE, ENDLESS = Decimal(0), Decimal(1), Decimal("Infinity")
+# Shares of an ellipse that friction along its thin axes may take from the others.
+LEFT = (ZERO, Decimal("1e-30"), Decimal("1e-20"), Decimal("1e-10"))
 # Of a double, relative to it.
 LAST_DIGIT = Decimal("2.3e-16")
 
@@ -67,18 +70,24 @@ def _both_a_little(axes: list[Decimal], disc: Disc) -> Iterable[Decimal]:
     """How far points are at which the law holds: friction changed along thin axes, slip along the others.
 
     The slip is −κ x_i / a_i². Along thin axes x_i follows from the slip there is, along the others the slip
-    from the friction there is; κ is what puts the friction onto the ellipse.
+    from the friction there is; κ is what puts the friction onto the ellipse. Where the others leave nothing
+    to the thin axes they are shortened first: a share of 1e-20 is much beside an axis of 1e-300.
     """
     order = sorted(range(len(axes)), key=lambda i: axes[i])
-    for count in range(1, len(order)):
+    for count, least in product(range(1, len(order)), LEFT):
         thin, others = order[:count], order[count:]
-        left = 1 - sum(((disc.push[i] / axes[i]) ** 2 for i in others), ZERO)
+        used = sum(((disc.push[i] / axes[i]) ** 2 for i in others), ZERO)
         strength = length(axes[i] * disc.speed[i] for i in thin)
-        if left <= 0 or strength == 0:
+        if strength == 0 or (least == 0 and used >= 1):
             continue
-        kappa = strength / left.sqrt()
-        friction = length(disc.push[i] + axes[i] ** 2 * disc.speed[i] / kappa for i in thin)
-        slip = length(disc.speed[i] + kappa * disc.push[i] / axes[i] ** 2 for i in others)
+        shorter = min(ONE, ((1 - least) / used).sqrt()) if used > 0 else ONE
+        kept = [disc.push[i] * shorter for i in range(len(axes))]
+        kappa = strength / max(1 - used * shorter**2, least).sqrt()
+        friction = length(
+            [disc.push[i] + axes[i] ** 2 * disc.speed[i] / kappa for i in thin]
+            + [disc.push[i] - kept[i] for i in others]
+        )
+        slip = length(disc.speed[i] + kappa * kept[i] / axes[i] ** 2 for i in others)
         yield max(friction, slip)
 
 
