@@ -14,21 +14,27 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
-from numba.core import base, errors, lowering, typeinfer, types
+from numba.core import base, compiler_machinery, errors, event, ir, lowering, typeinfer, types
 from numba.core.base import BaseContext
 from numba.core.ir import UNDEFINED, Expr, Inst, Stmt, Var
-from numba.core.postproc import PostProcessor
+from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.rewrites.registry import RewriteRegistry
 from numba.core.runtime.context import NRTContext
 from numba.core.targetconfig import ConfigStack
+from numba.core.transforms import canonicalize_cfg
 from numba.core.types import functions
 from numba.core.types.functions import BaseFunction
+from numba.core.typing import typeof
 from numba.core.untyped_passes import InlineClosureLikes
 
 _GET_CALL_TYPE = BaseFunction.get_call_type
 _REFRESH = BaseContext.refresh
 _INLINE_CLOSURES = InlineClosureLikes.run_pass
+_POST_PROCESS = PostProcessor.run
+_START_EVENT, _END_EVENT = event.start_event, event.end_event
 _LITERAL_OR_OMITTED = lowering._lit_or_omitted
+# Nobody listens to this one, which numba announces twice at every call of LLVM.
+_LOCK = "numba:llvm_lock"
 # Signatures, with the functions of numba's that they belong to: whose identity would be given away otherwise.
 _call_types: dict[Any, tuple[Any, Any]] = {}
 
@@ -136,6 +142,28 @@ def _inline_closures(self: Any, state: Any) -> bool:
     return False
 
 
+def _post_process(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+    """What numba does between two passes: lifetimes of variables are worked out where they are asked for."""
+    if self.func_ir.is_generator:
+        _POST_PROCESS(self, emit_dels, extend_lifetimes)
+        return
+    self.func_ir.blocks = canonicalize_cfg(self.func_ir.blocks)
+    self.func_ir.variable_lifetime = VariableLifetime(self.func_ir.blocks)
+    self.func_ir.generator_info = None
+    if emit_dels:
+        self._insert_var_dels(extend_lifetimes=extend_lifetimes)
+
+
+def _start_event(kind: str, data: Any = None) -> None:
+    if kind != _LOCK:
+        _START_EVENT(kind, data)
+
+
+def _end_event(kind: str, data: Any = None, exc_details: Any = None) -> None:
+    if kind != _LOCK:
+        _END_EVENT(kind, data, exc_details)
+
+
 class _Plain:
     """Messages without colours: most of them are of errors that numba catches itself."""
 
@@ -177,7 +205,10 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Stmt, "list_vars", lambda self: _variables(self.__dict__.values())),
     (RewriteRegistry, "apply", _rewrite),
     (InlineClosureLikes, "run_pass", _inline_closures),
+    (PostProcessor, "run", _post_process),
+    (event, "start_event", _start_event),
+    (event, "end_event", _end_event),
     *((owner, "new_error_context", _ErrorContext) for owner in (errors, lowering, typeinfer)),
-    *((owner, "_termcolor", _PLAIN) for owner in (functions, typeinfer)),
+    *((owner, "_termcolor", _PLAIN) for owner in (compiler_machinery, functions, ir, typeinfer, typeof)),
     (errors, "_termcolor_inst", _PLAIN),
 )
