@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+import perp
 from perp.bench import warm_up
 from perp.cli import main
+from perp.compilation.stopwatch import STOPWATCH
 from perp.solvers.registry import all_solvers
 
 
@@ -23,6 +25,16 @@ def test_what_was_compiled_is_not_compiled_again() -> None:
     [name, *_] = warm_up.tasks()
     warm_up.run(name)
     assert warm_up.run(name)[:2] == (name, 0)
+
+
+def test_equations_of_derivatives_are_those_that_a_step_asks_for() -> None:
+    warm_up.run("equations of derivatives")
+    before = len(STOPWATCH.names)
+    for coordinates in ("maximal", "reduced"):
+        sim = perp.Simulation(warm_up.SCENES["a rover"](), step=0.01, coordinates=coordinates)
+        sim.step()
+        sim.derivatives(("friction", "gravity"))
+    assert "_equations" not in STOPWATCH.names[before:]
 
 
 def test_bad_input_is_one_line(capsys: pytest.CaptureFixture) -> None:

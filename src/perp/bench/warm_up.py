@@ -24,6 +24,7 @@ from perp.comparison import worker
 from perp.comparison.cells import Cell
 from perp.comparison.verdict import run_cell
 from perp.compilation.stopwatch import STOPWATCH
+from perp.derivatives.step import compile_equations
 from perp.models.catalogue import build
 from perp.problems import Problem
 from perp.scenes import library
@@ -67,7 +68,8 @@ class Done(NamedTuple):
 def tasks() -> dict[str, Callable[[], None]]:
     """All pieces of work by name, in the order in which the fewest functions are compiled twice side by side.
 
-    The step comes first. Solvers of contacts share its Newton's method, and come after the others.
+    The longest come first: the step, beside it the equations of its derivatives, which need no step to be
+    compiled. Solvers of contacts share the step's Newton's method, and come after the others.
     """
     found: dict[str, Callable[[], None]] = {}
     for name, scene in SCENES.items():
@@ -75,6 +77,7 @@ def tasks() -> dict[str, Callable[[], None]]:
             for level in ("position", "velocity"):
                 title = f"{name} in {coordinates} coordinates at {level} level"
                 found[title] = lambda text=scene, c=coordinates, v=level: _simulate(text(), c, v)
+    found["equations of derivatives"] = compile_equations
     found["many worlds"] = _many_worlds
     found["derivatives of steps"] = _derivatives_of_steps
     found["first solves"] = _first_solves

@@ -16,7 +16,7 @@ import numpy as np
 from perp.compilation.kernel import kernel, part
 from perp.derivatives.adjoint import backward
 from perp.derivatives.contact_slopes import contact_slopes
-from perp.derivatives.equations import HELD, new_equations, pack_tree, tree_of
+from perp.derivatives.equations import HELD, TreeType, new_equations, pack_tree, tree_of
 from perp.derivatives.errors import DerivativeError
 from perp.derivatives.implicit import fold_bounds, forward
 from perp.derivatives.islands import find_islands
@@ -26,6 +26,7 @@ from perp.derivatives.mujoco_forces import curved_transmissions, differences, ot
 from perp.derivatives.parameter_slopes import parameter_slopes
 from perp.derivatives.parameters import Asked, asked_parameters, check_sizes
 from perp.derivatives.smooth import smooth_slopes
+from perp.dynamics import libmujoco
 from perp.dynamics.rows import LIMIT
 from perp.problems.errors import ProblemError
 from perp.scenes.engine import engine
@@ -33,7 +34,7 @@ from perp.scenes.motors import MotorKind
 from perp.stepping.contact_rows import bounces
 from perp.stepping.settings import Softness
 from perp.stepping.verdict import UNSOLVED
-from perp.stepping.world import JOINTS
+from perp.stepping.world import JOINTS, WorldType
 
 if TYPE_CHECKING:
     from perp.stepping import Stepper
@@ -64,6 +65,17 @@ def _equations(w, t, given, asked, motors, every):
     find_islands(w, e)
     _find_switches(w, e)
     return _READY, e.J.shape[0], w.parts, e
+
+
+def compile_equations() -> None:
+    """Compile the largest kernel of derivatives before there is a step to differentiate."""
+    from numba import types
+
+    libmujoco.load()
+    numbers, table = types.float64[::1], types.float64[:, ::1]
+    asked = types.Tuple((types.int64[:, ::1], numbers, types.int64))
+    motors = types.Tuple((types.int64[::1], numbers, types.boolean[::1]))
+    _equations.compile((WorldType, TreeType, types.UniTuple(table, 6), asked, motors, types.int64))
 
 
 @part
