@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -312,7 +313,7 @@ class _Run:
 
     def _damped(self, equations: Equations, z: Vector, value: Vector, H: object) -> Vector | None:
         """Levenberg and Marquardt's step for growing damping."""
-        A = H.T @ H if is_sparse(H) else gram(H)  # type: ignore[attr-defined]
+        A: Any = H.T @ H if is_sparse(H) else gram(H)  # type: ignore[attr-defined]
         gradient = H.T @ value  # type: ignore[attr-defined]
         if not np.isfinite(gradient).all():
             return None
