@@ -20,6 +20,7 @@ ROUND_OFF = Decimal("1e-8")
 SHARED = Decimal(10)
 # Entries below this share of what masses allow are no round-off.
 COUPLED = Decimal("1e-20")
+# What is smaller is no longer told from nothing at all.
 LEAST = Decimal("1e-290")
 
 
@@ -89,7 +90,7 @@ class Work:
             SHARED * max(*(terms[i] for i in group), self._beside[g]) for g, group in enumerate(self._groups)
         ]
         sizes = [
-            min(most, max(LEAST, size)) if size else most
+            min(most, size) if size > LEAST else most
             for size, most in zip(at_work, self._island, strict=True)
         ]
         if sizes == self._island:

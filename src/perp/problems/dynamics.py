@@ -149,9 +149,14 @@ class Dynamics:
         """
         from perp.problems.accurate_slack import UNIT
 
-        v = self.mass_solver.solve(self.momentum)
+        v = self._free_motion
         change = self.mass_solver.solve(self.momentum - self.mass_rows @ v)
         return freeze(abs(self.jacobian) @ np.maximum(np.abs(v), np.abs(change) / UNIT) + np.abs(self.bias))
+
+    @cached_property
+    def _free_motion(self) -> Vector:
+        """M⁻¹ p: the bodies' velocities without impulses."""
+        return self.mass_solver.solve(self.momentum)
 
     @cached_property
     def free_velocity(self) -> Vector:
@@ -190,7 +195,8 @@ class Dynamics:
         on_body = np.maximum.reduceat(on_body[mass.indices], mass.indptr[:-1])
         beside = np.zeros(root.size)
         np.maximum.at(beside, rows, on_body[columns])
-        summed = self.speed + reach @ np.abs(self.body_velocity(impulse)) + np.abs(self.compliance * impulse)
+        moving = np.abs(self._free_motion) + np.abs(self.body_velocity(impulse))
+        summed = reach @ moving + np.abs(self.bias) + np.abs(self.compliance * impulse)
         return np.maximum(summed, ROUND_OFF_SHARE * root * beside)
 
     @cached_property

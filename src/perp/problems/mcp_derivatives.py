@@ -7,14 +7,12 @@ are often not defined outside of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from perp.compilation.stopwatch import working_time
+from perp.compilation.deadline import check_time
 from perp.problems.errors import ProblemError
 from perp.problems.validation import Vector, is_sparse, matrix
 
@@ -25,24 +23,8 @@ SMALL = 1e-2
 # Unknowns up to which a Jacobian without a pattern is dense; one with more than this share of its
 # entries is dense as well: sparse storage would take more memory, and groups of columns save nothing.
 LARGEST_DENSE, DENSE_SHARE = 200, 0.2
-
-
-# When differences are no longer to be taken, by `working_time`.
-_DEADLINE: ContextVar[float] = ContextVar("_DEADLINE", default=np.inf)
-
-
-class OutOfTime(Exception):
-    """A time limit passed while a Jacobian was taken by differences; `solve` catches it."""
-
-
-@contextmanager
-def differences_within(seconds: float | None) -> Iterator[None]:
-    """Differences that are not done in time raise `OutOfTime` in this block."""
-    token = _DEADLINE.set(np.inf if seconds is None else working_time() + seconds)
-    try:
-        yield
-    finally:
-        _DEADLINE.reset(token)
+# Columns after which one that is clearly dense counts as dense.
+COLUMN_SAMPLE = 64
 
 
 class Differences:
@@ -66,14 +48,31 @@ class Differences:
             pattern = "detect"
         if complex_step:
             self._check_complex(z)
-        if isinstance(pattern, str):
-            if pattern != "detect":
-                raise ProblemError(f"pattern is {pattern!r}: a matrix or 'detect' is needed")
-            pattern = self.detect(z)
+        if isinstance(pattern, str) and pattern != "detect":
+            raise ProblemError(f"pattern is {pattern!r}: a matrix or 'detect' is needed")
         if pattern is None:
             return lambda z: self._every_column(z, complex_step)
-        rows, columns = _nonzero(pattern, z.size)
-        groups = colour(rows, columns, z.size)
+        if not isinstance(pattern, str):
+            return self._by_groups(pattern, z.size, complex_step)
+        # found when it is first asked for, within the time limit of whoever asks
+        found: list[Callable[[Vector], Any]] = []
+
+        def detected(at: Vector) -> Any:
+            if not found:
+                where = self.detect(z)
+                found.append(
+                    (lambda z: self._every_column(z, complex_step))
+                    if where is None
+                    else self._by_groups(where, z.size, complex_step)
+                )
+            return found[0](at)
+
+        return detected
+
+    def _by_groups(self, pattern: Any, n: int, complex_step: bool) -> Callable[[Vector], Any]:
+        """The Jacobian with a known pattern, as a function of z."""
+        rows, columns = _nonzero(pattern, n)
+        groups = colour(rows, columns, n)
 
         def sparse(z: Vector) -> Any:
             from scipy.sparse import csr_array
@@ -81,7 +80,7 @@ class Differences:
             changes, h = self._changes(z, groups, complex_step), self._steps(z, complex_step)
             # a row depends on at most one variable of a group: it knows which step was its own
             values = changes[groups[columns], rows] / h[columns]
-            return csr_array((values, (rows, columns)), shape=(z.size, z.size))
+            return csr_array((values, (rows, columns)), shape=(n, n))
 
         return sparse
 
@@ -93,11 +92,13 @@ class Differences:
         """
         from scipy.sparse import csc_array
 
-        rows: list[np.ndarray] = []
-        entries, steps = 0, self._steps(z)
+        n, entries, steps = z.size, 0, self._steps(z)
+        rows: list[np.ndarray] = [np.zeros(0, int)] * n
         f = np.asarray(self.f(z))
         with np.errstate(all="ignore"):
-            for j in range(z.size):
+            # in any order, so that the first ones are a fair sample
+            for done, j in enumerate(np.random.default_rng(0).permutation(n), 1):
+                check_time("it was found out which rows depend on which variables")
                 marked = z.copy()
                 marked[j] = np.nan
                 reached = np.isnan(np.asarray(self.f(marked)))
@@ -105,13 +106,14 @@ class Differences:
                     moved = z.copy()
                     moved[j] += steps[j]
                     reached = np.asarray(self.f(moved)) != f
-                rows.append(np.flatnonzero(reached))
-                entries += rows[-1].size
-                if entries > DENSE_SHARE * z.size * z.size and z.size > LARGEST_DENSE:
+                rows[j] = np.flatnonzero(reached)
+                entries += rows[j].size
+                sampled = done == COLUMN_SAMPLE and entries > 2.0 * DENSE_SHARE * done * n
+                if n > LARGEST_DENSE and (sampled or entries > DENSE_SHARE * n * n):
                     return None
         starts = np.concatenate([[0], np.cumsum([r.size for r in rows])])
         indices = np.concatenate(rows) if rows else np.zeros(0, int)
-        return csc_array((np.ones(indices.size), indices, starts), shape=(z.size, z.size))
+        return csc_array((np.ones(indices.size), indices, starts), shape=(n, n))
 
     def _steps(self, z: Vector, complex_step: bool = False) -> Vector:
         """Signed steps that stay in the box where it is wide enough, shape (n,)."""
@@ -132,11 +134,10 @@ class Differences:
         """What f changes by when the variables of each group take their steps, shape (groups, n)."""
         h = self._steps(z, complex_step)
         found = np.empty((int(groups.max(initial=-1)) + 1, z.size))
-        base, deadline = None if complex_step else np.asarray(self.f(z)), _DEADLINE.get()
+        base = None if complex_step else np.asarray(self.f(z))
         with np.errstate(all="ignore"):
             for k in range(found.shape[0]):
-                if working_time() > deadline:
-                    raise OutOfTime
+                check_time("the Jacobian was taken by differences")
                 moved = np.where(groups == k, h, 0.0)
                 if base is None:
                     found[k] = np.imag(np.asarray(self.f(z + 1j * moved)))

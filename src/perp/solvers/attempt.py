@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from perp.compilation.deadline import OutOfTime
 from perp.compilation.stopwatch import working_time
 from perp.problems import MCP, History, Problem, Status
-from perp.problems.mcp_derivatives import OutOfTime
 from perp.problems.validation import Vector
 
 # Residuals are measured at these intervals: every iteration at first, then about every eighth of those done.
@@ -232,12 +232,12 @@ class Control:
 def run_in_time(
     run: Callable[[Any, Control, Any], Attempt], problem: Problem, control: Control, settings: Any
 ) -> Attempt:
-    """An algorithm, or its best point where the time limit passed within a Jacobian by differences."""
+    """An algorithm, or its best point where the time limit passed in the middle of something long."""
     try:
         return run(problem, control, settings)
-    except OutOfTime:
+    except OutOfTime as late:
         control.reason = Status.TIME_LIMIT
         first = problem.first_point if isinstance(problem, MCP) else np.zeros(problem.size)
         attempt = control.attempt(first if control.start is None else control.start, 0)
-        attempt.message = "The time limit passed while the Jacobian was taken by differences."
+        attempt.message = str(late)
         return attempt

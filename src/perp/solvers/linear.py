@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from perp.problems.validation import Vector, is_sparse
+from perp.solvers.large_dense import lu
 
 # Shift against the diagonal: far above round-off (1e-16), far below what refinement cannot
 # undo.
@@ -52,7 +53,7 @@ def factorise(A: Any, *, symmetric: bool, shift: Vector | None = None) -> Solve 
         factor, failure = lapack.dpotrf(A.T, lower=1, clean=0)
         if failure == 0:
             return lambda b: lapack.dpotrs(factor, b, lower=1)[0]
-    factor, pivots, failure = lapack.dgetrf(A)
+    factor, pivots, failure = lu(A)
     return None if failure else lambda b: lapack.dgetrs(factor, pivots, b)[0]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from perp.formulations.registry import Reformulated
 from perp.problems import Problem, Status
-from perp.solvers.attempt import Attempt, Control
+from perp.solvers.attempt import Attempt, Control, run_in_time
 from perp.solvers.registry import SolverInfo
 
 # Problems of an outer iteration are solved this much more accurately than the whole.
@@ -57,11 +57,13 @@ def run_formulation(
 def _inner_run(info: SolverInfo, turned: Reformulated, control: Control, settings: Any) -> Attempt:
     """One run of the algorithm: on one of a sequence of problems until that very problem is solved."""
     inner = turned.problem
-    if turned.update is None or not isinstance(inner, Problem):
+    if not isinstance(inner, Problem):
         return info.run(inner, control, settings)
+    if turned.update is None:
+        return run_in_time(info.run, inner, control, settings)
     own = control.for_part(inner, control.start, control.max_iterations)
     own.tol = INNER_ACCURACY * control.tol
-    attempt = info.run(inner, own, settings)
+    attempt = run_in_time(info.run, inner, own, settings)
     control.check(control.done, attempt.z)
     return attempt
 

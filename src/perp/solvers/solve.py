@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from perp.compilation.deadline import OutOfTime, within
 from perp.compilation.stopwatch import working_time
 from perp.formulations.registry import Formulation, Reformulated
 from perp.problems import (
@@ -25,7 +26,6 @@ from perp.problems import (
 )
 from perp.problems.active_sets import active_rows
 from perp.problems.infeasibility import exact_certificate
-from perp.problems.mcp_derivatives import OutOfTime, differences_within
 from perp.problems.residual import as_answer, judge
 from perp.problems.validation import Vector
 from perp.solvers import registry
@@ -207,7 +207,7 @@ def _solve_once(
     if watch is not None:
         control._points = Watcher(info.name, watch)
     ready = working_time()
-    with differences_within(time_limit if isinstance(problem, MCP) else None):
+    with within(time_limit):
         if turned is None:
             attempt = run_in_time(info.run, limited, control, settings)
         else:

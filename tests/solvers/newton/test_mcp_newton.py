@@ -220,22 +220,48 @@ def test_sets_of_the_literature_are_solved_from_every_start() -> None:
         assert solution.solved == model.solvable, model.name
 
 
-def test_a_factorisation_that_would_take_longer_than_the_limit_is_not_begun(monkeypatch) -> None:
-    """A dense Jacobian of 10⁴ rows takes a minute: nothing looks at a clock while LAPACK is at work."""
-    n = 2000
+def test_a_dense_factorisation_ends_with_the_time_limit(monkeypatch) -> None:
+    """`time_limit=5` of 10⁴ unknowns with a dense Jacobian returned after 38 s: one LU was not interrupted."""
+    from perp.compilation.stopwatch import STOPWATCH
+    from perp.solvers import large_dense
+
+    monkeypatch.setattr(large_dense, "LARGE", 40)
+    monkeypatch.setattr(large_dense, "BLOCK", 8)
+    looks, original = [], large_dense.check_time
+
+    def slow(what: str) -> None:
+        """Every piece takes a hundred seconds, on a machine however busy."""
+        looks.append(what)
+        monkeypatch.setattr(STOPWATCH, "seconds", STOPWATCH.seconds - 100.0)
+        original(what)
+
+    monkeypatch.setattr(large_dense, "check_time", slow)
+    n = 80
     J = np.eye(n) + 1.0 / n
     problem = perp.MCP(lambda z: J @ z - 1.0, np.zeros(n), np.full(n, np.inf), lambda _: J, start=np.ones(n))
-    from importlib import import_module
-
-    attempt, mcp_newton = (import_module(f"perp.solvers.{name}") for name in ("attempt", "newton.mcp_newton"))
-    # The sample takes a second, and everything else none, on a machine however busy.
-    clock = iter(range(10**6))
-    monkeypatch.setattr(attempt, "working_time", lambda: 0.0)
-    monkeypatch.setattr(mcp_newton, "working_time", lambda: float(next(clock)))
-    monkeypatch.setattr(mcp_newton.Equations, "direction", lambda *_: pytest.fail("it was begun"))
-    solution = perp.solve(problem, "mcp-newton", time_limit=20.0, throw=False)
+    solution = perp.solve(problem, "mcp-newton", time_limit=1050.0, throw=False)
     assert solution.status is perp.Status.TIME_LIMIT
-    assert "factorisation" in solution.message
+    assert len(looks) == 11
+    assert "% done" in solution.message
+    assert np.isfinite(solution.residual)
+    looks.clear()
+    assert perp.solve(problem, "mcp-newton").solved
+    assert len(looks) > 11
+
+
+def test_a_dense_problem_without_jacobian_is_built_and_seen_as_dense_at_once() -> None:
+    """To find out that 10⁴ columns are dense took 200 s, before any time limit began."""
+    n, calls = 1000, []
+    J = np.random.default_rng(0).random((n, n)) / n + np.eye(n)
+
+    def f(z: np.ndarray) -> np.ndarray:
+        calls.append(1)
+        return J @ z - 1.0
+
+    problem = perp.MCP(f, np.zeros(n), np.full(n, np.inf))
+    assert len(calls) <= 2
+    assert isinstance(problem.derivative(problem.first_point), np.ndarray)
+    assert len(calls) < n + 200
 
 
 def test_a_jacobian_by_differences_ends_with_the_time_limit() -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from perp.compilation.kernel import kernel, part
 from perp.problems import MCP
 from perp.problems.validation import Vector, freeze, is_sparse, row_blocks
+from perp.solvers.large_dense import lu
 from perp.solvers.least_norm import least_norm
 
 # Singular values below this fraction of the largest count as zero: the step of least norm ignores them.
@@ -135,8 +136,8 @@ class Equations:
         if not free.any():
             return step
         whole = bool(free.all())
-        part = H if whole else H[free][:, free]
-        right = -value if whole else -value[free] - H[free][:, resting] @ step[resting]
+        part = H if whole else H[np.ix_(free, free)]
+        right = -value if whole else -value[free] - (H @ step)[free]
         weight = (by_f * self.d / self.row)[free] if not whole else by_f * self.d / self.row
         found = self._solve(part, right, weight, whole)
         if found is None:
@@ -164,7 +165,7 @@ class Equations:
     def _factorise_and_solve(self, A: Any, right: Vector, whole: bool) -> Vector | None:
         if not is_sparse(A):
             lapack: Any = import_module("scipy.linalg").lapack
-            factors, pivots, failure = lapack.dgetrf(A)
+            factors, pivots, failure = lu(A)
             size = np.abs(A).sum(axis=0).max(initial=0.0)
             if failure or not np.isfinite(size):
                 return None

@@ -16,14 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from perp.compilation.deadline import OutOfTime
 from perp.compilation.stopwatch import working_time
 from perp.problems import MCP, ProblemError, Status
 from perp.problems.residual import judge
 from perp.problems.validation import Vector, is_sparse
 from perp.solvers.attempt import Attempt, Control
+from perp.solvers.large_dense import LARGE, gram
 from perp.solvers.newton.mcp_equations import Equations
 from perp.solvers.newton.mcp_log import Log, worst_rows
 from perp.solvers.newton.path_search import path_search, path_step
@@ -43,9 +46,6 @@ SLOW, PATIENCE = 0.8, 8
 WHOLE_STEPS = 25
 # Unknowns up to which paths are followed: a path costs some n³ operations.
 LARGEST_PATH = 400
-# Unknowns from which the first factorisation of a dense Jacobian is foreseen, and of the sample for that,
-# which takes milliseconds.
-LARGE_DENSE, SAMPLE = 2000, 500
 # Merit per row at which it is worth asking whether the MCP is solved although the problem behind it is not.
 CONVERGED = 1e-20
 DAMPINGS = (1e-6, 1e-4, 1e-2, 1.0, 1e2)
@@ -93,8 +93,12 @@ def mcp_newton(problem: MCP, control: Control, options: McpNewtonOptions) -> Att
     limit = control.limit(ITERATIONS)
     run = _Run(problem, control, options)
     for start, penalty in _starts(problem, control, options):
-        if run.descend(start, penalty, min(limit, run.done + ITERATIONS_A_START)):
-            return run.attempt(None)
+        try:
+            if run.descend(start, penalty, min(limit, run.done + ITERATIONS_A_START)):
+                return run.attempt(None)
+        except OutOfTime as late:
+            run.message = str(late)
+            return run.attempt(Status.TIME_LIMIT)
         if control.reason is Status.TIME_LIMIT:
             return run.attempt(Status.TIME_LIMIT)
         if run.done >= limit:
@@ -168,8 +172,6 @@ class _Run:
                 self.message = f"{self.problem.where_not_finite(z, f)}."
             return False
         equations = Equations(self.problem, z, penalty)
-        if self.done == 0:
-            self._expect_dense(z)
         start = z
         if self.options.crash and not penalty:
             z = self._crash(equations, z)
@@ -255,20 +257,6 @@ class _Run:
         self.control.reason = Status.TIME_LIMIT
         return True
 
-    def _expect_dense(self, z: Vector) -> None:
-        """How long a factorisation will take at least, before the first one of a large dense Jacobian."""
-        n = self.problem.size
-        if n < LARGE_DENSE or self.control.remaining() is None or is_sparse(self.problem.derivative(z)):
-            return
-        sample = np.eye(SAMPLE) + 1.0 / SAMPLE
-        began = working_time()
-        np.linalg.solve(sample, sample[0])
-        # large matrices are factorised with up to twice as many operations a second
-        seconds = 0.5 * (working_time() - began) * (n / SAMPLE) ** 3
-        self.longest = max(self.longest, seconds)
-        if self._no_time():
-            self.message = f"One factorisation of the dense Jacobian would take about {seconds:.0f} s."
-
     def _stalled(self, z: Vector, value: Vector, H: object) -> None:
         gradient = H.T @ value  # type: ignore[attr-defined]
         flat = float(np.linalg.norm(gradient)) <= 1e-6 * float(np.linalg.norm(value))
@@ -325,7 +313,7 @@ class _Run:
 
     def _damped(self, equations: Equations, z: Vector, value: Vector, H: object) -> Vector | None:
         """Levenberg and Marquardt's step for growing damping."""
-        A = H.T @ H  # type: ignore[attr-defined]
+        A: Any = H.T @ H if is_sparse(H) else gram(H)  # type: ignore[attr-defined]
         gradient = H.T @ value  # type: ignore[attr-defined]
         if not np.isfinite(gradient).all():
             return None
@@ -338,7 +326,10 @@ class _Run:
             if self._no_time():
                 return None
             solve = factorise(
-                A.tocsc() if is_sparse(A) else A, symmetric=True, shift=np.full(z.size, damping * size)
+                A.tocsc() if is_sparse(A) else A,
+                # larger ones in pieces, which LAPACK's Cholesky has not
+                symmetric=is_sparse(A) or z.size < LARGE,
+                shift=np.full(z.size, damping * size),
             )
             if solve is None:
                 continue

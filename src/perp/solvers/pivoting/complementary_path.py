@@ -206,6 +206,8 @@ def _leaving(p, m, dx, dw, work):
         if dw[i] < floor and w[i] <= -reach * dw[i]:
             ties[count] = m + i
             count += 1
+    if count == 0:
+        return best  # ratios that underflow, or are not numbers, tie with nothing
     best = ties[0]
     one, other, r = work[:n], work[n : 2 * n], work[2 * n : 3 * n + 1]
     _perturbation(p, m, best, dx[best] if best < m else dw[best - m], r, one)
