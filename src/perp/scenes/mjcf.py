@@ -218,7 +218,7 @@ def _check_friction(shapes: Any) -> None:
 
 
 def _file_frames(shapes: Any, data: Any, movable: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Origins of the file's body frames in principal coordinates, principal frames, and the former in the latter.
+    """Origins of the file's body frames in principal frames, principal frames, and the file's in these.
 
     Shapes (n, 3), (n, 4) and (n, 4). Of the two quaternions of a rotation those are taken with which a body's
     orientation has the sign of mujoco's `xquat`, and of its free joint in `qpos`.
