@@ -11,8 +11,8 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     """Print a script that completes commands, options, and names of solvers, keyframes, joints and motors.
 
     Args:
-        shell: Which one. Where scripts are read from: ~/.local/share/bash-completion/completions/perp, a folder
-            of $fpath as _perp, ~/.config/fish/completions/perp.fish.
+        shell: Which one. Scripts are read from ~/.local/share/bash-completion/completions/perp, a folder of
+            $fpath as _perp, ~/.config/fish/completions/perp.fish.
     """
     from perp.cli.app import app
     from perp.cli.printing import print_line
