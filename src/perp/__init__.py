@@ -44,11 +44,13 @@ from perp.problems import (
 if TYPE_CHECKING:
     from perp.certify import Certificate, certify
     from perp.derivatives import derivative
+    from perp.derivatives.errors import DerivativeError
     from perp.files import load, load_guess
     from perp.formulations.equilibria import from_game, from_nlp, from_qp, from_variational_inequality
     from perp.formulations.from_gams import from_gams
     from perp.formulations.from_pyomo import from_pyomo
     from perp.formulations.function_libraries import from_casadi, from_jax, from_torch
+    from perp.scenes.model import SceneError
     from perp.simulation.batches.batch import Batch
     from perp.simulation.gradients.identifying import Identification, Motion, identify
     from perp.simulation.gradients.rollouts import RolloutGradient, rollout_gradient
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from perp.simulation.sweeps.sweep import sweep
     from perp.simulation.sweeps.table import Table
     from perp.solvers import SolverInfo, register, solve, solve_many, solvers
+    from perp.stepping.record import StepFailed
 
 __version__ = "0.1.0"
 
@@ -67,6 +70,7 @@ _LAZY = {
     "certify": "perp.certify",
     "Certificate": "perp.certify",
     "derivative": "perp.derivatives",
+    "DerivativeError": "perp.derivatives.errors",
     "from_casadi": "perp.formulations.function_libraries",
     "from_game": "perp.formulations.equilibria",
     "from_gams": "perp.formulations.from_gams",
@@ -89,7 +93,9 @@ _LAZY = {
     "solvers": "perp.solvers",
     "SolverInfo": "perp.solvers",
     "Recording": "perp.simulation.recordings.recording",
+    "SceneError": "perp.scenes.model",
     "Simulation": "perp.simulation.simulation",
+    "StepFailed": "perp.stepping.record",
     "sweep": "perp.simulation.sweeps.sweep",
     "Table": "perp.simulation.sweeps.table",
 }
@@ -104,6 +110,7 @@ __all__ = [
     "ContactProblem",
     "ContactSolution",
     "Coulomb",
+    "DerivativeError",
     "Elliptic",
     "FileError",
     "Free",
@@ -118,6 +125,7 @@ __all__ = [
     "Residuals",
     "Rolling",
     "RolloutGradient",
+    "SceneError",
     "Sets",
     "Simulation",
     "Solution",
@@ -126,6 +134,7 @@ __all__ = [
     "SolverMismatch",
     "SolverMissing",
     "Status",
+    "StepFailed",
     "Table",
     "UnknownSolver",
     "certify",

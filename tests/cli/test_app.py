@@ -117,6 +117,43 @@ def test_completion_knows_commands_and_options(run, shell: str, tmp_path: Path) 
     run("completion", "tcsh").assert_refused("tcsh")
 
 
+COMPLETED = {
+    "solve x.npz --solver lem": ["lemke", "lemke-howson"],
+    "solve x.npz --formulation stew": ["stewart-trinkle"],
+    "compare stack --solver clar": ["clarabel"],
+    "simulate scene.xml --keyframe ''": ["home", "two words"],
+    "simulate scene.xml --control ''": ["push="],
+    "simulate scene.xml --motors force --control ''": ["push=", "swing="],
+    "simulate scene.xml --pose ''": ["swing="],
+    "simulate nothing.xml --keyframe ''": [],
+}
+
+
+def test_bash_completes_the_values_of_options(run, tmp_path: Path) -> None:
+    """The script in a shell of its own, which calls the command as a key press does."""
+    (tmp_path / "scene.xml").write_text(
+        """<mujoco><worldbody><body><joint name="swing"/><geom size="0.1"/></body></worldbody>
+        <actuator><motor name="push" joint="swing"/></actuator>
+        <keyframe><key name="home" qpos="0"/><key name="two words" qpos="1"/></keyframe></mujoco>""",
+        encoding="utf-8",
+    )
+    (tmp_path / "perp.bash").write_text(run("completion", "bash").out, encoding="utf-8")
+    lines = [f"perp() {{ '{sys.executable}' -m perp.cli \"$@\"; }}", "source perp.bash"]
+    for words in COMPLETED:
+        lines += [
+            f"COMP_WORDS=(perp {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMPREPLY=(); _perp",
+            'echo "${COMPREPLY[@]/%/;}"',
+        ]
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(lines)], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    offered = [
+        [word.strip().replace("\\ ", " ") for word in line.split(";") if word.strip()]
+        for line in done.stdout.split("\n")[: len(COMPLETED)]
+    ]
+    assert dict(zip(COMPLETED, offered, strict=True)) == COMPLETED
+
+
 def test_the_list_of_solvers_fits_80_columns(run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = run("solvers").out.splitlines()

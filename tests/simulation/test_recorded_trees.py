@@ -45,13 +45,30 @@ def test_bodies_of_a_file_are_where_mujoco_has_them(tmp_path: Path) -> None:
         for b, name in enumerate(recording.body_names):
             body = data.body(name)
             assert recording.positions[k, b] == pytest.approx(body.xpos, abs=1e-13)
-            assert abs(recording.quaternions[k, b] @ body.xquat) == pytest.approx(1.0, abs=1e-13)
+            assert recording.quaternions[k, b] == pytest.approx(body.xquat, abs=1e-13)  # its sign as well
             mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_BODY, body.id, spatial, 0)
             velocity = np.concatenate([spatial[3:], spatial[:3]])
             assert recording.velocities[k, b] == pytest.approx(velocity, abs=1e-12)
     assert recording.quaternions[-1] == pytest.approx(
         np.array([sim.body(name).quaternion for name in sim.body_names]), abs=1e-12
-    )  # the very one of both quaternions that the step has
+    )
+
+
+@pytest.mark.parametrize("coordinates", ["reduced", "maximal"])
+def test_orientations_have_the_sign_of_qpos_and_of_mujoco(coordinates) -> None:
+    """The trunk's principal axes are turned by more than a right angle, where both quaternions are as near."""
+    scene = str(Path(__file__).parents[2] / "examples" / "scenes" / "quadruped.xml")
+    sim = perp.Simulation(scene, coordinates=coordinates)
+    recording = sim.run(0.02)
+    mujoco = engine()
+    model = mujoco.MjModel.from_xml_path(scene)
+    data = mujoco.MjData(model)
+    data.qpos[:] = sim.qpos
+    mujoco.mj_kinematics(model, data)
+    assert sim.body("trunk").quaternion == pytest.approx(sim.qpos[3:7], abs=1e-12)
+    for name in sim.body_names:
+        assert sim.body(name).quaternion == pytest.approx(data.body(name).xquat, abs=1e-8)
+        assert recording.quaternion(name)[-1] == pytest.approx(data.body(name).xquat, abs=1e-8)
 
 
 def test_a_file_keeps_coordinates_in_place_of_bodies(tmp_path: Path) -> None:

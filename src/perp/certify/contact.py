@@ -178,9 +178,9 @@ class _Law:
         for _ in range(BOXES):
             box = np.array([x[i] + arb(0, float(radius[i])) for i in range(n)], dtype=object)
             _, J, u = self.equations(box)
-            rest = arb_mat(n, n, [arb(int(i == j)) for i in range(n) for j in range(n)])
-            rest = rest - inverse * arb_mat(n, n, [value for row in J for value in row])
-            image = rest * arb_mat(n, 1, list(box - x))
+            remainder = arb_mat(n, n, [arb(int(i == j)) for i in range(n) for j in range(n)])
+            remainder = remainder - inverse * arb_mat(n, n, [value for row in J for value in row])
+            image = remainder * arb_mat(n, 1, list(box - x))
             if all(bool(abs(image[i, 0] - step[i, 0]) < arb(float(radius[i]))) for i in range(n)):
                 break
             radius *= WIDER

@@ -46,7 +46,7 @@ COMMANDS = {
     "Exit code 0: the table was made, whatever is in it; 2: bad input.",
     "view": "Replay a recording in the browser, or write it as one html file that plays offline.",
     "bench": "Run solvers over test sets, and report what came out.",
-    "completion": "Print a script that completes commands and options in bash, zsh or fish.",
+    "completion": "Print a script that completes commands, options and their values in bash, zsh or fish.",
     "warm-up": "Compile everything that perp can use, on all cores, and keep it for later runs.",
 }
 for command, text in COMMANDS.items():

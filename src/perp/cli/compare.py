@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from perp.cli.candidates import Compared
 from perp.cli.exit_codes import ExitCode
 from perp.files.writing import PICTURE_SUFFIXES, check_writable
 
@@ -24,7 +25,7 @@ def compare(
     *,
     angle: Annotated[list[float] | None, Parameter(consume_multiple=False, negative=())] = None,
     mu: float | None = None,
-    solver: Annotated[list[str] | None, Parameter(consume_multiple=False, negative=())] = None,
+    solver: Compared = None,
     tol: float = 1e-11,
     accept: float = 1e-6,
     time_limit: float = 20.0,
@@ -44,16 +45,17 @@ def compare(
             contact problem.
         angle: Tilt in degrees; may be given several times. Models have their own default.
         mu: Friction coefficient.
-        solver: Only this row; may be given several times.
+        solver: Only this solver; may be given several times.
         tol: What is asked of every solver, as residual.
         accept: The residual up to which an answer counts as exact.
-        time_limit: Seconds a cell.
+        time_limit: Of each solve [s].
         workers: Processes side by side; one per core by default.
         published: Show the digits published in 2014 beside ours.
         as_published: Run the formulations as they were printed in 2014, with the solvers' own tolerances.
         format: How to print.
-        plot: Draw residual and time of every cell into this file (.png, .svg, .pdf).
-        export: Write the models of GAMS into this folder, one .gms file a cell, and solve nothing.
+        plot: Draw residual and time of every solve into this file (.png, .svg, .pdf).
+        export: Write the models of GAMS into this folder, one .gms file for each solver and formulation, and
+            solve nothing.
     """
     from perp.comparison.cells import ROWS, table_cells
     from perp.comparison.report import Comparison

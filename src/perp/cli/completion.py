@@ -1,4 +1,4 @@
-"""`perp completion SHELL`: a script that lets a shell complete commands and options."""
+"""`perp completion SHELL`: a script that lets a shell complete commands, options and their values."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from perp.cli.exit_codes import ExitCode
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
-    """Print a script that completes commands and options.
-
-    bash: perp completion bash > ~/.local/share/bash-completion/completions/perp
-    zsh: perp completion zsh > a folder of $fpath, as _perp
-    fish: perp completion fish > ~/.config/fish/completions/perp.fish
+    """Print a script that completes commands, options, and names of solvers, keyframes, joints and motors.
 
     Args:
-        shell: Which one.
+        shell: Which one. Scripts are read from ~/.local/share/bash-completion/completions/perp, a folder of
+            $fpath as _perp, ~/.config/fish/completions/perp.fish.
     """
     from perp.cli.app import app
     from perp.cli.printing import print_line

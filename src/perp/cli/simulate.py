@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from perp.cli.candidates import Control, Formulation, Keyframe, Pose, Solver
 from perp.cli.named_values import Several, read_number, read_options
 from perp.files.writing import check_writable
 
@@ -26,17 +27,17 @@ def simulate(
     step: float | None = None,
     level: str | None = None,
     coordinates: Literal["maximal", "reduced"] | None = None,
-    solver: str | None = None,
-    formulation: str | None = None,
+    solver: Solver | None = None,
+    formulation: Formulation = None,
     options: Several = None,
     restitution: float | None = None,
-    keyframe: str | None = None,
+    keyframe: Keyframe = None,
     free_base: Flag = False,
     ground: Flag = False,
     hold: Literal["servos", "locked"] | None = None,
     motors: Literal["force", "velocity"] | None = None,
-    pose: Several = None,
-    control: Several = None,
+    pose: Pose = None,
+    control: Control = None,
     out: Path | None = None,
     force: Flag = False,
     resume: Path | None = None,

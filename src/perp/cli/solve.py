@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from perp.cli.candidates import Formulation, Solver
 from perp.cli.exit_codes import ExitCode
 from perp.cli.named_values import Several, read_options
 from perp.files.writing import PICTURE_SUFFIXES, check_writable
@@ -32,8 +33,8 @@ def solve(
     file: Path,
     /,
     *,
-    solver: str = "auto",
-    formulation: str | None = None,
+    solver: Solver = "auto",
+    formulation: Formulation = None,
     tol: float = 1e-8,
     max_iterations: int | None = None,
     time_limit: float | None = None,

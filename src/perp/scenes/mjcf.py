@@ -12,7 +12,7 @@ import numpy as np
 from perp.problems.validation import freeze
 from perp.scenes.attributes import import_report
 from perp.scenes.engine import enabled, engine
-from perp.scenes.frames import from_matrix
+from perp.scenes.frames import from_matrix, multiply
 from perp.scenes.includes import check_includes
 from perp.scenes.mjcf_joints import read_equalities, read_joints
 from perp.scenes.mjcf_motors import read_motors
@@ -163,8 +163,7 @@ def load_scene(
         light = (shapes.body_mocapid[movable] >= 0) & (mass <= 0)
         mass[light], inertia[light] = 1.0, 1.0
         _check_masses(mass, inertia, names)
-    principal = np.array([from_matrix(R) for R in data.ximat[movable].reshape(-1, 3, 3)]).reshape(-1, 4)
-    origin, frame = _file_frames(data, movable)
+    origin, principal, frame = _file_frames(shapes, data, movable)
     ignored: list[tuple[str, str]] = []
     names_of_geoms = geom_names(shapes)
     _check_friction(shapes)
@@ -218,12 +217,19 @@ def _check_friction(shapes: Any) -> None:
             raise SceneError(f"friction of {element} {name!r} is {value}: numbers of at least 0 are needed")
 
 
-def _file_frames(data: Any, movable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The file's body frames in principal coordinates: origins (n, 3) and quaternions (n, 4)."""
-    principal = data.ximat[movable].reshape(-1, 3, 3)
-    origin = np.einsum("nji,nj->ni", principal, data.xpos[movable] - data.xipos[movable])
-    turned = np.einsum("nji,njk->nik", principal, data.xmat[movable].reshape(-1, 3, 3))
-    return origin, np.array([from_matrix(R) for R in turned]).reshape(-1, 4)
+def _file_frames(shapes: Any, data: Any, movable: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Origins of the file's body frames in principal frames, principal frames, and the file's in these.
+
+    Shapes (n, 3), (n, 4) and (n, 4). Of the two quaternions of a rotation those are taken with which a body's
+    orientation has the sign of mujoco's `xquat`, and of its free joint in `qpos`.
+    """
+    axes = data.ximat[movable].reshape(-1, 3, 3)
+    origin = np.einsum("nji,nj->ni", axes, data.xpos[movable] - data.xipos[movable])
+    turned = np.einsum("nji,njk->nik", axes, data.xmat[movable].reshape(-1, 3, 3))
+    principal, frame = (np.array([from_matrix(R) for R in a]).reshape(-1, 4) for a in (axes, turned))
+    frame *= np.where(multiply(shapes.body_iquat[movable], frame)[:, :1] < 0, -1.0, 1.0)
+    agrees = (multiply(principal, frame) * data.xquat[movable]).sum(axis=1, keepdims=True)
+    return origin, principal * np.where(agrees < 0, -1.0, 1.0), frame
 
 
 def _gravity(shapes: Any) -> np.ndarray:

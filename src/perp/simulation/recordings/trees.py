@@ -31,7 +31,6 @@ def tree_of(stepper: Stepper) -> dict[str, np.ndarray]:
         joint_body, joint_kind, joint_axis, joint_anchor, joint_zero: Of every joint, in the order of qpos;
             the zero is the coordinate at which it is where the file shows it.
         movable: The bodies of a recording.
-        sign: Which of both quaternions of the same orientation the steps have, per body of a recording.
     """
     m = stepper.mujoco_model
     movable = np.flatnonzero(m.body_weldid > 0)
@@ -48,8 +47,6 @@ def tree_of(stepper: Stepper) -> dict[str, np.ndarray]:
         "joint_anchor": m.jnt_pos.copy(),
         "joint_zero": np.where(scalar, m.qpos0[m.jnt_qposadr], 0.0),
         "movable": movable,
-        # a step turns principal frames, and those of the file by a fixed quaternion from there
-        "sign": np.sign(multiply(m.body_iquat[movable], stepper.model.frame)[:, 0]),
     }
 
 
@@ -114,7 +111,7 @@ def bodies_along(tree: Arrays, centres: np.ndarray, qpos: np.ndarray, qvel: np.n
     at, rates = (np.array([pair[k] for pair in scalars], dtype=np.int64) for k in range(2))
     return {
         "positions": np.ascontiguousarray(x[kept].swapaxes(0, 1)),
-        "quaternions": np.ascontiguousarray((tree["sign"][:, None, None] * turn[kept]).swapaxes(0, 1)),
+        "quaternions": np.ascontiguousarray(turn[kept].swapaxes(0, 1)),
         "velocities": np.concatenate([v[kept] + np.cross(w[kept], arms), w[kept]], axis=-1)
         .swapaxes(0, 1)
         .copy(),

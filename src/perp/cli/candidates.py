@@ -1,0 +1,70 @@
+"""What a shell offers as values of options; the script of `perp completion` asks when the key is pressed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from perp.cli.named_values import Several
+
+if TYPE_CHECKING:
+    from cyclopts.completion import CompletionContext
+
+
+def solvers(_: CompletionContext) -> dict[str, str]:
+    """Those that are installed."""
+    import perp
+
+    return {info.name: info.summary for info in perp.solvers() if info.available}
+
+
+def formulations(_: CompletionContext) -> dict[str, str]:
+    """All of them."""
+    from perp.formulations import all_formulations
+
+    return {name: form.summary for name, form in all_formulations().items()}
+
+
+def compared(_: CompletionContext) -> list[str]:
+    """The solvers of `perp compare`."""
+    from perp.comparison.cells import ROWS
+
+    return list(ROWS)
+
+
+def keyframes(context: CompletionContext) -> list[str]:
+    """Those of the scene on the command line."""
+    return _names(context, "keys")
+
+
+def motors(context: CompletionContext) -> list[str]:
+    """Those of the scene on the command line; joints that `--motors` or `--hold` drive have theirs."""
+    driven = context["motors"].provided or context["hold"].provided
+    return [
+        f"{name}=" for name in _names(context, "actuators") + (_names(context, "joints") if driven else [])
+    ]
+
+
+def joints(context: CompletionContext) -> list[str]:
+    """Those of the scene on the command line."""
+    return [f"{name}=" for name in _names(context, "joints")]
+
+
+def _names(context: CompletionContext, kind: str) -> list[str]:
+    from perp.scenes import read_spec
+
+    path = context["scene"].raw
+    if path is None:
+        return []
+    spec: Any = read_spec(Path(path).expanduser())
+    return list(dict.fromkeys(element.name for element in getattr(spec, kind) if element.name))
+
+
+Solver = Annotated[str, Parameter(completer=solvers)]
+Compared = Annotated[Several, Parameter(completer=compared)]
+Formulation = Annotated[str | None, Parameter(completer=formulations)]
+Keyframe = Annotated[str | None, Parameter(completer=keyframes)]
+Control = Annotated[Several, Parameter(completer=motors)]
+Pose = Annotated[Several, Parameter(completer=joints)]
