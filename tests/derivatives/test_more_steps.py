@@ -185,3 +185,18 @@ def test_bounces_of_a_box_that_need_rounds(seed):
 def test_velocities_that_are_not_unique_say_so():
     """Four wheels that slide: what each carries is open, and with it how each is turned."""
     assert compare_state(11239) == "not unique"
+
+
+@COORDINATES
+@pytest.mark.parametrize("overlap", [1e-9, 1.5e-8, 1e-7])
+def test_cylinder_overlaps_a_plane_by_next_to_nothing(coordinates, overlap):
+    """A plane's contacts are exact: there is no overlap that cannot be told from none, and no kink at it."""
+    tilt = np.radians(3.0)
+    height = 0.12 * np.cos(tilt) + 0.1 * np.sin(tilt) - overlap
+    geom = '<geom type="cylinder" size=".1 .12" euler="3 0 0"/>'
+    sim = scene(body(geom, f"0 0 {height:.17g}"), coordinates=coordinates)
+    sim.body("b").set_velocity([0.02, 0.3, 0], [0, 0, 0])
+    found = agree(sim)
+    assert "slide" in found.mode
+    assert not found.frozen
+    assert not found.degenerate.any()

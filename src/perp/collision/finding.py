@@ -128,7 +128,8 @@ def _read(s, p):
         for i in range(5):
             p.friction[k, i] = real[(at + friction) // 8 + i]
         p.restitution[k] = max(s.geom_restitution[g], s.geom_restitution[h])
-        p.accuracy[k] = max(s.geom_accuracy[g], s.geom_accuracy[h])
+        exact = min(s.geom_accuracy[g], s.geom_accuracy[h]) < 0.0
+        p.accuracy[k] = 0.0 if exact else max(s.geom_accuracy[g], s.geom_accuracy[h])
         p.soft[k] = 0.0
         if s.soft:
             reference, impedance = (at + solref) // 8, (at + solimp) // 8

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import kernel, part
-from perp.derivatives.elimination import eliminate, solve_rows
+from perp.derivatives.elimination import add_rows, eliminate, solve_rows
 from perp.derivatives.implicit import by_laws, moving, numbers, path_laws, rows_of
 
 
@@ -67,7 +67,8 @@ def _add_transposed(e, matrices, line, factor, dofs, through, out):
     """
     by_q, by_p, by_o, by_a, by_u, by_parameter = matrices
     nv, na, nu = e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1]
-    for j in dofs:
+    # freedoms of other islands between those of this one have zeros
+    for j in range(dofs[0], dofs[-1] + 1):
         through[j] += factor * by_p[line, j]
         out[j] += factor * by_q[line, j]
         out[nv + j] += factor * by_o[line, j]
@@ -99,15 +100,15 @@ def _island(e, k, smoothing, gradient, through, out):
         zeta[i] = X[i, 0]
     rho = np.zeros(m)
     if m:
-        W, s = np.zeros((m, m)), np.zeros((m, 1))
+        # a row b of J has few entries: s_b and column b of W at once
+        J, T, s = np.empty((m, n)), np.zeros((m, 1 + m)), np.zeros((m, 1))
         for b in range(m):
             for j in range(n):
-                f = e.J[rows[b], dofs[j]]
-                if f != 0.0:
-                    s[b, 0] += f * X[j, 0]
-                    for a in range(m):
-                        W[a, b] += X[j, 1 + a] * f
-            W[b, b] += e.compliance[rows[b]]
+                J[b, j] = e.J[rows[b], dofs[j]]
+            add_rows(J, b, n, 1.0, X, T)
+            T[b, 1 + b] += e.compliance[rows[b]]
+            s[b, 0] = T[b, 0]
+        W = T[:, 1:].T.copy()
         if smoothing > 0.0:
             fine = path_laws(e, constraints, rows, first, W, smoothing) and fine
         solve_rows(by_laws(e, constraints, first, W), s, True)

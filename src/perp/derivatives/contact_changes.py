@@ -96,14 +96,15 @@ ContactType = StructType(_FIELDS)
 def new_contact():
     """Room for a contact."""
     x = structref.new(ContactType)  # pyright: ignore[reportCallIssue]
-    x.ends, x.moving = np.empty(2, np.int64), np.empty(2, np.int64)
-    x.frame, x.radius, x.carried, x.ended = np.empty((3, 3)), np.empty(2), np.empty((2, 3)), np.empty((2, 3))
-    x.acts, x.turns, x.axis, x.last = np.empty((2, 3)), np.empty((2, 3, 3)), np.empty(3), np.empty(3)
-    x.edges, x.G, x.F, x.A = np.empty((2, 3)), np.zeros((7, 12)), np.zeros((3, 24)), np.zeros((2, 3, 24))
-    x.N, x.spin, x.push, x.twist = np.zeros(24), np.zeros((2, 3, 3)), np.empty(3), np.empty(3)
-    x.rate, x.old, x.change, x.turn = np.empty(6), np.empty(6), np.empty(6), np.empty(3)
-    x.moved, x.dT, x.dO, x.force = np.empty((2, 3)), np.empty((2, 6)), np.empty((2, 6)), np.empty(6)
-    x.first, x.second = np.empty(3), np.empty(3)
+    x.ends, x.moving, x.radius, x.N = np.empty(2, np.int64), np.empty(2, np.int64), np.empty(2), np.zeros(24)
+    x.frame, x.G, x.F, x.A = np.empty((3, 3)), np.zeros((7, 12)), np.zeros((3, 24)), np.zeros((2, 3, 24))
+    three, six, pair = np.empty((7, 3)), np.empty((4, 6)), np.empty((5, 2, 3))
+    x.axis, x.last, x.push, x.twist, x.turn = three[0], three[1], three[2], three[3], three[4]
+    x.first, x.second = three[5], three[6]
+    x.rate, x.old, x.change, x.force = six[0], six[1], six[2], six[3]
+    x.carried, x.ended, x.acts, x.edges, x.moved = pair[0], pair[1], pair[2], pair[3], pair[4]
+    both, twists = np.zeros((2, 2, 3, 3)), np.empty((2, 2, 6))
+    x.turns, x.spin, x.dT, x.dO = both[0], both[1], twists[0], twists[1]
     return x
 
 

@@ -63,13 +63,13 @@ def _touches(w, e, c):
 @part
 def normal_row(w, c):
     """What the normal row is, its restitution, and d(gap − allowed)/d(gap)."""
-    gap = w.start.gap[c]
+    gap, deep = w.start.gap[c], w.start.gap[c] + w.sag[c]
     if w.start.restitution[c] > 0.0 and bounces(w, c):
         return RATE, w.bounce[c], 0.0
     slope = 0.0
-    if gap + w.sag[c] < 0.0:
+    if deep < 0.0:
         # overlap that cannot be told from none is taken for none
-        stays = w.recovery == 0.0 or gap + w.h * w.recovery < -w.start.accuracy[c]
+        stays = w.recovery == 0.0 or deep + w.h * w.recovery < -w.start.accuracy[c]
         slope = 1.0 if stays else 0.0
     if w.contacts_at_end:
         return GAP, 0.0, 1.0 - slope

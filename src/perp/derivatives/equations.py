@@ -212,40 +212,40 @@ def new_equations(w, t, given, columns, all_contacts):
     e.h, e.all_contacts = w.h, all_contacts
     # copies: a struct does not keep what belongs to Python alive
     by_q, by_old, by_act, by_control, act_a, act_u = given
+    # one room for matrices of a shape: asking for each of them costs as much as filling it
+    square, wide = np.zeros((8, nv, nv)), np.zeros((5, rows, nv))
+    e.Gp, e.Gv, e.end_mass, e.end_v, e.end_q, e.end_p = (
+        square[0], square[1], square[2], square[3], square[4], square[5],
+    )  # fmt: skip
     if by_q.size:
         e.Gq, e.Go, e.Ga, e.Gu = by_q.copy(), by_old.copy(), by_act.copy(), by_control.copy()
     else:
-        e.Gq, e.Go = np.zeros((nv, nv)), np.zeros((nv, nv))
+        e.Gq, e.Go = square[6], square[7]
         e.Ga, e.Gu = np.zeros((nv, 0)), np.zeros((nv, nu))
     e.act_a, e.act_u = act_a.copy(), act_u.copy()
     na = e.Ga.shape[1]
-    e.Gp, e.Gv = np.zeros((nv, nv)), np.zeros((nv, nv))
-    e.Uq, e.Up, e.Uv, e.Uo = (
-        np.zeros((rows, nv)), np.zeros((rows, nv)), np.zeros((rows, nv)), np.zeros((rows, nv)),
-    )  # fmt: skip
+    e.Uq, e.Up, e.Uv, e.Uo, e.J = wide[0], wide[1], wide[2], wide[3], wide[4]
     e.Ua, e.Uu = np.zeros((rows, na)), np.zeros((rows, nu))
     e.extra_a, e.extra_u = np.zeros((nv, na)), np.zeros((nv, nu))
-    e.end_mass, e.end_v = np.zeros((nv, nv)), np.zeros((nv, nv))
-    e.end_q, e.end_p = np.zeros((nv, nv)), np.zeros((nv, nv))
-    e.S, e.E = np.empty((nv, 6)), np.empty((nv, 6))
+    motions, speeds = np.empty((2, nv, 6)), np.zeros((2, nv + 1, 6))
+    e.S, e.E, e.T, e.T_old = motions[0], motions[1], speeds[0], speeds[1]
     motions_about_origin(w.start.cdof, w.start.reference, w.scene.dof_reference, e.S)
     motions_about_origin(w.end.cdof, w.end.reference, w.scene.dof_reference, e.E)
-    e.T, e.T_old = np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6))
     twists(e.S, t.parent, p.velocity, e.T)
     twists(e.S, t.parent, w.v, e.T_old)
     e.change = w.v_end - p.velocity
     e.P, e.Q = np.empty((t.triples.size, 3, 3)), np.empty((t.triples.size, 3, 3))
     e.triples = t.triples.copy()
     _kinematic_map(t.triples, p.velocity, w.h, w.scene.cut, e.P, e.Q)
-    e.J = np.zeros((rows, nv))
     for i in range(rows):
         for k in range(p.row_begin[i], p.row_begin[i + 1]):
             e.J[i, p.column[k]] = p.value[k]
     e.compliance, e.impulse = p.compliance[:rows].copy(), p.impulse[:rows].copy()
     e.velocity, e.start = p.row_velocity[:rows].copy(), p.start[: constraints + 1].copy()
     e.kind, e.parameter = p.kind[:constraints].copy(), p.parameter[:constraints].copy()
-    e.G, e.U = np.zeros((nv, columns)), np.zeros((rows, columns))
-    e.Z, e.dp = np.zeros((nv, columns)), np.zeros((constraints, 6, columns))
+    asked = np.zeros((2, nv, columns))
+    e.G, e.Z = asked[0], asked[1]
+    e.U, e.dp = np.zeros((rows, columns)), np.zeros((constraints, 6, columns))
     # contacts that were found after the last solve have no part in the step
     contacts = constraints - w.count[JOINTS]
     e.held, e.geom = np.zeros(contacts, np.int64), w.start.geom[:contacts].copy()
@@ -259,10 +259,10 @@ def _laws(w, e):
     count = e.kind.size
     prepare(problem_view(w.problem), workspace_view(w.workspace))
     e.mobility = w.workspace.mobility[:count].copy()
-    e.mode, e.margin = np.zeros(count, np.int64), np.zeros(count)
-    e.near, e.degenerate = np.full(count, DEGENERATE * w.speed), np.zeros(count, np.int64)
-    e.left_out, e.moves = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    e.B, e.C, e.D = np.zeros((count, 6, 6)), np.zeros((count, 6, 6)), np.zeros((count, 6, 6))
+    whole, own = np.zeros((4, count), np.int64), np.zeros((3, count, 6, 6))
+    e.mode, e.degenerate, e.left_out, e.moves = whole[0], whole[1], whole[2], whole[3]
+    e.margin, e.near = np.zeros(count), np.full(count, DEGENERATE * w.speed)
+    e.B, e.C, e.D = own[0], own[1], own[2]
     for c in range(count):
         a, b, contact = e.start[c], e.start[c + 1], c - w.count[JOINTS]
         e.left_out[c] = contact >= 0 and w.left_out[contact]

@@ -87,10 +87,11 @@ def _find_switches(w, e):
         exact = False
         if c < joints:
             exact = not w.joints_at_end and w.law[c] == LIMIT and abs(w.value[c]) <= small
-        elif not w.contacts_at_end:
-            # what bounces holds no gap
-            bounce = w.start.restitution[c - joints] > 0.0 and bounces(w, c - joints)
-            exact = abs(w.start.gap[c - joints]) <= small and not bounce
+        elif not (w.start.restitution[c - joints] > 0.0 and bounces(w, c - joints)):
+            # what bounces holds no gap; what overlaps gives back what it can in the step, and keeps the rest
+            gap, deep = w.start.gap[c - joints], w.start.gap[c - joints] + w.sag[c - joints]
+            exact = not w.contacts_at_end and abs(gap) <= small
+            exact |= abs(deep + w.h * w.recovery + w.start.accuracy[c - joints]) <= small
         e.degenerate[c] |= exact and e.impulse[e.start[c]] > 0.0
 
 

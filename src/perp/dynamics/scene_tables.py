@@ -70,9 +70,9 @@ FIELDS = [
     ("passive", _i),
     ("tendons", _i),
     ("actuation", _i),
-    # shapes: body or −1, restitution, radius where round, radius of a cylinder, accuracy of gaps, whether
-    # they have faces that mujoco clips against each other (2), or are clipped by those of others (1),
-    # friction axis
+    # shapes: body or −1, restitution, radius where round, radius of a cylinder, accuracy of gaps (below 0 for
+    # planes, whose contacts are all exact), whether they have faces that mujoco clips against each other (2),
+    # or are clipped by those of others (1), friction axis
     ("geom_body", I),
     ("geom_restitution", F),
     ("geom_radius", F),
@@ -235,7 +235,12 @@ def _shapes(model: Model, m: Any) -> dict[str, Any]:
         "geom_faces": whole(2 * clipping + clipped),
         "geom_radius": real(np.where(round_, size, 0.0)),
         "geom_cylinder": real(np.where(type_ == int(kinds.mjGEOM_CYLINDER), size, 0.0)),
-        "geom_accuracy": real(np.where(exact, 0.0, _CONVEX_ACCURACY * m.geom_rbound)),
+        # contacts of planes are formulas whatever the other shape is
+        "geom_accuracy": real(
+            np.where(
+                type_ == int(kinds.mjGEOM_PLANE), -1.0, np.where(exact, 0.0, _CONVEX_ACCURACY * m.geom_rbound)
+            )
+        ),
         "face_axes": whole(faces),
         "movable_geom": whole(geoms),
         "geom_position": real(m.geom_pos[geoms]),
