@@ -14,6 +14,9 @@ from perp.dynamics.libmujoco import mj_collision, mj_geomDistance
 _NEARBY = 1e-3
 # Bodies may be pushed by others within a step: twice their own travel is searched.
 _SAFETY = 2.0
+# mujoco finds the lowest point of a cylinder from the part of its axis along the plane, which is round-off
+# where it stands flat: contacts were missed, or off by a tenth of its radius. Below this angle it is flat.
+_FLAT = 1e-8
 # A cylinder counts as rolling on its side when its axis is this close to the contact plane.
 _ROLLING_COSINE = 1e-3
 # Several contacts of two shapes are looked behind where they are nearer than this share of the smaller one;
@@ -27,6 +30,7 @@ def find_contacts(s, p, velocity, h):
     _write_reach(s, velocity, h)
     if s.cut:
         _place_shapes(s, p)
+    _lay_flat(s, p)
     mj_collision(s.model, p.data)
     _read(s, p)
 
@@ -74,6 +78,29 @@ def _place_shapes(s, p):
                 for m in range(3):
                     total += p.xmat[b, 3 * r + m] * s.geom_rotation[j, m, k]
                 p.geom_xmat[g, 3 * r + k] = total
+
+
+@part
+def _lay_flat(s, p):
+    """Axes of cylinders that stand on a plane up to round-off are its normal."""
+    for k in range(s.movable_geom.size):
+        g = s.movable_geom[k]
+        if s.geom_cylinder[g] <= 0.0:
+            continue
+        axis = p.geom_xmat[g, 2::3]
+        for plane in range(s.geom_accuracy.size):
+            if s.geom_accuracy[plane] >= 0.0:
+                continue
+            normal = p.geom_xmat[plane, 2::3]
+            sign = 1.0 if normal[0] * axis[0] + normal[1] * axis[1] + normal[2] * axis[2] > 0.0 else -1.0
+            apart = max(
+                abs(axis[0] - sign * normal[0]),
+                abs(axis[1] - sign * normal[1]),
+                abs(axis[2] - sign * normal[2]),
+            )
+            if apart < _FLAT:
+                for i in range(3):
+                    axis[i] = sign * normal[i]
 
 
 @part
