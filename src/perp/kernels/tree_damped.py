@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from perp.compilation.kernel import kernel, part
 from perp.kernels.arrays import fill
 from perp.kernels.tree_elimination import newton_step, plan_of
@@ -75,7 +73,7 @@ def damped_newton(problem, workspace, weight, limit, info):
     fill(info, 0)
     p, w = problem_view(problem), workspace_view(workspace)
     info[0] = islands = prepare(p, w)
-    room = np.empty((22, 16))
+    room = w.room
     evaluate(p, w, 0, islands)
     judge_starts(p, w, 0, islands, room[0])
     for k in range(islands):

@@ -382,7 +382,7 @@ def solve_islands(problem, workspace, first, limit, goals, info, worst):
     if islands < 0:
         info[1], worst[0] = 1, np.inf
         return
-    room = np.empty((22, 16))
+    room = w.room
     info[0] = islands
     for t in range(p.tree_start.size - 1):
         if w.touch_start[t] == w.touch_start[t + 1]:

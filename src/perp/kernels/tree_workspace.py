@@ -65,19 +65,22 @@ WORKSPACE_FIELDS = [
     ("step", _F),
     ("dual_step", _F),
     ("upper_step", _F),
+    # numbers of one constraint: its law and its equations
+    ("room", _F2),
 ]
 WorkspaceType = StructType(WORKSPACE_FIELDS)
 
 
 @kernel
-def _pack(integers, vectors, mobility, outcome, panel, A, K):
+def _pack(integers, vectors, planes, A, K):
     w = structref.new(WorkspaceType)  # pyright: ignore[reportCallIssue]
     w.tree_of, w.touch_start, w.touch, w.parent, w.island_of, w.island_tree = integers[:6]
     w.island_tree_start, w.island_constraint, w.island_constraint_start = integers[6:9]
     w.own, w.own_end, w.place, w.spot, w.prepared = integers[9:]
     w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled, w.before, w.kept = vectors[:10]
     w.dual, w.upper, w.step, w.dual_step, w.upper_step = vectors[10:]
-    w.mobility, w.outcome, w.panel, w.A, w.K = mobility, outcome, panel, A, K
+    w.mobility, w.outcome, w.panel, w.room = planes
+    w.A, w.K = A, K
     return w
 
 
@@ -94,7 +97,7 @@ def workspace_view(w):
         w.outcome, w.A, w.K, w.f, w.KL, w.diagonal,
         w.change, w.panel, w.place, w.spot, w.centre, w.best,
         w.pulled, w.before, w.kept, w.dual, w.upper,
-        w.step, w.dual_step, w.upper_step,
+        w.step, w.dual_step, w.upper_step, w.room,
     )  # fmt: skip
 
 
@@ -115,7 +118,8 @@ def tree_workspace(problem: TreeProblem) -> object:
     vectors = tuple(
         np.zeros(count) for count in (problem.mass.size, problem.mass.size, entries, rows, n, *(rows,) * 10)
     )
-    panel = np.zeros((int(size.max(initial=0)), n))
+    shapes = (constraints, 3), (trees, 2), (int(size.max(initial=0)), n), (22, 16)
+    planes = tuple(np.zeros(shape) for shape in shapes)
     A = np.zeros((constraints if problem.count[2] else 0, MOST_ROWS, MOST_ROWS))
     K = np.zeros((constraints, MOST_ROWS, MOST_ROWS))
-    return _pack(integers, vectors, np.zeros((constraints, 3)), np.zeros((trees, 2)), panel, A, K)
+    return _pack(integers, vectors, planes, A, K)
