@@ -89,7 +89,7 @@ FIRST, AT_ONCE, _ITERATIONS, _AFTER = (30, 100), (0, 0), 40, 30
 # Newton steps at most for which no path is followed.
 _FEW = 20
 # Goals of a solve to what is allowed.
-EXACT = (0.0, 1.0, np.inf)
+EXACT = (0.0, 1.0, np.inf, 0.0)
 
 
 @part
@@ -201,19 +201,21 @@ def advance_impulses(p, w, k):
 
 
 @part
-def _newton(p, w, k, plan, limit, goal, room, pairs):
+def _newton(p, w, k, plan, limit, goal, weight, pairs):
     """Newton steps on island k from its impulses until its worst row is at most `goal`.
 
-    A first step that leads away is replaced by `pairs` of sweeps, and so are steps that wander for long.
-    Returns whether the goal was reached, how many steps, and the worst row.
+    The proximal weight is `weight` at first, or what is usual where that is zero. A first step that leads
+    away is replaced by `pairs` of sweeps, and so are steps that wander for long. Returns whether the goal was
+    reached, how many steps, and the worst row.
     """
+    room = w.room
     g = room[0]
     worst, merit = w.outcome[k, 0], w.outcome[k, 1]
     copy_rows(p, w, k, p.impulse, w.centre)
     warm = False
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         warm = warm or p.impulse[p.start[w.island_constraint[a]]] != 0.0
-    sigma, shrink = _WARM if warm else _COLD, _SHRINK
+    sigma, shrink = weight if weight > 0.0 else _WARM if warm else _COLD, _SHRINK
     # the last weight that was borne, and one that was not
     borne, failed = np.inf, 0.0
     copy_rows(p, w, k, p.impulse, w.best)
@@ -292,7 +294,7 @@ def _solve_convex(p, w, k, plan, limit, goal, room):
     """Plain Newton steps, which end soonest, and those with a line search, which come near, in turn."""
     steps, worst = 0, w.outcome[k, 0]
     while True:
-        solved, more, worst = _newton(p, w, k, plan, min(limit - steps, _PLAIN), goal, room, 0)
+        solved, more, worst = _newton(p, w, k, plan, min(limit - steps, _PLAIN), goal, 0.0, 0)
         steps += more
         if solved or steps >= limit:
             return solved, steps, worst
@@ -307,16 +309,17 @@ def _solve_convex(p, w, k, plan, limit, goal, room):
 def _solve_island(p, w, k, first, limit, goals, room):
     """`first` Newton steps, and where they wander along the central path; see `_newton` for what it returns.
 
-    The goals are the worst row that is looked for, and one with which no path is worth its while. A path that
-    leads nowhere is taken again with more care, and from that of the convex relaxation.
+    The goals are the worst row that is looked for, one with which no path is worth its while, and the first
+    proximal weight. A path that leads nowhere is taken again with more care, and from that of the convex
+    relaxation.
     """
-    plan, (goal, enough) = plan_of(p, w, k), goals
+    plan, (goal, enough, weight) = plan_of(p, w, k), goals
     first = first[1 if plan.tree.size > 1 else 0]
     if is_convex(p, w, k):
         solved, steps, worst = _solve_convex(p, w, k, plan, limit, goal, room)
     else:
         pairs = _PAIRS if can_sweep(p, w, k) else 0
-        solved, steps, worst = _newton(p, w, k, plan, min(limit, first), goal, room, pairs)
+        solved, steps, worst = _newton(p, w, k, plan, min(limit, first), goal, weight, pairs)
     if solved or limit <= _FEW or worst <= enough:
         return solved, steps, worst
     copy_rows(p, w, k, p.impulse, w.kept)
@@ -326,7 +329,7 @@ def _solve_island(p, w, k, first, limit, goals, room):
             break
         evaluate(p, w, k, k + 1)
         judge_starts(p, w, k, k + 1, room[0])
-        solved, more, value = _newton(p, w, k, plan, min(limit, _AFTER), goal, room, 0)
+        solved, more, value = _newton(p, w, k, plan, min(limit, _AFTER), goal, 0.0, 0)
         steps += taken + more
         if solved:
             return True, steps, value
@@ -341,7 +344,7 @@ def _solve_island(p, w, k, first, limit, goals, room):
                 p.impulse[i] = w.kept[i] if attempt else 0.0
         evaluate(p, w, k, k + 1)
         judge_starts(p, w, k, k + 1, room[0])
-        solved, more, value = _newton(p, w, k, plan, max(limit - first, _AFTER), goal, room, 0)
+        solved, more, value = _newton(p, w, k, plan, max(limit - first, _AFTER), goal, 0.0, 0)
         steps += more
         if solved:
             return True, steps, value
@@ -371,7 +374,8 @@ def solve_islands(problem, workspace, first, limit, goals, info, worst):
         limit: Newton steps an island may take; without central paths where they are few.
         goals: Share of its residual at the start that an island may keep; the residual in units of what is
             allowed with which no path is worth its while; change against the velocities given, in the same
-            units, with which a start is the answer. `EXACT` where they do not matter.
+            units, with which a start is the answer; the first proximal weight, 0 for the usual one. `EXACT`
+            where they do not matter.
         info: Out: islands, unsolved islands, Newton steps of the longest island, all Newton steps.
         worst: Out, shape (1,): the worst residual in units of what is allowed.
     """
@@ -396,7 +400,7 @@ def solve_islands(problem, workspace, first, limit, goals, info, worst):
             worst[0] = max(worst[0], w.outcome[k, 0])
             continue
         goal = max(1.0, goals[0] * w.outcome[k, 0])
-        solved, steps, value = _solve_island(p, w, k, first, limit, (goal, goals[1]), room)
+        solved, steps, value = _solve_island(p, w, k, first, limit, (goal, goals[1], goals[3]), room)
         info[1] += not solved
         info[2] = max(info[2], steps)
         info[3] += steps

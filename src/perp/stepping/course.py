@@ -17,14 +17,13 @@ import numpy as np
 
 from perp.compilation.kernel import part
 from perp.dynamics.motions import body_velocities
-from perp.dynamics.rows import DRIVE
 from perp.kernels.arrays import copy_into, fill
 from perp.kernels.tree_newton import solve_trees
 from perp.stepping import verdict as end
 from perp.stepping.arms import average_arms
-from perp.stepping.feeding import contacts_feed
+from perp.stepping.feeding import contacts_feed, is_fed
 from perp.stepping.sleeping import disturb, fall_asleep
-from perp.stepping.smooth import drift, kinetic_energy
+from perp.stepping.smooth import drift
 from perp.stepping.start import quieten_forces, quieten_rows
 from perp.stepping.step import (
     READY,
@@ -49,6 +48,7 @@ from perp.stepping.step import (
     turn_over,
     work_of_joints,
 )
+from perp.stepping.weights import first_weight, learn_weight
 from perp.stepping.world import CONTACTS, JOINTS, LAST_PAUSE, PAUSE
 
 # What a step returns: it is done, the world needs more room, a solver is asked for.
@@ -175,8 +175,11 @@ def _solve_for(w, purpose):
 def _solve(w):
     # loose bodies that lean on each other are thrown by what a rough solve leaves: the arch at 0.1 ms falls
     share = 0.0 if w.course[EXACT] or (w.scene.cut and w.count[CONTACTS]) else _ROUGH
-    goals = share, _GOOD_ENOUGH, _STEADY
+    begins = share > 0.0 and w.course[PURPOSE] == FIRST and w.course[ROUNDS] == 0
+    goals = share, _GOOD_ENOUGH, _STEADY, first_weight(w.count) if begins else 0.0
     solve_trees(w.problem, w.workspace, w.newton_steps, goals, w.solve_info, w.solve_worst)
+    if begins:
+        learn_weight(w.count, w.solve_info[2])
     if w.solve_worst[0] <= _GOOD_ENOUGH:
         w.solve_info[1] = 0
 
@@ -287,7 +290,7 @@ def _held(w):
         _solve_for(w, POSITIONS)
         return
     open_ended = unsolved or x[ROUNDS] >= w.rounds or x[WORSE] >= _MOST_WORSE
-    if purpose != CALM and ((open_ended and _is_fed(w)) or _is_wild(w)):
+    if purpose != CALM and ((open_ended and is_fed(w, _FEEDS)) or _is_wild(w)):
         _calm(w)
         return
     if purpose == CALM:
@@ -377,18 +380,6 @@ def _is_unsteady(w):
 def _most_drifts(w):
     """Solves for Coriolis forces: of single bodies they converge at once, or not at all."""
     return _MOST_DRIFTS // 2 if w.scene.cut else _MOST_DRIFTS
-
-
-@part
-def _is_fed(w):
-    """Whether an answer has more kinetic energy than the free motion although nothing drives it."""
-    for k in range(w.count[JOINTS]):
-        if w.law[k] == DRIVE:
-            return False
-    p = w.problem
-    for j in range(p.velocity.size):
-        w.guess[j] = p.velocity[j] - w.delta[j]
-    return kinetic_energy(w, w.guess) > _FEEDS * kinetic_energy(w, w.kick)
 
 
 @part

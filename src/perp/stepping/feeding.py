@@ -15,6 +15,7 @@ import numpy as np
 from perp.compilation.kernel import part
 from perp.dynamics.rows import DRIVE, LIMIT
 from perp.stepping.contact_rows import bounces
+from perp.stepping.smooth import kinetic_energy
 from perp.stepping.world import JOINTS
 
 # Energy that a step may give free bodies, as a share of what they have, and a height in sizes of a body: what
@@ -231,3 +232,15 @@ def energy_rises(w):
         if alone and w.guess[t] > _allowed(_is_free(w, t), _kinetic(w, t), w.near_velocity[t]):
             return True
     return False
+
+
+@part
+def is_fed(w, most):
+    """Whether an answer has more than `most` of the kinetic energy of the free motion, with no drive."""
+    for k in range(w.count[JOINTS]):
+        if w.law[k] == DRIVE:
+            return False
+    p = w.problem
+    for j in range(p.velocity.size):
+        w.guess[j] = p.velocity[j] - w.delta[j]
+    return kinetic_energy(w, w.guess) > most * kinetic_energy(w, w.kick)

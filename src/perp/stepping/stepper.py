@@ -260,7 +260,8 @@ class Stepper:
     def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Remember what `memory` returned earlier; nothing if it is empty."""
         self.forget()
-        if "points" in arrays:  # snapshots of earlier versions have none, and start cold
+        # snapshots of earlier versions have no points or fewer counts, and start cold
+        if "points" in arrays and arrays[_MEMORY[-1]].size == self.world.count.size:
             memory.set_memory(self.world.struct, *(np.ascontiguousarray(arrays[name]) for name in _MEMORY))
         if self.settings.sleep and _SLEEP[0] in arrays:
             for name in _SLEEP:

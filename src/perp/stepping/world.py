@@ -169,8 +169,8 @@ FIELDS = [
     ("worlds", WorldsType),
 ]
 WorldType = StructType(FIELDS)
-JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS, CLEAN, ALONG = range(8)
-COUNTS = 8
+JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS, CLEAN, ALONG, HEAVY = range(9)
+COUNTS = 9
 # Where `info` counts the contacts that no freedom can open; see `verdict` for the rest.
 LEFT_OUT = 5
 # What a contact's normal belongs to: nothing that turns, the face of a side (0 or 1), two edges.
