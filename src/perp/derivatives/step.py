@@ -32,8 +32,9 @@ from perp.problems.errors import ProblemError
 from perp.scenes.engine import engine
 from perp.scenes.motors import MotorKind
 from perp.stepping.contact_rows import bounces
+from perp.stepping.explaining import cause
 from perp.stepping.settings import Softness
-from perp.stepping.verdict import UNSOLVED
+from perp.stepping.verdict import CAUSE, RESIDUAL, UNSOLVED
 from perp.stepping.world import JOINTS, WorldType
 
 if TYPE_CHECKING:
@@ -266,13 +267,17 @@ class StepDifferentiator:
         """Of the step that was just taken.
 
         Raises:
-            DerivativeError: The step has no derivative: it was not solved, or took positions apart.
+            DerivativeError: The step has no derivative: it misses its tolerance, or took positions apart.
         """
         if not smoothing >= 0.0 or smoothing == np.inf:
             raise ProblemError(f"smoothing = {smoothing!r}: a number from 0 on is needed")
         if self.stepper.settings.solver is not None:
             raise DerivativeError("only steps of the stepper's own solver have derivatives")
         w, names = self.stepper.world, tuple(parameters)
+        if w.info[CAUSE]:
+            # its equations do not hold where it ended, and nothing follows from them there
+            why = cause(self.stepper, float(w.figure[RESIDUAL]))
+            raise DerivativeError(f"the step misses its tolerance and has no derivative: {why}")
         asked = self._asked.get(names)
         if asked is None:
             asked = self._asked[names] = asked_parameters(self.stepper, names)

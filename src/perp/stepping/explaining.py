@@ -12,7 +12,6 @@ from perp.stepping import verdict as end
 from perp.stepping.row_names import row_name
 
 if TYPE_CHECKING:
-    from perp.stepping.record import StepRecord
     from perp.stepping.stepper import Stepper
 
 
@@ -32,19 +31,20 @@ def runaway(model: Model, before: State, after: State) -> str:
     )
 
 
-def cause(stepper: Stepper, record: StepRecord) -> str:
-    """What keeps a step from its tolerance."""
+def cause(stepper: Stepper, residual: float) -> str:
+    """What keeps the last step of a stepper from its tolerance; its residual is what it is held to."""
     w = stepper.world
     if w.info[end.CAUSE] == 3:
-        return f"shapes overlap by {length(record.penetration)} at its end; try a smaller step"
+        return f"shapes overlap by {length(float(w.figure[end.PENETRATION]))} at its end; try a smaller step"
     if w.info[end.CAUSE] == 4:
-        return f"joints are open by {record.joint_error:.2g} m or rad at its end; try a smaller step"
+        open_by = float(w.figure[end.JOINT_ERROR])
+        return f"joints are open by {open_by:.2g} m or rad at its end; try a smaller step"
     if w.info[end.CAUSE] == 5:
         return "its contacts or its turns have given bodies energy that nothing drives; try a smaller step"
     row = row_name(stepper, int(w.figure[end.WORST_ROW]))
     what = "no impulses were found that satisfy" if w.info[end.CAUSE] == 1 else "its end violates"
     return (
-        f"{what} {row}: residual {record.residual:.1e}, tolerance {record.tolerance:.0e}; try a smaller "
+        f"{what} {row}: residual {residual:.1e}, tolerance {stepper.settings.tolerance:.0e}; try a smaller "
         "step, or look at the forces on it"
     )
 

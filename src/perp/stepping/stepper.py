@@ -308,7 +308,7 @@ class Stepper:
             self.forget()
             raise StepFailed(runaway(self.model, state, after), record)
         if w.info[end.CAUSE]:
-            record.cause = cause(self, record)
+            record.cause = cause(self, record.residual)
         record.seconds = working_time() - began
         return after, record
 
