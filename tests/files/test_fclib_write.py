@@ -93,7 +93,7 @@ def test_layout_is_that_of_fclib(path: Path):
 
 
 REFUSED = {
-    "an LCP": (perp.LCP(np.eye(2), [1, 2]), "holds contact problems, not a LCP"),
+    "an LCP": (perp.LCP(np.eye(2), [1, 2]), "holds contact problems, not type LCP: use .npz"),
     "frictionless": (contacts(perp.Nonnegative()), "Coulomb or Rolling, not Sets"),
     "two kinds": (contacts(perp.Coulomb(0.1), perp.Rolling(0.1, 0.1)), "contacts of one kind"),
     "two dimensions": (contacts(perp.Coulomb(0.1), perp.Coulomb(0.1, 2)), "contacts of one kind"),

@@ -54,7 +54,8 @@ def simulate(
         step: Length of a step [s]; that of the file when not given.
         level: Where joints and gaps are enforced: position (no drift) or velocity; for each alone
             joints=position,contacts=velocity.
-        coordinates: maximal has joints as constraints, reduced has joint coordinates.
+        coordinates: maximal has joints as constraints, reduced has joint coordinates; when not given,
+            reduced for robots (joints with motors or rotors) and for what only they carry, else maximal.
         solver: Contact solver; `perp solvers` lists them. Without one the stepper's own Newton kernel.
         formulation: What the solver is given in place of Coulomb's law: box, stewart-trinkle, dual, …; the
             run tells how far that is from Coulomb.

@@ -22,6 +22,7 @@ import numpy as np
 from perp.dynamics import rows
 from perp.problems.errors import ProblemError
 from perp.scenes.model import find
+from perp.scenes.naming import joint_names, listed_joints
 
 if TYPE_CHECKING:
     from perp.stepping import Stepper
@@ -122,7 +123,7 @@ def _body(stepper: Stepper, kind: str, name: str) -> int:
 def _joint(stepper: Stepper, kind: str, name: str) -> tuple[int, int]:
     """Freedom and coordinate of a hinge or slider."""
     m = stepper.mujoco_model
-    j = find(name, tuple(m.joint(i).name for i in range(m.njnt)), "joint")
+    j = find(name, joint_names(m), "joint", listed_joints(m))
     if int(m.jnt_type[j]) < 2:
         raise ProblemError(f"joint {name!r} is no hinge or slider: its parameters have no derivatives here")
     dof = int(m.jnt_dofadr[j])

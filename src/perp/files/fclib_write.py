@@ -38,7 +38,7 @@ def write_problem(problem: Problem, path: PathName) -> None:
     import h5py
 
     if not isinstance(problem, ContactProblem):
-        raise FileError(path, f"FCLib holds contact problems, not a {type(problem).__name__}: use .npz")
+        raise FileError(path, f"FCLib holds contact problems, not type {type(problem).__name__}: use .npz")
     rows, dimension = _check_sets(problem, path)
     group = "fclib_local" if problem.dynamics is None else "fclib_global"
     rolling = dimension == ROLLING_ROWS

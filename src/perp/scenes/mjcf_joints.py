@@ -12,6 +12,7 @@ from perp.scenes.engine import enabled, engine
 from perp.scenes.frames import IDENTITY, conjugate, frame_along, into_body, multiply, relative_frame, rotate
 from perp.scenes.joints import Coordinate, Freedom, Joint, JointKind
 from perp.scenes.model import Model, SceneError
+from perp.scenes.naming import joint_names
 
 Ignored = list[tuple[str, str]]
 # Lines and axes nearer than this are taken for one [m, rad].
@@ -26,7 +27,7 @@ def read_joints(
 
     joints: list[Joint] = []
     where: dict[int, tuple[int, Freedom]] = {}
-    kinds = mujoco.mjtJoint
+    kinds, names = mujoco.mjtJoint, joint_names(shapes)
     for b in movable:
         parent = int(index[shapes.body_parentid[b]])
         ids = range(shapes.body_jntadr[b], shapes.body_jntadr[b] + shapes.body_jntnum[b])
@@ -58,11 +59,11 @@ def read_joints(
         else:
             options = {
                 "coordinates": tuple(
-                    Coordinate(freedom, shapes.joint(j).name or f"joint{j}", sign, **_coordinate(shapes, j))
+                    Coordinate(freedom, names[j], sign, **_coordinate(shapes, j))
                     for j, (freedom, sign) in zip(ids, free, strict=True)
                 )
             }
-        name = shapes.joint(first).name or f"joint{first}"
+        name = names[first]
         joints.append(_joint(model, name, kind, child, parent, anchor, frame, **options))
     return joints, where
 

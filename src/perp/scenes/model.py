@@ -112,10 +112,10 @@ class Model:
         return find(name, self.geom_names, "geom")
 
 
-def find(name: str, names: tuple[str, ...], what: str) -> int:
-    """Index of `name`, or a SceneError that lists the valid names."""
+def find(name: str, names: tuple[str, ...], what: str, words: tuple[str, ...] = ()) -> int:
+    """Index of `name`, or a SceneError that lists the valid names, by `words` if there are any."""
     try:
         return names.index(name)
     except ValueError:
-        listed = ", ".join(names[:20]) or "none"
+        listed = ", ".join((words or names)[:20]) or "none"
         raise SceneError(f"there is no {what} named {name!r}; there are: {listed}") from None

@@ -10,7 +10,7 @@ from perp.scenes.engine import engine
 
 _KINDS = {"body": "BODY", "jnt": "JOINT", "geom": "GEOM", "pair": "PAIR", "eq": "EQUALITY",
           "tendon": "TENDON", "actuator": "ACTUATOR"}  # fmt: skip
-_WORDS = {"jnt": "joint", "eq": "equality", "pair": "contact pair"}
+_JOINTS = {"free": "free joint", "ball": "ball joint", "slide": "slider"}
 
 
 def body_name(m: Any, body: int) -> str:
@@ -21,6 +21,20 @@ def body_name(m: Any, body: int) -> str:
 def geom_names(m: Any) -> tuple[str, ...]:
     """One per shape; "shape 2 of arm" where the file has none."""
     return tuple(element_name(m, "geom", g) for g in range(m.ngeom))
+
+
+def joint_names(m: Any) -> tuple[str, ...]:
+    """By which joints are asked for, in the order of qpos; "joint2" where the file has none."""
+    return tuple(m.joint(j).name or f"joint{j}" for j in range(m.njnt))
+
+
+def listed_joints(m: Any) -> tuple[str, ...]:
+    """`joint_names` for people to read: what the file leaves unnamed has its body beside it."""
+    words = (element_name(m, "jnt", j) for j in range(m.njnt))
+    return tuple(
+        name if name == other else f"{name} ({other})"
+        for name, other in zip(joint_names(m), words, strict=True)
+    )
 
 
 def element_name(m: Any, element: str, index: int) -> str:
@@ -43,14 +57,19 @@ def element_name(m: Any, element: str, index: int) -> str:
             body = int(m.geom_bodyid[index])
             return f"shape {index - int(m.body_geomadr[body]) + 1} of {body_name(m, body)}"
         case "jnt":
-            return f"joint{index} of {body_name(m, int(m.jnt_bodyid[index]))}"
+            types = engine().mjtJoint
+            word = types(int(m.jnt_type[index])).name.removeprefix("mjJNT_").lower()
+            body = int(m.jnt_bodyid[index])
+            count = int(m.body_jntnum[body])
+            number = f" {index - int(m.body_jntadr[body]) + 1}" if count > 1 else ""
+            return f"{_JOINTS.get(word, word)}{number} of {body_name(m, body)}"
         case "pair":
             shapes = (element_name(m, "geom", int(g[index])) for g in (m.pair_geom1, m.pair_geom2))
             return " with ".join(shapes)
         case "eq":
             return _equality(m, index)
         case _:
-            return f"{_WORDS.get(element, element)}{index}"
+            return f"{element}{index}"
 
 
 def _equality(m: Any, e: int) -> str:

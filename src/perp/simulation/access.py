@@ -10,9 +10,10 @@ from perp.problems.validation import vector
 from perp.scenes import SceneError
 from perp.scenes.geometry import Shape, read_geometry
 from perp.scenes.model import find
+from perp.scenes.naming import joint_names
 from perp.scenes.sensors import sensor_names
 from perp.simulation.arguments import triple, unit_quaternion
-from perp.simulation.generalised import coordinates, go_to, joint_names, read_positions, state_at
+from perp.simulation.generalised import coordinates, go_to, read_positions, state_at
 from perp.simulation.handles import Body, Contact, JointView, contacts_of
 from perp.simulation.mechanics import bias_force, jacobian, mass_matrix, sensor_data, sensor_slice
 from perp.simulation.sharing import Seat

@@ -47,11 +47,11 @@ def number(name: str, x: Any, least: float = -math.inf) -> float:
     return value
 
 
-def positive(name: str, x: Any, unit: str) -> float:
+def positive(name: str, x: Any, unit: str = "") -> float:
     """A finite number above zero."""
     value = _real(x)
     if not 0.0 < value < math.inf:
-        raise ProblemError(f"{name} = {x!r}: a positive number of {unit} is needed")
+        raise ProblemError(f"{name} = {x!r}: a positive number{f' of {unit}' if unit else ''} is needed")
     return value
 
 
@@ -151,7 +151,7 @@ def step_settings(
     out = dataclasses.replace(out, softness=choice("softness", out.softness, Softness))
     _in_range("correction", out.correction, 1.0, "a share of the error from 0 to 1")
     _in_range("compliance", out.compliance, math.inf, "a finite displacement per force from 0 on")
-    positive("tolerance", out.tolerance, "units of the data")
+    positive("tolerance", out.tolerance)
     if out.sleep:
         positive("sleep", out.sleep, "seconds")
     return out

@@ -16,6 +16,7 @@ from perp.problems.validation import vector
 from perp.scenes import SceneError
 from perp.scenes.engine import enabled, engine
 from perp.scenes.frames import conjugate, multiply, rotate
+from perp.scenes.naming import element_name, joint_names
 from perp.stepping.start import contradiction
 
 if TYPE_CHECKING:
@@ -30,11 +31,6 @@ _AT_LIMIT = 1e-9
 # Errors of joints, as shares of the size of the largest body: those below the first are left to the next
 # step, those below the second are put right, larger ones are another pose than the user can have meant.
 _NEGLIGIBLE, _BROKEN = 1e-5, 0.05
-
-
-def joint_names(m: Any) -> tuple[str, ...]:
-    """Names of the joints of a compiled scene, in the order of qpos."""
-    return tuple(m.joint(j).name or f"joint{j}" for j in range(m.njnt))
 
 
 def addresses(m: Any, j: int) -> tuple[slice, slice]:
@@ -109,7 +105,9 @@ def read_positions(m: Any, value: Any) -> np.ndarray:
             turn = qpos[at][-4:]
             length = float(np.linalg.norm(turn))
             if length < 1e-150:
-                raise ProblemError(f"joint {name!r}: a quaternion of length zero is not a rotation")
+                raise ProblemError(
+                    f"{element_name(m, 'jnt', j)!r}: a quaternion of length zero is not a rotation"
+                )
             turn /= length
             angle = 2.0 * np.arctan2(np.linalg.norm(turn[1:]), abs(turn[0]))
             if kind == _BALL and _limited(m, j) and angle > m.jnt_range[j].max() + _AT_LIMIT:

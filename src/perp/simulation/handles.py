@@ -12,8 +12,9 @@ from perp.dynamics.state import State
 from perp.problems.validation import vector
 from perp.scenes import Model, SceneError
 from perp.scenes.frames import multiply, rotate
+from perp.scenes.naming import joint_names
 from perp.simulation.arguments import triple, unit_quaternion
-from perp.simulation.generalised import addresses, go_to, joint_names
+from perp.simulation.generalised import addresses, go_to
 from perp.stepping import StepRecord
 
 if TYPE_CHECKING:

@@ -45,10 +45,9 @@ class Changes:
             if not isinstance(value, Mapping):
                 if name != "friction":
                     raise ProblemError(f"{name} = {value!r}: a mapping from names is needed")
-                given[name] = {"": _at_least_zero("friction", value)}
+                given[name] = {"": _checked("friction", "friction", value)}
                 continue
-            check = _at_least_zero if name == "friction" else _above_zero
-            own = {key: check(f"{name}[{key!r}]", x) for key, x in value.items()}
+            own = {key: _checked(name, f"{name}[{key!r}]", x) for key, x in value.items()}
             given[name] = {**getattr(self, name), **own}
         return replace(self, **given)
 
@@ -121,9 +120,7 @@ def _scale(m: Any, b: int, name: str, factor: float) -> None:
     m.body_inertia[b] *= factor**2
 
 
-def _at_least_zero(name: str, x: Any) -> float:
-    return number(name, x, least=0.0)
-
-
-def _above_zero(name: str, x: Any) -> float:
-    return positive(name, x, "its unit")
+def _checked(kind: str, name: str, x: Any) -> float:
+    if kind == "friction":
+        return number(name, x, least=0.0)
+    return positive(name, x, "kilograms" if kind == "mass" else "")

@@ -55,7 +55,8 @@ class Simulation(Access):
         step: Length of a step [s]; that of the file by default.
         level: "position" (no drift) or "velocity", or a mapping with "joints" and "contacts".
         coordinates: "maximal" (bodies, with joints as constraints) or "reduced" (joint coordinates; the
-            better choice for robots). By default maximal, unless only reduced ones carry all of the scene.
+            better choice for robots). By default reduced for robots, whose joints have motors or rotors, and
+            for scenes that only reduced ones carry wholly; else maximal.
         solver: Contact solver, a name from `perp.solvers()`; None is the stepper's own Newton kernel.
         formulation: What the solver is given in place of Coulomb's law, as in `perp.solve`: "box", "dual", ….
             Steps of a relaxation are judged as what they are; `record.coulomb_distance` tells the rest.

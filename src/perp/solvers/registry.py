@@ -254,8 +254,9 @@ def read_options(info: SolverInfo, options: Any) -> Any:
     names = [field.name for field in dataclasses.fields(info.options)]
     for name in options:
         if name not in names:
-            valid = f"valid names: {', '.join(names)}" if names else "it has no options"
-            raise SolverError(f"{info.name} has no option {name!r}; {valid}")
+            if not names:
+                raise SolverError(f"{info.name} takes no options, and {name!r} was given")
+            raise SolverError(f"{info.name} has no option {name!r}; valid names: {', '.join(names)}")
     try:
         return info.options(**options)
     except (TypeError, ValueError) as error:

@@ -12,6 +12,7 @@ from perp.dynamics.state import State
 from perp.scenes import Coordinate, Joint, JointKind, Model, SceneError
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.scenes.model import find
+from perp.scenes.naming import joint_names, listed_joints
 
 if TYPE_CHECKING:
     from perp.stepping.stepper import Stepper
@@ -25,8 +26,7 @@ class ReducedJoint:
 
     def __init__(self, stepper: Stepper, name: str) -> None:
         m = stepper.mujoco_model
-        names = tuple(m.joint(j).name or f"joint{j}" for j in range(m.njnt))
-        j = find(name, names, "joint")
+        j = find(name, joint_names(m), "joint", listed_joints(m))
         sizes = _SIZES[int(m.jnt_type[j])]
         self._stepper, self._name = stepper, name
         self._q = slice(int(m.jnt_qposadr[j]), int(m.jnt_qposadr[j]) + sizes[0])

@@ -69,8 +69,10 @@ def solution_html(solution: Solution) -> str:
 
 def simulation_html(simulation: Simulation) -> str:
     """What a simulation is made of, where it is, and what of its file is not simulated."""
+    from perp.scenes.naming import listed_joints
+
     names = [
-        ("bodies", simulation.body_names), ("joints", simulation.joint_names),
+        ("bodies", simulation.body_names), ("joints", listed_joints(simulation.stepper.mujoco_model)),
         ("motors", simulation.motor_names), ("sensors", simulation.sensor_names),
         ("keyframes", simulation.keyframe_names),
     ]  # fmt: skip

@@ -14,6 +14,7 @@ from perp.problems.errors import ProblemError
 from perp.scenes import load_scene
 from perp.scenes.engine import engine
 from perp.scenes.model import find
+from perp.scenes.naming import joint_names, listed_joints
 
 if TYPE_CHECKING:
     from perp.simulation.simulation import Simulation
@@ -160,7 +161,7 @@ def _place(m: Any, model: Any, parameter: str) -> list[tuple[Any, Any]]:
         names = tuple(m.actuator(i).name or f"actuator{i}" for i in range(m.nactuator))
         i = find(name, names, "motor")
         return [(m.actuator_gainprm, (i, 0))] if kind == "kp" else [(m.actuator_biasprm, (i, 2))]
-    j = find(name, tuple(m.joint(i).name for i in range(m.njnt)), "joint")
+    j = find(name, joint_names(m), "joint", listed_joints(m))
     dof = int(m.jnt_dofadr[j])
     return {
         "damping": [(m.dof_damping, dof)], "armature": [(m.dof_armature, dof)],

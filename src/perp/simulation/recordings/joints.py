@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perp.dynamics.rows import JointRows
+from perp.scenes.naming import joint_names
 from perp.stepping.joint_access import known_turns, measure, measured_joints
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ _SCALAR = (2, 3)
 def scalar_joints(stepper: Stepper) -> tuple[str, ...]:
     """Names of the coordinates of a scene, in the order of the columns."""
     if stepper.reduced:
-        m = stepper.mujoco_model
-        return tuple(m.joint(int(j)).name or f"joint{j}" for j in _of_tree(m))
+        names = joint_names(stepper.mujoco_model)
+        return tuple(names[j] for j in _of_tree(stepper.mujoco_model))
     return tuple(q.name for _, _, q in measured_joints(stepper.model))
 
 
