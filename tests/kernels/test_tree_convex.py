@@ -77,7 +77,7 @@ def test_a_rest_that_will_do_follows_no_path() -> None:
     for enough in (1.0, 1e3):
         p = packed([mass], J, np.array([1.0, 0.0]), np.array([0.0, 1e-10]), sets, 0.0)
         info, worst = np.zeros(4, np.int64), np.zeros(1)
-        solve_trees(p.struct, tree_workspace(p), 100, (0.0, enough, np.inf), info, worst)
+        solve_trees(p.struct, tree_workspace(p), 100, (0.0, enough, np.inf, 0.0), info, worst)
         assert 1.0 < worst[0] <= 1e3
         steps.append(int(info[3]))
     assert steps[1] < steps[0]

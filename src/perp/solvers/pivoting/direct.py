@@ -240,8 +240,6 @@ def separators(M: np.ndarray, q: Vector, control: Control) -> np.ndarray | None:
     Where q = C x has a negative x_k that is row k of C⁻¹; else, and for cones without volume, what
     nonnegative least squares leave of q, reversed.
     """
-    from scipy.optimize import nnls
-
     n = q.size
     found = np.empty((1 << n, n))
     size = float(np.linalg.norm(q))
@@ -260,10 +258,11 @@ def separators(M: np.ndarray, q: Vector, control: Control) -> np.ndarray | None:
         if k >= 0 and shares[k] < -1e3 * ROUND_OFF * np.linalg.norm(inverse[k]) * size:
             found[choice] = inverse[k] / np.linalg.norm(inverse[k])
             continue
-        y, distance = nnls(cone, q, maxiter=100 * (n + 1))
-        if distance <= 10 * ROUND_OFF * size:
+        _, left = _nearest(cone, q)
+        distance = np.linalg.norm(left)
+        if not 10 * ROUND_OFF < distance < np.inf:
             return None
-        found[choice] = (cone @ y - q) / distance
+        found[choice] = -left / distance
     return found
 
 
@@ -271,23 +270,39 @@ def _flat_solutions(
     M: np.ndarray, q: Vector, control: Control, *, everything: bool
 ) -> Iterator[tuple[int, Vector]]:
     """Solutions on cones without volume: at most one from each, the first only unless all are wanted."""
-    from scipy.optimize import nnls
-
     n = q.size
-    size = float(np.linalg.norm(q))
     for choice in range(1 << n):
         if control.out_of_time():
             return
         free = [i for i in range(n) if (choice >> i) & 1]
         cone = np.eye(n)
         cone[:, free] = -M[:, free]
-        y, distance = nnls(cone, q, maxiter=100 * (n + 1))
-        if distance <= 10 * ROUND_OFF * size:
+        y, left = _nearest(cone, q)
+        if np.linalg.norm(left) <= 10 * ROUND_OFF:
             z = np.zeros(n)
             z[free] = y[free]
             yield choice, z
             if not everything:
                 return
+
+
+def _nearest(cone: np.ndarray, q: Vector) -> tuple[Vector, Vector]:
+    """Shares y ≥ 0 with C y nearest to q, and what they leave of q in units of |q|; infinite without an end.
+
+    Least squares square what they are given: without units of its own a q of 1e-322 has the length 0.
+    """
+    from scipy.optimize import nnls
+
+    unit = float(np.abs(q).max(initial=0.0))
+    if unit == 0.0:
+        return np.zeros(q.size), np.zeros(q.size)
+    q = q / unit
+    length = float(np.linalg.norm(q))
+    try:
+        y, _ = nnls(cone, q, maxiter=100 * (q.size + 1))
+    except RuntimeError:  # it turned in a circle: nothing is known about this cone
+        return np.zeros(q.size), np.full(q.size, np.inf)
+    return y * unit, (q - cone @ y) / length
 
 
 def _same(a: Vector, b: Vector) -> bool:
