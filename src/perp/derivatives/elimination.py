@@ -10,7 +10,7 @@ from perp.compilation.kernel import part
 _PIVOT = 1e-10
 # Redundant rows agree to this share of what they ask for; below the other one nothing is to be left out.
 _AGREE, _SAME = 1e-6, 1e-10
-# Impulses of the null space move nothing to this share: contacts that barely slide leave little open, not none.
+# Impulses of the null space move nothing to this share: contacts that barely slide leave little open.
 _STILL = 1e-9
 # Terms below this share of the largest are round-off of zero.
 _SMALL = 1e-3
