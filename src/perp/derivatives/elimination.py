@@ -10,6 +10,8 @@ from perp.compilation.kernel import part
 _PIVOT = 1e-10
 # Redundant rows agree to this share of what they ask for; below the other one nothing is to be left out.
 _AGREE, _SAME = 1e-6, 1e-10
+# Impulses of the null space move nothing to this share: contacts that barely slide leave little open.
+_STILL = 1e-9
 # Terms below this share of the largest are round-off of zero.
 _SMALL = 1e-3
 # A freedom is eliminated in its turn unless its pivot is smaller than this share of its column.
@@ -138,7 +140,7 @@ def leaves_still(space, Z):
                 terms[i] += abs(x)
             largest = max(largest, terms[i])
         for i in range(Z.shape[0]):
-            still = still and abs(total[i]) <= _AGREE * max(terms[i], _SMALL * largest)
+            still = still and abs(total[i]) <= _STILL * max(terms[i], _SMALL * largest)
     return still
 
 
