@@ -54,7 +54,9 @@ class MaximalJoint:
         others = {joint.name: joint.kind.value for joint in joints if joint.name not in known}
         if name in others:
             raise SceneError(f"joint {name!r} is {others[name]}: it has no coordinate to read")
-        k = find(name, known, "joint")
+        m = stepper.mujoco_model
+        words = dict(zip(joint_names(m), listed_joints(m), strict=True))
+        k = find(name, known, "joint", tuple(words.get(other, other) for other in known))
         self._name, self._stepper, self._ball = name, stepper, None
         if k >= len(scalars):
             self._ball = balls[k - len(scalars)]
