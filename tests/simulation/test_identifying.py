@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
 import numpy as np
 import pytest
 
@@ -44,6 +47,42 @@ def test_restitution_and_gravity_of_a_drop():
     assert found.values[0] == pytest.approx(0.6, abs=1e-3)
     np.testing.assert_allclose(found.values[1:], [0, 0, -9.81], atol=1e-2)
     assert found.names == ("restitution", "gravity[0]", "gravity[1]", "gravity[2]")
+
+
+def test_executors_give_the_same_bits_and_progress_is_told():
+    motions = [recorded(0.35, 0.0, [2.0, 0.3 * k, 0, 0, 0, 0], 12) for k in range(2)]
+    here = perp.identify(SCENE.format(mu=0.6), motions, ("friction",), window=3)
+    seen = []
+    with ThreadPoolExecutor(2) as pool:
+        there = perp.identify(
+            SCENE.format(mu=0.6), motions, ("friction",), window=3, executor=pool, progress=seen.append
+        )
+    assert np.array_equal(here.history, there.history)
+    assert seen[7].done == seen[7].total == 8
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        processes = perp.identify(SCENE.format(mu=0.6), motions, ("friction",), window=3, executor=pool)
+    assert np.array_equal(here.covariance, processes.covariance)
+
+
+def test_a_worker_that_fails_is_told():
+    motion = recorded(0.3, 0.0, [1.0, 0, 0, 0, 0, 0], 8)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(perp.PerpError, match="lost"):
+        perp.identify(SCENE.format(mu=0.3), [motion], ("friction",), window=4, executor=Lossy(pool))
+
+
+class Lossy:
+    """An executor that loses its third run."""
+
+    def __init__(self, pool):
+        self.pool, self.count = pool, 0
+
+    def submit(self, run, *arguments):
+        self.count += 1
+        return self.pool.submit(lost) if self.count == 3 else self.pool.submit(run, *arguments)
+
+
+def lost():
+    raise OSError("lost")
 
 
 def test_what_does_not_fit_is_refused():

@@ -5,22 +5,27 @@ the simulated coordinates are from the recorded ones, in the tangent space. Step
 reduce Huber's loss of these distances: a bounce that happens one sample too late is not worth more than its
 share.
 
+Windows do not depend on each other: they can be shared out to an executor or a Dask cluster, with the same
+bits.
+
 Reference: Huber, Robust Statistics (1981), chapter 7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perp.derivatives.tangent import between
-from perp.problems import ProblemError
+from perp.problems import PerpError, ProblemError
 from perp.simulation.gradients.parameter_values import parameter_values, with_parameters
 from perp.simulation.gradients.rollouts import sensitivities
 from perp.simulation.simulation import Simulation
+from perp.simulation.sweeps.running import Job, Place, Results, SweepProgress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +34,8 @@ _ITERATIONS = 30
 # A step that changes parameters by less than this share of their own uncertainty is the last one.
 _CLOSE = 0.02
 _FIRST_DAMPING = 1e-3
+# Parts into which windows are shared out: enough for some dozen workers, and few enough not to matter.
+_PARTS = 32
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,9 @@ def identify(
     window: int = 12,
     scale: Any = 1.0,
     huber: float = 1.5,
+    scheduler: str | None = None,
+    executor: Executor | None = None,
+    progress: bool | Callable[[SweepProgress], Any] = False,
     **options: Any,
 ) -> Identification:
     """Parameters with which a scene moves as it was recorded to.
@@ -116,10 +126,15 @@ def identify(
         window: Samples that are predicted from one recorded state.
         scale: What a distance of each coordinate is divided by, shape (nv,) or a number.
         huber: Distances beyond so many times their median count linearly.
+        scheduler: Address of a Dask scheduler, for example "tcp://host:8786".
+        executor: Any executor of `concurrent.futures`, for example of processes; it stays open.
+        progress: As in `sweep`, where a run is a part of the windows: they are simulated once or more in
+            every iteration.
         options: Of the simulation; `step` is the recordings' by default and divides it evenly.
 
     Raises:
         ProblemError: Recordings do not fit the scene, or no window is there.
+        PerpError: A worker failed.
     """
     if not recordings:
         raise ProblemError("recordings is empty: there is nothing to identify parameters from")
@@ -137,10 +152,15 @@ def identify(
         if motion.qpos.shape[1:] != (nq,) or motion.qvel.shape[1:] != (nv,):
             raise ProblemError(f"recordings[{r}] has {motion.qpos.shape[1:]} coordinates: it needs {nq}")
     weights = 1.0 / np.broadcast_to(np.asarray(scale, dtype=np.float64), (nv,))
-    windows = [(motion, i) for motion in recordings for i in range(0, motion.qpos.shape[0] - window, window)]
+    windows = [
+        Motion(motion.qpos[i : i + window + 1], motion.qvel[i : i + 1], dt)
+        for motion in recordings
+        for i in range(0, motion.qpos.shape[0] - window, window)
+    ]
     if not windows:
         raise ProblemError(f"window = {window}: no recording is that long")
-    fit = _Fit(sim, windows, (window, every), weights, tuple(parameters))
+    place = Place(0, scheduler, executor)
+    fit = _Fit(sim, windows, every, weights, tuple(parameters), (place, progress))
     return fit.run(huber)
 
 
@@ -148,13 +168,14 @@ class _Fit:
     def __init__(
         self,
         sim: Simulation,
-        windows: list[tuple[Motion, int]],
-        spans: tuple[int, int],
+        windows: list[Motion],
+        every: int,
         weights: np.ndarray,
         parameters: tuple[str, ...],
+        doing: tuple[Place, bool | Callable[[SweepProgress], Any]],
     ) -> None:
         self.sim, self.windows, self.weights, self.parameters = sim, windows, weights, parameters
-        self.window, self.every = spans
+        self.every, (self.place, self.progress) = every, doing
         values = parameter_values(sim, parameters)
         self.sizes = [values[name].size for name in parameters]
         self.first = np.concatenate([values[name] for name in parameters])
@@ -165,22 +186,21 @@ class _Fit:
 
     def distances(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weighed distances of all samples, shape (m, nv), and derivatives, shape (m, nv, n)."""
-        sim = with_parameters(self.sim, self._named(theta))
-        stepper = sim.stepper
-        nq, nv, na, _, _ = stepper.sizes
-        out, slopes = [], []
-        for motion, i in self.windows:
-            stepper.forget()
-            sim.state = stepper.state_of(
-                np.array(motion.qpos[i], float), np.array(motion.qvel[i], float), np.zeros(na), 0.0
-            )
-            states, changes = sensitivities(sim, self.window * self.every, self.parameters, self.every)
-            for k, (state, change) in enumerate(zip(states, changes, strict=True), i + 1):
-                measured = state.copy()
-                measured[:nq] = motion.qpos[k]
-                out.append(self.weights * between(stepper, state, measured)[:nv])
-                slopes.append(self.weights[:, None] * change[:nv])
-        return np.array(out), np.array(slopes)
+        count = min(_PARTS, len(self.windows))
+        ends = [len(self.windows) * k // count for k in range(count + 1)]
+        jobs: dict[int, Job] = {
+            k: (self.sim, self._named(theta), self.windows[ends[k] : ends[k + 1]], self.every)
+            for k in range(count)
+        }
+        results = Results([{"part": k} for k in jobs], "", None, self.progress)
+        self.place.do(_compare, jobs, results.keep)
+        parts = results.listed()
+        for part in parts:
+            if part.get("error"):
+                raise PerpError(f"windows could not be simulated: {part['error']}")
+        off = np.concatenate([part["distances"] for part in parts])
+        slopes = np.concatenate([part["slopes"] for part in parts])
+        return self.weights * off, self.weights[:, None] * slopes
 
     def run(self, huber: float) -> Identification:
         theta, damping = self.first.copy(), _FIRST_DAMPING
@@ -222,6 +242,28 @@ class _Fit:
         """Least values: only directions and places may be negative; without restitution nothing bounces."""
         least = {"gravity": -np.inf, "com": -np.inf, "restitution": 1e-3}
         return np.repeat([least.get(name.partition(":")[0], 0.0) for name in self.parameters], self.sizes)
+
+
+def _compare(job: Job) -> dict[str, Any]:
+    """Distances and their derivatives of some windows."""
+    first, values, windows, every = job
+    sim = with_parameters(first, values)
+    stepper = sim.stepper
+    nq, nv, na, _, _ = stepper.sizes
+    out, slopes = [], []
+    for motion in windows:
+        stepper.forget()
+        sim.state = stepper.state_of(
+            np.array(motion.qpos[0], float), np.array(motion.qvel[0], float), np.zeros(na), 0.0
+        )
+        steps = (motion.qpos.shape[0] - 1) * every
+        states, changes = sensitivities(sim, steps, tuple(values), every)
+        for k, (state, change) in enumerate(zip(states, changes, strict=True), 1):
+            measured = state.copy()
+            measured[:nq] = motion.qpos[k]
+            out.append(between(stepper, state, measured)[:nv])
+            slopes.append(change[:nv])
+    return {"distances": np.array(out), "slopes": np.array(slopes)}
 
 
 def _huber(off: np.ndarray, limit: float) -> float:

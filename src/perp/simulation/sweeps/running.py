@@ -1,4 +1,4 @@
-"""Where the runs of a sweep are done: here, on processes, on an executor, on a Dask cluster.
+"""Where the runs of a sweep or an identification are done: here, on processes, on an executor, on a cluster.
 
 Every way hands results over as they come, so that progress can be told and what is done can be kept.
 """
@@ -116,13 +116,39 @@ def _line(progress: SweepProgress) -> None:
     print(f"\r{progress}   ", end=end, file=sys.stderr, flush=True)  # noqa: T201
 
 
-def run_here(run: Run, jobs: dict[int, Job], keep: Keep) -> None:
+@dataclass(frozen=True)
+class Place:
+    """Where runs are done.
+
+    Attributes:
+        workers: Local processes; one for each processor when None, none of them (this process) when 0.
+        scheduler: Address of a Dask scheduler, in place of local processes.
+        executor: An executor of `concurrent.futures`, in place of both.
+    """
+
+    workers: int | None = None
+    scheduler: str | None = None
+    executor: Executor | None = None
+
+    def do(self, run: Run, jobs: dict[int, Job], keep: Keep) -> None:
+        """Do all runs; `keep` is given each result as it comes."""
+        if self.executor is not None:
+            _run_on_executor(run, jobs, keep, self.executor)
+        elif self.scheduler is not None:
+            _run_on_cluster(run, jobs, keep, self.scheduler)
+        elif self.workers == 0:
+            _run_here(run, jobs, keep)
+        else:
+            _run_on_processes(run, jobs, keep, self.workers)
+
+
+def _run_here(run: Run, jobs: dict[int, Job], keep: Keep) -> None:
     """One after the other."""
     for i, job in jobs.items():
         keep(i, run(job))
 
 
-def run_on_processes(run: Run, jobs: dict[int, Job], keep: Keep, workers: int | None) -> None:
+def _run_on_processes(run: Run, jobs: dict[int, Job], keep: Keep, workers: int | None) -> None:
     """On fresh processes, as a fork of one with threads may hang.
 
     A process that dies takes the pool with it. What was under way is then run alone, which shows whose fault
@@ -157,7 +183,7 @@ def _in_pool(run: Run, jobs: dict[int, Job], keep: Keep, workers: int | None) ->
     return left, under_way
 
 
-def run_on_executor(run: Run, jobs: dict[int, Job], keep: Keep, executor: Executor) -> None:
+def _run_on_executor(run: Run, jobs: dict[int, Job], keep: Keep, executor: Executor) -> None:
     """On any executor of `concurrent.futures`; it stays open.
 
     A pool of processes takes no more work after one of them has died: what is left goes to processes here.
@@ -170,10 +196,10 @@ def run_on_executor(run: Run, jobs: dict[int, Job], keep: Keep, executor: Execut
         else:
             keep(i, _of_worker(future))
     if left:
-        run_on_processes(run, left, keep, None)
+        _run_on_processes(run, left, keep, None)
 
 
-def run_on_cluster(run: Run, jobs: dict[int, Job], keep: Keep, scheduler: str) -> None:
+def _run_on_cluster(run: Run, jobs: dict[int, Job], keep: Keep, scheduler: str) -> None:
     """On the workers of a Dask scheduler, which runs again what a lost worker had."""
     try:
         from distributed import Client

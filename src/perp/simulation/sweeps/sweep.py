@@ -20,15 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from perp.problems import PerpError, ProblemError
 from perp.scenes.engine import engine
-from perp.simulation.sweeps.running import (
-    Job,
-    Results,
-    SweepProgress,
-    run_here,
-    run_on_cluster,
-    run_on_executor,
-    run_on_processes,
-)
+from perp.simulation.sweeps.running import Job, Place, Results, SweepProgress
 from perp.simulation.sweeps.table import Table
 
 if TYPE_CHECKING:
@@ -100,14 +92,7 @@ def sweep(
     about = repr((_content(text), sorted(fixed.items()), seconds, driver, _name(edit), _name(measure)))
     results = Results(rows, about, out, progress)
     todo = {i: jobs[i] for i in results.missing}
-    if executor is not None:
-        run_on_executor(_run, todo, results.keep, executor)
-    elif scheduler is not None:
-        run_on_cluster(_run, todo, results.keep, scheduler)
-    elif workers == 0:
-        run_here(_run, todo, results.keep)
-    else:
-        run_on_processes(_run, todo, results.keep, workers)
+    Place(workers, scheduler, executor).do(_run, todo, results.keep)
     return Table([{**row, **result} for row, result in zip(rows, results.listed(), strict=True)])
 
 
