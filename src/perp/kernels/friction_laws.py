@@ -39,6 +39,8 @@ OPEN, STICKING, SLIPPING = 0, 1, 2
 
 # The least weight of impulses against slip, in units of mobility.
 _LEAST_WEIGHT = 1e-2
+# Friction from this share of its limit on is at it.
+_AT_LIMIT = 1.0 - 1e-6
 # Friction from which normal impulses are weighed by it.
 _LARGE = 10.0
 
@@ -227,6 +229,33 @@ def normal_weight(kind, parameter, size, mobility):
 
 
 @part
+def recalled_velocities(kind, parameter, size, x, u, g, out):
+    """Velocities that these impulses are the answer for, next to u: no motion, or slip against friction.
+
+    Returns whether there are any: a contact that carries nothing has none, nor has the relaxation.
+    """
+    push = x[0] + parameter[5]
+    if kind >= RELAXED or not push > 0.0:
+        return False
+    out[0] = 0.0
+    first = 1
+    while first < size:
+        last, mu = disc(kind, parameter, size, first, g)
+        square = slip = 0.0
+        for i in range(first, last):
+            out[i] = 0.0 if g[i] > 0.0 else u[i]
+            if g[i] > 0.0:
+                square += (x[i] / g[i]) ** 2
+                slip -= x[i] * u[i]
+        if square > 0.0 and math.sqrt(square) >= _AT_LIMIT * mu * push and slip > 0.0:
+            for i in range(first, last):
+                if g[i] > 0.0:
+                    out[i] = -slip / square * x[i] / (g[i] * g[i])
+        first = last
+    return True
+
+
+@part
 def linearise(kind, parameter, size, mobility, x, u, g, law):
     """The law (F, B, C) with dF = B dx + C du of a friction set; OPEN, STICKING (all discs) or SLIPPING."""
     if kind >= RELAXED:
@@ -258,6 +287,15 @@ def linearise(kind, parameter, size, mobility, x, u, g, law):
         length = math.sqrt(length)
         sticks = length <= t * radius
         ratio = 0.0 if sticks else radius / length
+        size_x = along = 0.0
+        if not sticks:
+            for i in range(first, last):
+                if g[i] > 0.0:
+                    size_x += (x[i] / g[i]) ** 2
+                    along += x[i] / g[i] * (t * x[i] / g[i] - g[i] * u[i]) / length
+            size_x = max(math.sqrt(size_x), radius)
+            if size_x > 0.0 and along < 0.0:
+                ratio /= 1.0 - along / size_x
         for i in range(first, last):
             r = mobility[row_group(i)]
             if g[i] == 0.0:
@@ -274,11 +312,12 @@ def linearise(kind, parameter, size, mobility, x, u, g, law):
             F[i] = r * (x[i] - g[i] * radius * e)
             B[i, 0] = -r * g[i] * mu * e
             C[i, 0] = r * g[i] * mu * e / d
+            own = x[i] / g[i] / size_x if size_x > 0.0 else 0.0
             for j in range(first, last):
                 if g[j] == 0.0:
                     continue
                 other = (t * x[j] / g[j] - g[j] * u[j]) / length
-                bend = ratio * ((1.0 if i == j else 0.0) - e * other)
+                bend = ratio * ((1.0 if i == j else 0.0) - own * other)
                 B[i, j] = -r * t * g[i] / g[j] * bend
                 C[i, j] = r * g[i] * g[j] * bend
             B[i, i] += r

@@ -42,7 +42,7 @@ def _damped_step(p, w, k, plan, weight, room):
     _, merit, _, _ = judge(p, w, k, 0.0, room[0])
     sigma = min(max(weight * math.sqrt(merit), _LEAST), _HEAVIEST) if weight > 0.0 else 0.0
     copy_rows(p, w, k, p.impulse, w.before)
-    if not condense(p, w, k, sigma, room):
+    if not condense(p, w, k, sigma, room, False):
         return False
     newton_step(p, w, plan)
     advance_impulses(p, w, k)

@@ -30,6 +30,7 @@ from perp.kernels.friction_laws import (
     STICKING,
     bounds,
     linearise,
+    recalled_velocities,
     row_group,
     violation,
 )
@@ -147,9 +148,13 @@ def _pull(p, w, k, sigma):
 
 
 @part
-def condense(p, w, k, sigma, room):
-    """The equations of the constraints of island k; False where a constraint's equations are singular."""
+def condense(p, w, k, sigma, room, recalled):
+    """The equations of the constraints of island k; False where a constraint's equations are singular.
+
+    With `recalled` they are those of the problem that the impulses are the answer of: what was held is held.
+    """
     g, F, A = room[0], room[1], room[2 : 2 + MOST_ROWS]
+    near = F[MOST_ROWS:]
     B, C = room[8:14, :MOST_ROWS], room[14:20, :MOST_ROWS]
     x, u = p.impulse, w.pulled
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
@@ -160,14 +165,17 @@ def condense(p, w, k, sigma, room):
         if kind < COULOMB:
             low, high = bounds(kind, p.parameter[c])
             y = d * x[i] - u[i]
-            if y <= d * low or y >= d * high:
+            held = recalled and low < x[i] < high
+            if not held and (y <= d * low or y >= d * high):
                 w.K[c, 0, 0] = 0.0
                 w.f[i] = x[i] - (low if y <= d * low else high)
                 clear_row(p, w, c, 0)
             else:
                 hold_row(p, w, c, 0, p.compliance[i] + sigma * d, u[i])
             continue
-        state = linearise(kind, p.parameter[c], size, mobility, x[i:], u[i:], g, (F, B, C))
+        before = recalled and recalled_velocities(kind, p.parameter[c], size, x[i:], u[i:], g, near)
+        at = near if before else u[i:]
+        state = linearise(kind, p.parameter[c], size, mobility, x[i:], at, g, (F, B, C))
         if state == OPEN:
             w.K[c, 0, 0] = 0.0
             for r in range(size):
@@ -179,6 +187,10 @@ def condense(p, w, k, sigma, room):
             for r in range(size):
                 hold_row(p, w, c, r, p.compliance[i + r] + sigma * mobility[row_group(r)], u[i + r])
             continue
+        if before:
+            for r in range(size):
+                for s in range(size):
+                    F[r] += C[r, s] * (u[i + s] - near[s])
         for r in range(size):
             for s in range(size):
                 weight = p.compliance[i + s] + sigma * mobility[row_group(s)]
@@ -216,13 +228,14 @@ def _newton(p, w, k, plan, limit, goal, weight, pairs):
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         warm = warm or p.impulse[p.start[w.island_constraint[a]]] != 0.0
     sigma, shrink = weight if weight > 0.0 else _WARM if warm else _COLD, _SHRINK
+    least = _LEAST[p.count[2]]
     # the last weight that was borne, and one that was not
     borne, failed = np.inf, 0.0
     copy_rows(p, w, k, p.impulse, w.best)
     best_merit, best_worst, reference, wander, last = merit, worst, merit, 0, np.inf
     idle = step = swept = 0
     for step in range(1, limit + 1):
-        if not condense(p, w, k, sigma, room):
+        if not condense(p, w, k, sigma, room, warm and step == 1):
             break
         newton_step(p, w, plan)
         advance_impulses(p, w, k)
@@ -245,7 +258,7 @@ def _newton(p, w, k, plan, limit, goal, weight, pairs):
                 worst, merit, _, _ = judge(p, w, k, sigma, g)
             else:
                 # a weight that was too light is approached half way, and forgotten when it is near
-                sigma = max(shrink * sigma, math.sqrt(borne * failed), _LEAST[p.count[2]])
+                sigma = max(shrink * sigma, math.sqrt(borne * failed), least)
                 failed = failed if borne > _NEAR * failed else 0.0
             wander, reference, last = 0, merit, np.inf
             copy_rows(p, w, k, p.impulse, w.centre)
