@@ -63,6 +63,9 @@ _INNER = 0.1
 _PATIENCE, _DETOUR = 8, 3
 # A proximal problem that leaves more than this of the merit is on a ray.
 _PLATEAU = 0.25
+# What the weight leaves of the merit is the rest of it beside that of the proximal problem: where that is less
+# than this share the weight is not what matters, and stays.
+_WEIGHED = 0.5
 # Weights within this factor are the same.
 _NEAR = 3.0
 _IDLE = 8
@@ -256,7 +259,7 @@ def _newton(p, w, k, plan, limit, goal, weight, pairs):
             if merit > _PLATEAU * reference and follow_ray(p, w, k, g):
                 evaluate(p, w, k, k + 1)
                 worst, merit, _, _ = judge(p, w, k, sigma, g)
-            else:
+            elif inner <= _WEIGHED * merit:
                 # a weight that was too light is approached half way, and forgotten when it is near
                 sigma = max(shrink * sigma, math.sqrt(borne * failed), least)
                 failed = failed if borne > _NEAR * failed else 0.0
