@@ -57,6 +57,7 @@ from perp.problems.set_kernels import COULOMB
 # Proximal weights in units of a constraint's mobility: first with a warm start and without, the least and the
 # heaviest. Where freedoms are impulses the least is the second: no digits are lost to stiff rows there.
 _WARM, _COLD, _LEAST, _HEAVIEST = 1e-8, 1e-6, (1e-9, 1e-12), 1.0
+_FAR = 0.3
 # A proximal problem is solved when its merit has fallen to this share.
 _INNER = 0.1
 # Newton steps that a proximal problem may take, and those after which each has to lower its merit.
@@ -230,7 +231,7 @@ def _newton(p, w, k, plan, limit, goal, weight, pairs):
     warm = False
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         warm = warm or p.impulse[p.start[w.island_constraint[a]]] != 0.0
-    sigma, shrink = weight if weight > 0.0 else _WARM if warm else _COLD, _SHRINK
+    sigma, shrink = min(max(weight * worst, _WARM), _FAR) if weight > 0.0 and warm else _WARM if warm else _COLD, _SHRINK
     least = _LEAST[p.count[2]]
     # the last weight that was borne, and one that was not
     borne, failed = np.inf, 0.0

@@ -48,7 +48,6 @@ from perp.stepping.step import (
     turn_over,
     work_of_joints,
 )
-from perp.stepping.weights import first_weight, learn_weight
 from perp.stepping.world import CONTACTS, JOINTS, LAST_PAUSE, PAUSE
 
 # What a step returns: it is done, the world needs more room, a solver is asked for.
@@ -78,6 +77,7 @@ _PROJECTIONS = 40
 _MOST_WORSE, _NEARER = 3, 0.9
 # What a solve may leave of the residual that it began with, as long as rows change from round to round.
 _ROUGH = 1e-3
+_WEIGHT = 0.002
 # Change of velocities, in units of what a solve may leave, with which its start may be the answer.
 _STEADY = 1e-2
 # Rounds that leave more than this of what the last one left are slow.
@@ -175,11 +175,8 @@ def _solve_for(w, purpose):
 def _solve(w):
     # loose bodies that lean on each other are thrown by what a rough solve leaves: the arch at 0.1 ms falls
     share = 0.0 if w.course[EXACT] or (w.scene.cut and w.count[CONTACTS]) else _ROUGH
-    begins = share > 0.0 and w.course[PURPOSE] == FIRST and w.course[ROUNDS] == 0
-    goals = share, _GOOD_ENOUGH, _STEADY, first_weight(w.count) if begins else 0.0
+    goals = share, _GOOD_ENOUGH, _STEADY, _WEIGHT * w.tolerance
     solve_trees(w.problem, w.workspace, w.newton_steps, goals, w.solve_info, w.solve_worst)
-    if begins:
-        learn_weight(w.count, w.solve_info[2])
     if w.solve_worst[0] <= _GOOD_ENOUGH:
         w.solve_info[1] = 0
 
