@@ -7,7 +7,7 @@ import pytest
 
 import perp
 from perp.compilation.kernel import whole
-from perp.kernels.friction_laws import linearise, violation
+from perp.kernels.friction_laws import linearise, recalled_velocities, violation
 from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
 from tree_problems import packed, solved
 
@@ -126,21 +126,30 @@ def discs(kind: int, size: int, parameters: np.ndarray) -> list[tuple[range, flo
     return [(rows, mu, parameters[: size - 1] / mu)]
 
 
-def equations(law, d, x, u, weights):
-    """The law of a set as equations, in numpy, with given weights of impulses against slip in its discs."""
+def equations(law, d, x, u, weights, lengths=None):
+    """The law of a set as equations, in numpy, with given weights of impulses against slip in its discs.
+
+    With `lengths` those of a slipping disc are multiplied by ‖y‖ over the length that is given for it.
+    """
     kind, size, parameters = law
     group = np.array([d[0], d[1], d[1], d[2], d[2], d[2]])[:size]
     push = d[0] * (x[0] + parameters[5]) - u[0]
     if push <= 0.0:
         return group * (x[:size] + np.eye(size)[0] * parameters[5])
     F = u[:size].copy()
-    for (rows, mu, g), t in zip(discs(kind, size, parameters[:5]), weights, strict=True):
+    for k, ((rows, mu, g), t) in enumerate(zip(discs(kind, size, parameters[:5]), weights, strict=True)):
         i, radius = list(rows), mu * push / d[0]
-        y = np.array([t * x[k] / s - s * u[k] if s > 0.0 else 0.0 for k, s in zip(i, g, strict=True)])
+        y = direction(x, u, i, g, t)
         if np.linalg.norm(y) > t * radius:
-            F[i] = group[i] * (x[i] - g * radius * y / np.linalg.norm(y))
+            over = 1.0 if lengths is None else np.linalg.norm(y) / lengths[k]
+            F[i] = over * group[i] * (x[i] - g * radius * y / np.linalg.norm(y))
         F[i] = np.where(g > 0.0, F[i], group[i] * x[i])
     return F
+
+
+def direction(x, u, rows, g, t):
+    """The vector y of a disc."""
+    return np.array([t * x[k] / s - s * u[k] if s > 0.0 else 0.0 for k, s in zip(rows, g, strict=True)])
 
 
 @pytest.mark.parametrize(("kind", "size", "parameters"), KINDS)
@@ -151,26 +160,54 @@ def test_derivatives_of_the_equations(kind: int, size: int, parameters: tuple[fl
     full[5] = 0.0 if size == 6 else 0.1
     g, F, B, C = np.zeros(6), np.zeros(6), np.zeros((6, 6)), np.zeros((6, 6))
     slipping, law = 0, (kind, size, full)
-    for _ in range(40):
+    for _ in range(80):
         x, u, d = rng.normal(size=6), rng.normal(size=6), np.array([0.4, 0.7, 1.9])
         x[0] += 1.0
-        state = whole(linearise)(kind, full, size, d, x, u, g, (F, B, C))
-        slipping += state > 1
-        # slip and impulses of one size, within two decades of the mobility
         push = x[0] + full[5] - u[0] / d[0]
+        for rows, mu, s in discs(kind, size, full[:5]):
+            # friction within its limit; impulses beyond it are cut in the slopes
+            some = [k for k, stretch in zip(rows, s, strict=True) if stretch > 0.0]
+            far = np.linalg.norm(x[some] / s[s > 0.0])
+            x[some] *= min(1.0, 0.9 * mu * max(push, 0.0) / far)
+        state = whole(linearise)(kind, full, size, d, x, u, g, (F, B, C))
+        # slip and impulses of one size, within two decades of the mobility
         weights = [
             np.clip(np.linalg.norm(s * u[list(rows)]) / (mu * push), 0.01 * d[1], d[1]) if push > 0 else d[1]
             for rows, mu, s in discs(kind, size, full[:5])
         ]
         np.testing.assert_allclose(equations(law, d, x, u, weights), F[:size], rtol=1e-12, atol=1e-12)
+        lengths, against = [], False
+        for (rows, _, s), t in zip(discs(kind, size, full[:5]), weights, strict=True):
+            y = direction(x, u, rows, s, t)
+            lengths.append(np.linalg.norm(y))
+            against |= np.divide(x[list(rows)], s, out=np.zeros(len(s)), where=s > 0.0) @ y < 0.0
+        if against:  # the bend is lowered there
+            continue
+        slipping += state > 1
         for k in range(size):
             for vector, J in ((x, B), (u, C)):
                 step, keep = 1e-7, vector[k]
-                vector[k] = keep + step
-                after = equations(law, d, x, u, weights)
+                ends = []
+                for vector[k] in (keep - step, keep + step):
+                    ends.append(equations(law, d, x, u, weights, lengths))
                 vector[k] = keep
-                np.testing.assert_allclose((after - F[:size]) / step, J[:size, k], rtol=2e-5, atol=2e-5)
+                slope = (ends[1] - ends[0]) / (2 * step)
+                np.testing.assert_allclose(slope, J[:size, k], rtol=2e-5, atol=2e-5)
     assert slipping > 5
+
+
+def test_a_first_step_keeps_what_impulses_of_the_last_problem_hold() -> None:
+    # a body that sticks is pushed up a little: the velocity says open, the impulse says closed
+    parameter = np.array([0.5, 0, 0, 0, 0, 0.0])
+    x, u, near = np.array([0.1, 0.02, 0.0]), np.array([0.3, 0.1, 0.0]), np.full(6, np.nan)
+    assert whole(recalled_velocities)(COULOMB, parameter, 3, x, u, np.zeros(6), near)
+    np.testing.assert_array_equal(near[:3], 0.0)
+    # friction at its limit goes on slipping, as fast as the velocity says along it
+    x = np.array([0.1, 0.03, 0.04])
+    u = np.array([0.3, -0.3, -0.1])
+    assert whole(recalled_velocities)(COULOMB, parameter, 3, x, u, np.zeros(6), near)
+    np.testing.assert_allclose(near[:3], [0.0, -0.26 * 0.6, -0.26 * 0.8], rtol=1e-12)
+    assert not whole(recalled_velocities)(COULOMB, parameter, 3, np.zeros(3), u, np.zeros(6), near)
 
 
 def test_elliptic_slip_opposes_velocity_in_the_metric_of_the_cone() -> None:

@@ -15,8 +15,9 @@ The relaxation, for circular discs without cohesion, has the natural map F = d x
 projection onto the cone: P_N = t = κ (y_N + Σ μ_k ‖y_k‖) over the discs k that y leaves, P_k = μ_k t y_k /
 ‖y_k‖ there.
 
-Reference: Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like methods
-(1991).
+References: Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like
+methods (1991); Hüeber, Stadler and Wohlmuth, A primal-dual active set algorithm for three-dimensional contact
+problems with Coulomb friction (2008).
 """
 
 from __future__ import annotations
@@ -256,8 +257,31 @@ def recalled_velocities(kind, parameter, size, x, u, g, out):
 
 
 @part
+def _slip_factors(x, u, t, lengths, rows, g):
+    """Of the slope of a slipping disc: the bend of e, and what impulses are divided by beside it.
+
+    ‖y‖ F is linearised, not F: its slope has x over μ x_N in the place of one e. On the law both are the
+    same, off it this one is nearer to linear. Impulses beyond the disc are cut to it, and where they point
+    against e the bend is lowered, so that the slope by u keeps its sign (Hüeber, Stadler and Wohlmuth, 2008).
+    """
+    radius, length = lengths
+    square = along = 0.0
+    for i in range(rows[0], rows[1]):
+        if g[i] > 0.0:
+            square += (x[i] / g[i]) ** 2
+            along += x[i] / g[i] * (t * x[i] / g[i] - g[i] * u[i]) / length
+    reach = max(math.sqrt(square), radius)
+    if not reach > 0.0:
+        return 0.0, 1.0
+    return radius / length / (1.0 - min(along / reach, 0.0)), reach
+
+
+@part
 def linearise(kind, parameter, size, mobility, x, u, g, law):
-    """The law (F, B, C) with dF = B dx + C du of a friction set; OPEN, STICKING (all discs) or SLIPPING."""
+    """The law (F, B, C) with dF = B dx + C du of a friction set; OPEN, STICKING (all discs) or SLIPPING.
+
+    Off the law slipping discs have the slopes of `_slip_factors`.
+    """
     if kind >= RELAXED:
         return linearise_relaxed(kind, parameter, size, mobility, x, u, g, law)
     F, B, C = law
@@ -286,16 +310,7 @@ def linearise(kind, parameter, size, mobility, x, u, g, law):
                 length += (t * x[i] / g[i] - g[i] * u[i]) ** 2
         length = math.sqrt(length)
         sticks = length <= t * radius
-        ratio = 0.0 if sticks else radius / length
-        size_x = along = 0.0
-        if not sticks:
-            for i in range(first, last):
-                if g[i] > 0.0:
-                    size_x += (x[i] / g[i]) ** 2
-                    along += x[i] / g[i] * (t * x[i] / g[i] - g[i] * u[i]) / length
-            size_x = max(math.sqrt(size_x), radius)
-            if size_x > 0.0 and along < 0.0:
-                ratio /= 1.0 - along / size_x
+        ratio, reach = (0.0, 1.0) if sticks else _slip_factors(x, u, t, (radius, length), (first, last), g)
         for i in range(first, last):
             r = mobility[row_group(i)]
             if g[i] == 0.0:
@@ -312,7 +327,7 @@ def linearise(kind, parameter, size, mobility, x, u, g, law):
             F[i] = r * (x[i] - g[i] * radius * e)
             B[i, 0] = -r * g[i] * mu * e
             C[i, 0] = r * g[i] * mu * e / d
-            own = x[i] / g[i] / size_x if size_x > 0.0 else 0.0
+            own = x[i] / g[i] / reach
             for j in range(first, last):
                 if g[j] == 0.0:
                     continue

@@ -56,16 +56,16 @@ from perp.problems.set_kernels import COULOMB
 
 # Proximal weights in units of a constraint's mobility: first with a warm start and without, the least and the
 # heaviest. Where freedoms are impulses the least is the second: no digits are lost to stiff rows there.
-_WARM, _COLD, _LEAST, _HEAVIEST = 1e-8, 1e-6, (1e-9, 1e-12), 1.0
-_FAR = 0.3
+# Where a weight per unit of the residual is given, the first one is in proportion, between _WARM and _FAR.
+_WARM, _COLD, _LEAST, _HEAVIEST, _FAR = 1e-8, 1e-6, (1e-9, 1e-12), 1.0, 0.3
 # A proximal problem is solved when its merit has fallen to this share.
 _INNER = 0.1
 # Newton steps that a proximal problem may take, and those after which each has to lower its merit.
 _PATIENCE, _DETOUR = 8, 3
 # A proximal problem that leaves more than this of the merit is on a ray.
 _PLATEAU = 0.25
-# What the weight leaves of the merit is the rest of it beside that of the proximal problem: where that is less
-# than this share the weight is not what matters, and stays.
+# Share of a proximal problem in the merit beyond which the weight is not what matters, and stays. Newton steps
+# of a moving quadruped 7.9 -> 7.6, of a hand that turns a block 13.8 -> 10.6.
 _WEIGHED = 0.5
 # Weights within this factor are the same.
 _NEAR = 3.0
@@ -220,9 +220,10 @@ def advance_impulses(p, w, k):
 def _newton(p, w, k, plan, limit, goal, weight, pairs):
     """Newton steps on island k from its impulses until its worst row is at most `goal`.
 
-    The proximal weight is `weight` at first, or what is usual where that is zero. A first step that leads
-    away is replaced by `pairs` of sweeps, and so are steps that wander for long. Returns whether the goal was
-    reached, how many steps, and the worst row.
+    The first proximal weight is `weight` times the worst row. Where it is given impulses are those of a
+    problem next to this one, and the first step keeps what they hold and let slip. One that leads away is
+    replaced by `pairs` of sweeps, and so are steps that wander for long. Returns whether the goal was reached,
+    how many steps, and the worst row.
     """
     room = w.room
     g = room[0]
@@ -231,15 +232,15 @@ def _newton(p, w, k, plan, limit, goal, weight, pairs):
     warm = False
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         warm = warm or p.impulse[p.start[w.island_constraint[a]]] != 0.0
-    sigma, shrink = min(max(weight * worst, _WARM), _FAR) if weight > 0.0 and warm else _WARM if warm else _COLD, _SHRINK
-    least = _LEAST[p.count[2]]
+    recalled = warm and weight > 0.0
+    sigma, shrink = min(max(weight * worst, _WARM), _FAR) if warm else _COLD, _SHRINK
     # the last weight that was borne, and one that was not
     borne, failed = np.inf, 0.0
     copy_rows(p, w, k, p.impulse, w.best)
     best_merit, best_worst, reference, wander, last = merit, worst, merit, 0, np.inf
     idle = step = swept = 0
     for step in range(1, limit + 1):
-        if not condense(p, w, k, sigma, room, warm and step == 1):
+        if not condense(p, w, k, sigma, room, recalled and step == 1):
             break
         newton_step(p, w, plan)
         advance_impulses(p, w, k)
@@ -262,7 +263,7 @@ def _newton(p, w, k, plan, limit, goal, weight, pairs):
                 worst, merit, _, _ = judge(p, w, k, sigma, g)
             elif inner <= _WEIGHED * merit:
                 # a weight that was too light is approached half way, and forgotten when it is near
-                sigma = max(shrink * sigma, math.sqrt(borne * failed), least)
+                sigma = max(shrink * sigma, math.sqrt(borne * failed), _LEAST[p.count[2]])
                 failed = failed if borne > _NEAR * failed else 0.0
             wander, reference, last = 0, merit, np.inf
             copy_rows(p, w, k, p.impulse, w.centre)
@@ -391,8 +392,8 @@ def solve_islands(problem, workspace, first, limit, goals, info, worst):
         limit: Newton steps an island may take; without central paths where they are few.
         goals: Share of its residual at the start that an island may keep; the residual in units of what is
             allowed with which no path is worth its while; change against the velocities given, in the same
-            units, with which a start is the answer; the first proximal weight, 0 for the usual one. `EXACT`
-            where they do not matter.
+            units, with which a start is the answer; the first proximal weight over the residual, 0 for the
+            usual one. `EXACT` where they do not matter.
         info: Out: islands, unsolved islands, Newton steps of the longest island, all Newton steps.
         worst: Out, shape (1,): the worst residual in units of what is allowed.
     """

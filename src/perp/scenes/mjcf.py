@@ -20,9 +20,11 @@ from perp.scenes.model import WORLD, Model, SceneError, find
 from perp.scenes.naming import element_name, geom_names
 from perp.scenes.urdf import is_urdf, read_urdf
 
-# Bytes of mujoco's arena, enough for over a million contacts. It grows by itself: the system hands out a page
-# only when a contact is written to it. The room of a finished MjModel cannot be changed.
-ROOM = 1 << 30
+# Bytes of mujoco's arena: for any scene, for each shape (over a thousand contacts), and at most (for over a
+# million contacts). The system hands out a page only when a contact is written to it, but what is reserved
+# counts where a process forks: sixteen simulations with 1 GB each could start no other program. The room of a
+# finished MjModel cannot be changed.
+_ROOM, _ROOM_OF_SHAPE, _MOST_ROOM = 1 << 24, 1 << 20, 1 << 30
 
 
 Lines = list[tuple[str, str]]
@@ -50,7 +52,7 @@ def compile_scene(scene: Any) -> tuple[Any, Lines]:
     if isinstance(scene, mujoco.MjModel):
         return scene, []
     spec, lines = (scene.copy(), []) if isinstance(scene, mujoco.MjSpec) else parse_scene(scene)
-    spec.memory = max(spec.memory, ROOM)
+    spec.memory = max(spec.memory, min(_ROOM + _ROOM_OF_SHAPE * len(spec.geoms), _MOST_ROOM))
     return compile_spec(spec, _called(scene)), lines
 
 

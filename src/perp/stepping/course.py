@@ -77,6 +77,9 @@ _PROJECTIONS = 40
 _MOST_WORSE, _NEARER = 3, 0.9
 # What a solve may leave of the residual that it began with, as long as rows change from round to round.
 _ROUGH = 1e-3
+# Proximal weight of a solve over what its rows are off at the start, relative to the speed of the step. With
+# 0.02, 0.002 and none: Newton steps a step of cassie 7.3, 6.2, 5.2, of icub 17, 19, 21; four runs of 15
+# tumbling cubes –, 0.29, 0.38 ms a step, of falling dominoes –, 1.43, 1.20.
 _WEIGHT = 0.002
 # Change of velocities, in units of what a solve may leave, with which its start may be the answer.
 _STEADY = 1e-2

@@ -169,7 +169,7 @@ FIELDS = [
     ("worlds", WorldsType),
 ]
 WorldType = StructType(FIELDS)
-JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS, CLEAN, ALONG, HEAVY = range(9)
+JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS, CLEAN, ALONG = range(8)
 COUNTS = 9
 # Where `info` counts the contacts that no freedom can open; see `verdict` for the rest.
 LEFT_OUT = 5
