@@ -38,8 +38,8 @@ class SecondDetector:
     def _at_most(self, geoms: np.ndarray, normal: np.ndarray, distance: float) -> float:
         """Overlap of a contact, and no more than separates its shapes.
 
-        What the library finds by expansion is wrong at times: 42 mm for two cylinders that are 1e-9 m apart,
-        in one of 200 steps. Shapes that are moved apart by what their supports overlap along any direction do
+        What the library finds is wrong at times: by expansion 42 mm for two cylinders that are 1e-9 m apart, in
+        one of 200 steps, and 0.6 mm for a cylinder that stands on a plane up to a tilt of 7e-14. Shapes that are moved apart by what their supports overlap along any direction do
         not touch any more, whatever the direction.
         """
         if distance > -1e-4:
@@ -68,6 +68,8 @@ class SecondDetector:
             reach = size[0] + size[1] * abs(along[2])
         elif kind == kinds.mjGEOM_BOX:
             reach = np.abs(along) @ size
+        elif kind == kinds.mjGEOM_PLANE and along[2] > 1.0 - 1e-12:
+            reach = 0.0
         else:
             return np.inf
         return float(n @ self._data.geom_xpos[g] + reach)

@@ -38,11 +38,14 @@ def test_islands_at_rest_sleep_and_only_the_one_that_is_touched_wakes() -> None:
         if frozen is not None:
             # the far stack never moves by a bit
             assert np.array_equal(sleepy.state.position[3:6], frozen[3:6])
-        apart = max(apart, np.abs(awake.state.position - sleepy.state.position).max())
+        if counts[-1] <= 1 or frozen is None:
+            apart = max(apart, np.abs(awake.state.position - sleepy.state.position).max())
+        assert awake.last.met
+        assert sleepy.last.met
     assert max(counts[30:]) > 1
     assert np.abs(sleepy.body("b00").position[0]) > 1e-3  # the near one was hit
-    # single forces of boxes on boxes are not unique: after a blow the two runs differ by some ten micrometres
-    assert apart < 1e-4
+    # until then; boxes that slide on each other have several answers, of which the two runs find others
+    assert apart < 1e-9
 
 
 def test_forces_and_hands_wake_and_a_snapshot_knows_who_sleeps() -> None:

@@ -64,8 +64,8 @@ _INNER = 0.1
 _PATIENCE, _DETOUR = 8, 3
 # A proximal problem that leaves more than this of the merit is on a ray.
 _PLATEAU = 0.25
-# Share of a proximal problem in the merit beyond which the weight is not what matters, and stays. Newton steps
-# of a moving quadruped 7.9 -> 7.6, of a hand that turns a block 13.8 -> 10.6.
+# Share of a proximal problem in the merit beyond which the weight is not what matters, and stays. Newton
+# steps of a moving quadruped 7.9 -> 7.6, of a hand that turns a block 13.8 -> 10.6.
 _WEIGHED = 0.5
 # Weights within this factor are the same.
 _NEAR = 3.0
@@ -222,8 +222,8 @@ def _newton(p, w, k, plan, limit, goal, weight, pairs):
 
     The first proximal weight is `weight` times the worst row. Where it is given impulses are those of a
     problem next to this one, and the first step keeps what they hold and let slip. One that leads away is
-    replaced by `pairs` of sweeps, and so are steps that wander for long. Returns whether the goal was reached,
-    how many steps, and the worst row.
+    replaced by `pairs` of sweeps, and so are steps that wander for long. Returns whether the goal was
+    reached, how many steps, and the worst row.
     """
     room = w.room
     g = room[0]
