@@ -67,8 +67,12 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
     x = packed.unknowns(control.begin(problem.size))
     stop = control.check(0, packed.impulse(x))
     if not stop and options.sweeps:
+        start, near = x.copy(), control.last
         sweeps(packed.struct, x, options.sweeps)
         stop = control.check(0, packed.impulse(x))
+        # heavy on light: sweeps lead away from a start that Newton's method finishes in a step
+        if control.start is not None and control.last > near:
+            x = start
     if stop:
         return control.attempt(packed.impulse(x), 0)
     trees = trees_of(packed, x, MARGIN * control.tol)
