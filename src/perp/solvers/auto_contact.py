@@ -161,7 +161,8 @@ class StageRun:
         in_budget = max(FIRST_STEPS, min(stage.steps, stage.work / self.problem.size**2))
         most = int(min(stage.steps, in_budget, self.control.limit(10**9) - self.iterations))
         began = working_time()
-        control = self.control.for_stage(self.point, self.iterations, most)
+        known = self.residual if np.isfinite(self.residual) else None
+        control = self.control.for_stage(self.point, self.iterations, most, known)
         now_runs(control, stage.solver)
         attempt = info.run(self.problem, control, info.options(**stage.options))
         value = control.measure(attempt.z) if np.isfinite(attempt.z).all() else np.inf

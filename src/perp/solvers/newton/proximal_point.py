@@ -82,11 +82,13 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
     steps, sharper, limit = 0, 0, control.limit(ALL_STEPS)
     if options.held:
         hold_all(trees.struct, workspace)
-        if control.measure(packed.impulse(trees.impulse)) > control.tol:
+        steps, stop = 1, control.check(1, packed.impulse(trees.impulse))
+        if not stop:
             solve_trees(trees.struct, workspace, HELD_STEPS, EXACT, info, worst)
-        steps, impulse = 1 + int(info[2]), packed.impulse(trees.impulse)
-        if control.check(steps, impulse) or steps >= limit or control.measure(impulse) > HELD_NEAR:
-            return control.attempt(impulse, steps)
+            steps += int(info[2])
+            stop = control.check(steps, packed.impulse(trees.impulse))
+        if stop or steps >= limit or control.last > HELD_NEAR:
+            return control.attempt(packed.impulse(trees.impulse), steps)
     while True:
         most = ROUNDS[rounds] if rounds < len(ROUNDS) else STEPS
         few = min(most, LOOK) if control.watched and most < STEPS else most
