@@ -115,12 +115,10 @@ class MovingBounds:
 
     def look(self, z: Vector) -> float:
         """Measure z, and note when the control wants to stop for any reason but success."""
-        before = self.control.best
         if self.control.check(self.steps, z) and self.control.reason is not None:
             self.stopped = self.control.reason is Status.TIME_LIMIT
-        value = self.control.best if self.control.best < before else self.control.measure(z)
         self.stopped = self.stopped or self.steps >= self.limit
-        return value
+        return self.control.last
 
     def project(self, z: Vector) -> Vector:
         """z moved into the bounds that hold at it."""
@@ -148,10 +146,9 @@ class MovingBounds:
         y[moved] = slope[moved] * np.maximum(y[self.index[moved]], 0.0)
         return self.project(y)
 
-    def settle(self, z: Vector, shift: float) -> tuple[Vector, float]:
+    def settle(self, z: Vector, value: float, shift: float) -> tuple[Vector, float]:
         """Exchange sides with one shift until the residual no longer falls; the best z and its residual."""
-        best, value = z, self.control.measure(z)
-        wasted = 0
+        best, wasted = z, 0
         for _ in range(EXCHANGES):
             z = self.answer(self.choose_sides(z), shift, z)
             now = self.look(z)
@@ -172,9 +169,8 @@ class MovingBounds:
             z, last = self.answer(sides, shift, center), sides
         return z, False
 
-    def approach(self, z: Vector) -> tuple[Vector, float]:
+    def approach(self, z: Vector, value: float) -> tuple[Vector, float]:
         """Proximal steps; the shift is lowered after one that settles and raised after one that does not."""
-        value = self.control.measure(z)
         best, least = z, value
         shift = SHIFTS[0]
         limit = self.steps + PROXIMAL_BUDGET
@@ -205,29 +201,26 @@ class MovingBounds:
         """`settle` with ever smaller shifts, then `approach`, as long as there is hope."""
         value = self.control.measure(z)
         for shift in SHIFTS:
-            better, now = self.settle(z, shift)
-            if now < value:
-                z, value = better, now
+            z, value = self.settle(z, value, shift)
             if value <= self.control.tol:
                 return self.sharpened(z, value)
             if value > HOPELESS or self.stopped:
                 return z, value
-        better, now = self.approach(z)
-        return (better, now) if now < value else (z, value)
+        return self.approach(z, value)
 
-    def first_sweeps(self, z: Vector) -> Vector:
-        """z after sweeps as long as they may come near an answer."""
-        sweeper, swept, done = Sweeper(self.problem, RELAXATION), z.copy(), 0
+    def first_sweeps(self, z: Vector) -> tuple[Vector, bool]:
+        """z after sweeps as long as they may come near an answer, and whether they do."""
+        sweeper, swept, done, value = Sweeper(self.problem, RELAXATION), z.copy(), 0, np.inf
         for count in FIRST_ROUNDS:
             sweeper.sweep(swept, count)
             done += count
             self.steps += 1
             if not np.isfinite(swept).all():
-                return z
+                return z, False
             value = self.look(swept)
             if value <= NEAR or self.stopped or (done >= LAST_HOPE and value > HOPELESS):
                 break
-        return swept
+        return swept, value <= NEAR
 
     def with_multipliers(self, shift: float, center: Vector) -> tuple[LCP, np.ndarray, Vector] | None:
         """The LCP in (y, s) with z = E y + c, y the distance from the lower bound, s the upper multiplier.
@@ -313,8 +306,7 @@ def _stages(rows: MovingBounds, z: Vector) -> Iterator[Vector]:
     """Points to settle from: the start, sweeps that come near, Lemke's first answer, then dearer ones."""
     if rows.control.start is not None:
         yield z
-    z = rows.first_sweeps(z)
-    near = rows.control.measure(z) <= NEAR
+    z, near = rows.first_sweeps(z)
     if near:
         yield z
     origin = np.zeros(z.size)
