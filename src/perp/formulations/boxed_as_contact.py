@@ -12,7 +12,7 @@ from perp.problems.sets import BOX, FREE, NONNEGATIVE, Sets
 def refuses_friction_index(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
     """Why a problem is not a fixed product of convex sets, or None."""
     follows = isinstance(problem, BoxedLCP) and (problem.limiting_row != -1).any()
-    return "it has rows with a friction index: they are not a fixed convex set" if follows else None
+    return "bounds that follow another row (friction index) are not a fixed convex set" if follows else None
 
 
 def as_contact(problem: LCP | BoxedLCP | ContactProblem) -> ContactProblem:
