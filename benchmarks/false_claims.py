@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from false_solved_families import Family, Try
+from second_opinion import Law
 
 import perp
-from perp.bench.second_opinion import Law
 
 # How far an answer may be from the exact solution that certify proves it to be, in each entry's own size and
 # beside the largest: ten times what certify allows.

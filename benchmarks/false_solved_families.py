@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from second_opinion import Law
 
 import perp
-from perp.bench.second_opinion import Law
 from perp.bench.sets.small_problems import SmallProblem, delassus, random_mixtures, random_rows
 
 STEEP = (0.0, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 1.0, 30.0, 1e3, 1e4, 1e6, 1e9, 1e12, 1e160, np.inf)

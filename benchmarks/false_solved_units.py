@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from false_claims import exact_solution
 from false_solved_families import Family, Try, _scaled_set, _set, _try
+from second_opinion import Law
 
 import perp
-from perp.bench.second_opinion import Law
 from perp.bench.sets.small_problems import delassus
 
 

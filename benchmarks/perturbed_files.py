@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from second_opinion import law_violation
 
 import perp
-from perp.bench.second_opinion import law_violation
 from perp.problems.sets import COULOMB
 
 Problem = Any

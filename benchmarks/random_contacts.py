@@ -14,8 +14,9 @@ import csv
 import time
 from pathlib import Path
 
+from second_opinion import law_violation
+
 import perp
-from perp.bench.second_opinion import law_violation
 from perp.bench.sets.random_contacts import random_problem
 
 TOLERANCE = 1e-8

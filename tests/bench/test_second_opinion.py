@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from second_opinion import law_violation
 
 import perp
 from generators import boxed, contact, lcp
-from perp.bench.second_opinion import law_violation
 
 
 @pytest.mark.parametrize("relaxed", [False, True])

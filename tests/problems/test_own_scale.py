@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from second_opinion import law_violation
 
 import perp
-from perp.bench.second_opinion import law_violation
 
 A = np.array([[2.0, -1.0], [-1.0, 2.0]])
 

@@ -6,9 +6,9 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
+from second_opinion import law_violation
 
 import perp
-from perp.bench.second_opinion import law_violation
 from perp.compilation.kernel import whole
 from perp.problems.polar_kernels import beyond_cone
 from perp.problems.set_kernels import COULOMB, ELLIPTIC, ROLLING, project

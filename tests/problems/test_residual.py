@@ -7,11 +7,11 @@ import importlib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from second_opinion import law_violation
 
 import generators
 import perp
 import twins
-from perp.bench.second_opinion import law_violation
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from second_opinion import law_violation
 
 import perp
-from perp.bench.second_opinion import law_violation
 from perp.bench.sets.random_contacts import random_problem
 
 

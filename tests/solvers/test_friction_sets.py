@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from second_opinion import law_violation
 
 import perp
 import twins
-from perp.bench.second_opinion import law_violation
 
 COEFFICIENTS = [(0.5,), (0.5, 0.2), (0.6, 0.3, 0.05), (0.5, 0.5, 0.04, 0.02), (0.7, 0.4, 0.05, 0.03, 0.02)]
 SOLVERS = ["auto", "block-gauss-seidel", "newton", "newton-fb", "proximal-point", "interior-point", "admm"]

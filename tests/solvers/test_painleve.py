@@ -11,9 +11,9 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from second_opinion import law_violation
 
 import perp
-from perp.bench.second_opinion import law_violation
 
 Matrix = list[list[Fraction]]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 from scipy.sparse import csr_array
+from second_opinion import law_violation
 
 import perp
-from perp.bench.second_opinion import law_violation
 
 W = np.array([[2.0, 1, 0], [1, 2, 0], [0, 0, 2]])
 Q = np.array([-1.0, 0.1, 0.2])

@@ -9,12 +9,16 @@ from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.sets import BOX, FREE, NONNEGATIVE, Sets
 
 
-def _follows(problem: BoxedLCP) -> str | None:
-    index = problem.friction_index
-    return None if index is None or (index < 0).all() else "it has rows with a friction index"
+def refuses_friction_index(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
+    """Why a problem is not a fixed product of convex sets, or None."""
+    follows = isinstance(problem, BoxedLCP) and (problem.limiting_row != -1).any()
+    return "bounds that follow another row (friction index) are not a fixed convex set" if follows else None
 
 
-def _contact(problem: LCP | BoxedLCP) -> Reformulated:
+def as_contact(problem: LCP | BoxedLCP | ContactProblem) -> ContactProblem:
+    """The same problem with one set per row; the answer is the same array."""
+    if isinstance(problem, ContactProblem):
+        return problem
     lo, hi = problem.lo, problem.hi
     kind = np.full(problem.size, BOX)
     kind[np.isinf(lo) & np.isinf(hi)] = FREE
@@ -22,17 +26,17 @@ def _contact(problem: LCP | BoxedLCP) -> Reformulated:
     boxes = kind == BOX
     bounds = np.where(boxes[:, None], np.stack([lo, hi], 1), 0.0)
     sets = Sets.from_arrays(kind, bounds, np.ones(problem.size, dtype=np.int64))
-    contact = ContactProblem(problem.M, problem.q, sets, copy=False)
-    return Reformulated(contact, back=lambda z: z, start=lambda z: z)
+    return ContactProblem(problem.M, problem.q, sets, copy=False)
 
 
 @formulation(
-    "boxed-as-contact", source=BoxedLCP, target=ContactProblem, exact=True, automatic=True, refuses=_follows,
+    "boxed-as-contact", source=BoxedLCP, target=ContactProblem, exact=True, automatic=True,
+    refuses=refuses_friction_index,
     summary="a boxed LCP as a contact problem of free, nonnegative and box rows",
 )  # fmt: skip
 def boxed_as_contact(problem: BoxedLCP) -> Reformulated:
     """The contact problem with the same unknowns."""
-    return _contact(problem)
+    return Reformulated(as_contact(problem), back=lambda z: z, start=lambda z: z)
 
 
 @formulation(
@@ -41,4 +45,4 @@ def boxed_as_contact(problem: BoxedLCP) -> Reformulated:
 )  # fmt: skip
 def lcp_as_contact(problem: LCP) -> Reformulated:
     """The contact problem with the same unknowns."""
-    return _contact(problem)
+    return Reformulated(as_contact(problem), back=lambda z: z, start=lambda z: z)

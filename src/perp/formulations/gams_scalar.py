@@ -107,7 +107,21 @@ def _equation(name: str, formula: str, place: dict[str, Symbol]) -> tuple[str, S
     if len(parts) != 3:
         raise ProblemError(f"equation {name}: =E=, =G=, =L= or =N= is needed once")
     left, relation, right = parts
-    return relation.upper(), _Parser(name, left, place).all() - _Parser(name, right, place).all()
+    return relation.upper(), read_formula(name, left, place) - read_formula(name, right, place)
+
+
+def read_formula(name: str, text: str, place: dict[str, Symbol]) -> Symbol:
+    """A formula in variables.
+
+    Args:
+        name: What messages call it.
+        text: The formula.
+        place: The variables by name.
+
+    Raises:
+        ProblemError: It cannot be read.
+    """
+    return _Parser(name, text, place).all()
 
 
 class _Parser:

@@ -175,7 +175,12 @@ class Dynamics:
 
     def body_velocity(self, impulse: Vector) -> Vector:
         """The bodies' velocities v = M⁻¹ (p + Jᵀ λ), shape (n,)."""
-        return self.mass_solver.solve(self.momentum + self.jacobian.T @ impulse)
+        return self.mass_solver.solve(self.momentum + self._transposed @ impulse)
+
+    @cached_property
+    def _transposed(self) -> Any:
+        """Jᵀ; making it takes longer than a product with it where it is sparse and small."""
+        return self.jacobian.T
 
     def velocity(self, impulse: Vector) -> Vector:
         """The constraints' velocities u = J v + b + Σ λ, shape (rows,)."""

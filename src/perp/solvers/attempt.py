@@ -58,6 +58,7 @@ class Control:
         reason: Why the last `check` said to stop, or None (solved, or not stopped).
         last: The residual that the last check saw.
         done: Iterations of algorithms that ran before on the same problem.
+        known: The residual of the start where it was measured before: the first check takes it.
         swept: What contact sweeps have reached already: impulses, the residual they saw, their number.
     """
 
@@ -71,6 +72,7 @@ class Control:
         "best",
         "diverged_at",
         "done",
+        "known",
         "last",
         "max_iterations",
         "reason",
@@ -97,6 +99,7 @@ class Control:
         self.swept: tuple[Vector, float, int] | None = None
         self.best = self.last = np.inf
         self.done = 0
+        self.known: float | None = None
         self.diverged_at: int | None = None
         self._best_z: Vector | None = None
         self._points: list[tuple[int, float, float]] | None = [] if history else None
@@ -117,12 +120,15 @@ class Control:
         """The same limits and history for another problem, whose answers `back` turns into this one's."""
         inner, measure = copy(self), self._measure
         inner._measure = lambda z: measure(back(z))
-        inner.start, inner.best, inner._best_z = start, np.inf, None
+        inner.start, inner.best, inner._best_z, inner.known = start, np.inf, None, None
         return inner
 
-    def for_stage(self, start: Vector | None, done: int, most: int | None) -> Control:
+    def for_stage(
+        self, start: Vector | None, done: int, most: int | None, known: float | None = None
+    ) -> Control:
         """The same for one of several algorithms in a row: from `start`, after `done` iterations."""
         inner = copy(self)
+        inner.known = known
         inner.start, inner.done, inner.best, inner._best_z = start, self.done + done, np.inf, None
         inner.reason, inner.swept = None, None
         inner.max_iterations = most if most is not None and most < UNLIMITED else None
@@ -165,7 +171,8 @@ class Control:
     def check(self, iteration: int, z: Vector) -> bool:
         """Measure, record, and say whether to stop: solved, diverged or out of time."""
         before = working_time()
-        residual = self.last = self._measure(z)
+        residual = self.last = self._measure(z) if self.known is None else self.known
+        self.known = None
         if self._points is not None:
             self._points.append((self.done + iteration, before - self._started - self._record_time, residual))
         # of two that are as good the later one: where one island is beyond help, the others still improve

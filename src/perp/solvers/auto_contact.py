@@ -73,7 +73,9 @@ def _built(problem: ContactProblem) -> bool:
     from perp.kernels.packed_trees import tree_count
 
     count = problem.contact_count
-    return BUILT <= count <= LARGEST_ELIMINATION and count >= FACE * tree_count(pack(problem))
+    if not BUILT <= count <= LARGEST_ELIMINATION or problem.size == count:
+        return False
+    return count >= FACE * tree_count(pack(problem))
 
 
 STAGES = (
@@ -94,8 +96,9 @@ STAGES = (
     Stage("apgd", lambda problem: problem.relaxed),
 )
 
-# From a good start, before the others: a few sweeps and Newton steps.
-WARM = Stage("proximal-point", _few, steps=150)
+# From a good start, before the others: a few sweeps and Newton steps. On 213 starts near answers of random
+# mixtures 20 sweeps take 4 % less than five, on stacks of heavy on light up to three times as much.
+WARM = Stage("proximal-point", _few, {"sweeps": 5}, steps=150)
 
 
 def solve_contact(problem: ContactProblem, control: Control) -> Attempt:
@@ -104,7 +107,7 @@ def solve_contact(problem: ContactProblem, control: Control) -> Attempt:
         return Attempt(np.zeros(0), 0)
     run = StageRun(problem, control)
     if control.swept is not None:
-        run.take(control.swept[0], control.swept[2])
+        run.take(*control.swept)
         return run.through(STAGES[1:])
     if control.start is not None:
         control.check(0, run.point)
@@ -123,9 +126,10 @@ class StageRun:
         self.stages: list[dict[str, Any]] = []
         self.reason: Status | None = None
 
-    def take(self, impulse: Vector, sweeps: int) -> None:
-        """Sweeps that were made before."""
-        self.point, self.residual, self.iterations = impulse, self.control.measure(impulse), sweeps
+    def take(self, impulse: Vector, residual: float, sweeps: int) -> None:
+        """Sweeps that were made before, and the residual that they saw."""
+        self.point, self.iterations = impulse, sweeps
+        self.residual = np.inf if np.isnan(residual) else residual
         self.stages.append(record(STAGES[0].solver, 0.0, self.residual, sweeps, STAGES[0].label))
 
     def through(self, stages: tuple[Stage, ...]) -> Attempt:
@@ -157,7 +161,8 @@ class StageRun:
         in_budget = max(FIRST_STEPS, min(stage.steps, stage.work / self.problem.size**2))
         most = int(min(stage.steps, in_budget, self.control.limit(10**9) - self.iterations))
         began = working_time()
-        control = self.control.for_stage(self.point, self.iterations, most)
+        known = self.residual if np.isfinite(self.residual) else None
+        control = self.control.for_stage(self.point, self.iterations, most, known)
         now_runs(control, stage.solver)
         attempt = info.run(self.problem, control, info.options(**stage.options))
         value = control.measure(attempt.z) if np.isfinite(attempt.z).all() else np.inf

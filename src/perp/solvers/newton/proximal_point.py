@@ -67,8 +67,12 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
     x = packed.unknowns(control.begin(problem.size))
     stop = control.check(0, packed.impulse(x))
     if not stop and options.sweeps:
+        start, near = x.copy(), control.last
         sweeps(packed.struct, x, options.sweeps)
         stop = control.check(0, packed.impulse(x))
+        # heavy on light: sweeps lead away from a start that Newton's method finishes in a step
+        if control.start is not None and control.last > near:
+            x = start
     if stop:
         return control.attempt(packed.impulse(x), 0)
     trees = trees_of(packed, x, MARGIN * control.tol)
@@ -78,11 +82,13 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
     steps, sharper, limit = 0, 0, control.limit(ALL_STEPS)
     if options.held:
         hold_all(trees.struct, workspace)
-        if control.measure(packed.impulse(trees.impulse)) > control.tol:
+        steps, stop = 1, control.check(1, packed.impulse(trees.impulse))
+        if not stop:
             solve_trees(trees.struct, workspace, HELD_STEPS, EXACT, info, worst)
-        steps, impulse = 1 + int(info[2]), packed.impulse(trees.impulse)
-        if control.check(steps, impulse) or steps >= limit or control.measure(impulse) > HELD_NEAR:
-            return control.attempt(impulse, steps)
+            steps += int(info[2])
+            stop = control.check(steps, packed.impulse(trees.impulse))
+        if stop or steps >= limit or control.last > HELD_NEAR:
+            return control.attempt(packed.impulse(trees.impulse), steps)
     while True:
         most = ROUNDS[rounds] if rounds < len(ROUNDS) else STEPS
         few = min(most, LOOK) if control.watched and most < STEPS else most

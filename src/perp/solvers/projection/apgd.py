@@ -18,10 +18,10 @@ from typing import Literal
 
 import numpy as np
 
+from perp.formulations.boxed_as_contact import as_contact
 from perp.problems import LCP, BoxedLCP, ContactProblem, ProblemError
 from perp.problems.sets import BOX, COULOMB
 from perp.problems.validation import Vector, freeze, is_sparse
-from perp.solvers.as_contact import as_contact
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.boxed_rows import refuses_nonsymmetric
 from perp.solvers.registry import register

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from perp.formulations.boxed_as_contact import as_contact, refuses_friction_index
 from perp.problems import LCP, BoxedLCP, ContactProblem, ProblemError, SolverError
 from perp.problems.validation import Vector, is_sparse
-from perp.solvers.as_contact import as_contact, refuses_friction_index
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import register
 

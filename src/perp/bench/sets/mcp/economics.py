@@ -6,19 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from perp.bench.sets.mcp.model import McpModel, linear, ncp
-from perp.formulations.expressions import Symbol, variables
-
-INF = float("inf")
+from perp.bench.sets.mcp.model import McpModel, linear, total
+from perp.formulations.expressions import INFINITY, Symbol, variables
 
 
 def _nash(beta: list[float], cost: list[float], slope: float, gamma: float) -> list[Symbol]:
     """Marginal cost less marginal revenue of each firm; costs of five rise with q/5, of ten with 10 q."""
     q = variables(len(cost))
-    total = sum(q[1:], q[0])
-    price = 5000 ** (1 / gamma) * total ** (-1 / gamma)
+    supply = total(q)
+    price = 5000 ** (1 / gamma) * supply ** (-1 / gamma)
     return [
-        c + (slope * q[i]) ** (1 / b) - price + q[i] * price / (gamma * total)
+        c + (slope * q[i]) ** (1 / b) - price + q[i] * price / (gamma * supply)
         for i, (b, c) in enumerate(zip(beta, cost, strict=True))
     ]
 
@@ -33,15 +31,9 @@ def _mathiesen(alpha: float, b2: float, b3: float) -> McpModel:
         b2 - y - (1 - alpha) * income / p2,
         b3 - y,
     ]
-    starts = ([1.0] * 4, [0.5, 1.0, 2.0, 1.0], [3.0, 3.0, 1.0, 1.0])
-    return McpModel(
-        f"mathiesen-{alpha:g}-{b2:g}-{b3:g}",
-        "Mathiesen, Econ. Lett. 18 (1985)",
-        rows,
-        [0.0] * 4,
-        [INF, INF, INF, INF],
-        starts,
-    )
+    starts = (1.0, [0.5, 1.0, 2.0, 1.0], [3.0, 3.0, 1.0, 1.0])
+    name = f"mathiesen-{alpha:g}-{b2:g}-{b3:g}"
+    return McpModel(name, "Mathiesen, Econ. Lett. 18 (1985)", rows, starts)
 
 
 def _scarf_1960(weight: float) -> McpModel:
@@ -53,14 +45,8 @@ def _scarf_1960(weight: float) -> McpModel:
         share = p[i] / (p[i] + weight * p[j])
         demand[i] = demand[i] + share
         demand[j] = demand[j] + weight * share
-    return McpModel(
-        f"scarf-{weight:g}",
-        "Scarf, Int. Econ. Review 1 (1960)",
-        [1.0 - demand[0], 1.0 - demand[1]],
-        [1e-6] * 2,
-        [INF] * 2,
-        ([1.0, 2.0], [0.3, 0.2], [5.0, 5.0]),
-    )
+    rows, starts = [1.0 - demand[0], 1.0 - demand[1]], ([1.0, 2.0], [0.3, 0.2], 5.0)
+    return McpModel(f"scarf-{weight:g}", "Scarf, Int. Econ. Review 1 (1960)", rows, starts, lower=1e-6)
 
 
 def _exchange(goods: int, consumers: int, sigma: float, seed: int) -> McpModel:
@@ -78,15 +64,8 @@ def _exchange(goods: int, consumers: int, sigma: float, seed: int) -> McpModel:
             )
             excess = excess - float(share[c, i]) * income / (p[i] ** sigma * index)  # type: ignore[operator]
         rows.append(excess)
-    n = goods - 1
-    return McpModel(
-        f"ces-exchange-{goods}-{consumers}-{sigma:g}",
-        "Kehoe, Econometrica 48 (1980): CES exchange",
-        rows,
-        [1e-6] * n,
-        [INF] * n,
-        ([1.0] * n, [0.1] * n, [5.0] * n),
-    )
+    name = f"ces-exchange-{goods}-{consumers}-{sigma:g}"
+    return McpModel(name, "Kehoe, Econometrica 48 (1980): CES exchange", rows, (1.0, 0.1, 5.0), lower=1e-6)
 
 
 def _transport(
@@ -104,15 +83,8 @@ def _transport(
         for j in range(n)
     ]
     lower = [0.0] * (m * n + m) + [1e-4] * n
-    size = m * n + m + n
-    return McpModel(
-        name,
-        "Samuelson (1952); Takayama and Judge (1971); GAMS library transmcp",
-        rows,
-        lower,
-        [INF] * size,
-        ([1.0] * size, [0.0] * (m * n + m) + [1.0] * n, [10.0] * size),
-    )
+    source = "Samuelson (1952); Takayama and Judge (1971); GAMS library transmcp"
+    return McpModel(name, source, rows, (1.0, [0.0] * (m * n + m) + [1.0] * n, 10.0), lower)
 
 
 def _traffic() -> McpModel:
@@ -124,25 +96,19 @@ def _traffic() -> McpModel:
     def delay(x: Symbol) -> Symbol:
         return 1 + x + x**2
 
-    clockwise = [_sum([z[o] for o in range(n) if (link - o) % n < 2]) for link in range(n)]
-    counter = [_sum([z[5 + o] for o in range(n) if (o - 1 - link) % n < 3]) for link in range(n)]
+    clockwise = [total([z[o] for o in range(n) if (link - o) % n < 2]) for link in range(n)]
+    counter = [total([z[5 + o] for o in range(n) if (o - 1 - link) % n < 3]) for link in range(n)]
     rows = [
-        _sum([10 * delay(clockwise[(o + k) % n]) for k in range(2)]) + delay(z[o]) - z[10 + o]
+        total([10 * delay(clockwise[(o + k) % n]) for k in range(2)]) + delay(z[o]) - z[10 + o]
         for o in range(n)
     ]
     rows += [
-        _sum([10 * delay(counter[(o - 1 - k) % n]) for k in range(3)]) + delay(z[5 + o]) - z[10 + o]
+        total([10 * delay(counter[(o - 1 - k) % n]) for k in range(3)]) + delay(z[5 + o]) - z[10 + o]
         for o in range(n)
     ]
     rows += [z[o] + z[5 + o] - demand[o] for o in range(n)]
-    return McpModel(
-        "bertsekas-gafni",
-        "Bertsekas and Gafni, Math. Program. Study 17 (1982)",
-        rows,
-        [0.0] * 15,
-        [INF] * 15,
-        ([0.0] * 15, [1.0] * 15, [0.1] * 10 + [50.0] * 5),
-    )
+    source = "Bertsekas and Gafni, Math. Program. Study 17 (1982)"
+    return McpModel("bertsekas-gafni", source, rows, (0.0, 1.0, [0.1] * 10 + [50.0] * 5))
 
 
 def _braess(toll: float) -> McpModel:
@@ -155,14 +121,8 @@ def _braess(toll: float) -> McpModel:
         10 * first + 10 + c + 10 * second + toll - t,
         a + b + c - 6,
     ]
-    return McpModel(
-        f"braess-{toll:g}",
-        "Braess, Unternehmensforschung 12 (1968)",
-        rows,
-        [0.0] * 4,
-        [INF] * 4,
-        ([0.0] * 4, [2.0, 2.0, 2.0, 92.0], [6.0, 0, 0, 0]),
-    )
+    starts = (0.0, [2.0, 2.0, 2.0, 92.0], [6.0, 0, 0, 0])
+    return McpModel(f"braess-{toll:g}", "Braess, Unternehmensforschung 12 (1968)", rows, starts)
 
 
 def _thuenen(rings: int) -> McpModel:
@@ -177,21 +137,12 @@ def _thuenen(rings: int) -> McpModel:
         for c in range(crops)
         for r in range(rings)
     ]
-    rows += [(2.0 * r + 1.0) - _sum([land[c][r] for c in range(crops)]) for r in range(rings)]
-    rows += [_sum([yields[c] * land[c][r] for r in range(rings)]) - size[c] / price[c] for c in range(crops)]
-    rows += [6.0 - _sum([labour[c] * land[c][r] for c in range(crops) for r in range(rings)])]
-    n = len(rows)
-    lower = [0.0] * n
-    for k in range(n - 1 - crops, n - 1):
-        lower[k] = 1e-3
-    return McpModel(
-        f"von-thuenen-{rings}",
-        "von Thünen (1826) in the form of Samuelson (1983) and MCPLIB's vonthmcp",
-        rows,
-        lower,
-        [INF] * n,
-        ([1.0] * n, [0.1] * n),
-    )
+    rows += [(2.0 * r + 1.0) - total([land[c][r] for c in range(crops)]) for r in range(rings)]
+    rows += [total([yields[c] * land[c][r] for r in range(rings)]) - size[c] / price[c] for c in range(crops)]
+    rows += [6.0 - total([labour[c] * land[c][r] for c in range(crops) for r in range(rings)])]
+    source = "von Thünen (1826) in the form of Samuelson (1983) and MCPLIB's vonthmcp"
+    lower = [0.0] * (len(rows) - 1 - crops) + [1e-3] * crops + [0.0]
+    return McpModel(f"von-thuenen-{rings}", source, rows, (1.0, 0.1), lower)
 
 
 def _power_market(conjecture: float) -> McpModel:
@@ -202,32 +153,27 @@ def _power_market(conjecture: float) -> McpModel:
     fee, up, down = z[firms * nodes : firms * nodes + nodes], z[-2], z[-1]
     intercept, slope, cost, home = [40.0, 40.0, 32.0], [0.08, 0.08, 0.0516], [15.0, 15.0], [0, 1]
     factor = [1 / 3, -1 / 3, 0.0]
-    total = [sales[0][i] + sales[1][i] for i in range(nodes)]
+    sold = [sales[0][i] + sales[1][i] for i in range(nodes)]
     rows = []
     for f in range(firms):
         for i in range(nodes):
-            price = intercept[i] - slope[i] * total[i]
+            price = intercept[i] - slope[i] * sold[i]
             rows.append(
                 cost[f]
                 + fee[i]
                 - fee[home[f]]
-                + 0.01 * _sum(sales[f])
+                + 0.01 * total(sales[f])
                 - price
                 + conjecture * slope[i] * sales[f][i]
             )
-    injection = [_sum(sales[i]) - total[i] if i < firms else -1.0 * total[i] for i in range(nodes)]
-    flow = _sum([factor[i] * injection[i] for i in range(nodes)])
+    injection = [total(sales[i]) - sold[i] if i < firms else -1.0 * sold[i] for i in range(nodes)]
+    flow = total([factor[i] * injection[i] for i in range(nodes)])
     rows += [fee[i] + factor[i] * (up - down) for i in range(nodes)]
     rows += [30.0 - flow, 30.0 + flow]
-    n = len(rows)
-    lower = [0.0] * (firms * nodes) + [-INF] * nodes + [0.0, 0.0]
+    lower = [0.0] * (firms * nodes) + [-INFINITY] * nodes + [0.0, 0.0]
+    starts = (0.0, [100.0] * (firms * nodes) + [0.0] * 5)
     return McpModel(
-        f"power-market-{conjecture:g}",
-        "Hobbs, IEEE Trans. Power Syst. 16 (2001)",
-        rows,
-        lower,
-        [INF] * n,
-        ([0.0] * n, [100.0] * (firms * nodes) + [0.0] * 5),
+        f"power-market-{conjecture:g}", "Hobbs, IEEE Trans. Power Syst. 16 (2001)", rows, starts, lower
     )
 
 
@@ -236,13 +182,7 @@ def _game(name: str, A: list[list[float]], B: list[list[float]]) -> McpModel:
     a, b = np.array(A, float), np.array(B, float)
     m, n = a.shape
     M = np.block([[np.zeros((m, m)), a], [b.T, np.zeros((n, n))]])
-    return linear(
-        f"game-{name}",
-        "Lemke and Howson, SIAM J. 12 (1964)",
-        M,
-        -np.ones(m + n),
-        ([0.1] * (m + n), [1.0] * (m + n)),
-    )
+    return linear(f"game-{name}", "Lemke and Howson, SIAM J. 12 (1964)", M, -np.ones(m + n), (0.1, 1.0))
 
 
 def _capital() -> McpModel:
@@ -253,25 +193,15 @@ def _capital() -> McpModel:
     discount = 0.7
     utility = [0.5, 0.3, 0.9]
     rows = [
-        _sum([y[k] * (use[k][j] - discount * make[k][j]) for k in range(2)])
+        total([y[k] * (use[k][j] - discount * make[k][j]) for k in range(2)])
         + w * land[j]
         - utility[j] * (1 + a[j]) ** (-0.5)
         for j in range(3)
     ]
-    rows += [_sum([(make[k][j] - use[k][j]) * a[j] for j in range(3)]) for k in range(2)]
-    rows += [2.0 - _sum([land[j] * a[j] for j in range(3)])]
-    return McpModel(
-        "hansen-koopmans",
-        "Hansen and Koopmans, J. Econ. Theory 5 (1972): the form, with three activities",
-        rows,
-        [0.0] * 6,
-        [INF] * 6,
-        ([0.0] * 6, [1.0] * 6, [10.0] * 6),
-    )
-
-
-def _sum(terms: list[Symbol]) -> Symbol:
-    return sum(terms[1:], terms[0])
+    rows += [total([(make[k][j] - use[k][j]) * a[j] for j in range(3)]) for k in range(2)]
+    rows += [2.0 - total([land[j] * a[j] for j in range(3)])]
+    source = "Hansen and Koopmans, J. Econ. Theory 5 (1972): the form, with three activities"
+    return McpModel("hansen-koopmans", source, rows, (0.0, 1.0, 10.0))
 
 
 def economics() -> list[McpModel]:
@@ -280,34 +210,11 @@ def economics() -> list[McpModel]:
     ten = _nash([1.2, 1, 0.9, 0.6, 1.5, 1, 0.7, 1.1, 0.95, 0.75], [5, 3, 8, 5, 1, 3, 7, 4, 6, 3], 10.0, 1.2)
     murphy = "Murphy, Sherali and Soyster, Math. Program. 24 (1982); Harker (1984)"
     seattle = np.array([[2.5, 1.7, 1.8], [2.5, 1.8, 1.4]]) * 0.09
-    q = variables(2)
     return [
-        McpModel("nash-cournot-5", murphy, five, [1e-4] * 5, [INF] * 5, ([10.0] * 5, [1.0] * 5, [100.0] * 5)),
+        McpModel("nash-cournot-5", murphy, five, (10.0, 1.0, 100.0), lower=1e-4),
+        McpModel("nash-cournot-10", murphy, ten, (10.0, 1.0, 50.0), lower=1e-4),
         McpModel(
-            "nash-cournot-10", murphy, ten, [1e-4] * 10, [INF] * 10, ([10.0] * 10, [1.0] * 10, [50.0] * 10)
-        ),
-        McpModel(
-            "nash-cournot-5-capacity",
-            murphy + ", with capacities",
-            five,
-            [1e-4] * 5,
-            [40.0] * 5,
-            ([10.0] * 5, [1.0] * 5, [40.0] * 5),
-        ),
-        ncp(
-            "cournot-linear",
-            "Cournot (1838): two firms, linear demand",
-            2,
-            lambda z: [2 * z[0] + z[1] - 9, z[0] + 2 * z[1] - 8],
-            ([0.0, 0.0], [5.0, 5.0]),
-        ),
-        McpModel(
-            "stackelberg-quota",
-            "a duopoly with a quota at the kink",
-            [4 * q[0] + q[1] - 20, q[0] + 3 * q[1] - 14],
-            [0.0] * 2,
-            [4.0, INF],
-            ([0.0, 0.0], [4.0, 9.0]),
+            "nash-cournot-5-capacity", f"{murphy}, with capacities", five, (10.0, 1.0, 40.0), 1e-4, 40.0
         ),
         _mathiesen(0.75, 1.0, 0.5),
         _mathiesen(0.9, 5.0, 3.0),

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from perp.bench.sets.base import NamedProblem
 from perp.bench.sets.mcp.classics import classics
 from perp.bench.sets.mcp.economics import economics
+from perp.bench.sets.mcp.formulas import formulas
 from perp.bench.sets.mcp.mechanics import mechanics
 from perp.bench.sets.mcp.model import McpModel
-from perp.bench.sets.mcp.programs import programs
 
 
 def models() -> list[McpModel]:
     """All problems, each a name of its own."""
-    return [*classics(), *economics(), *mechanics(), *programs()]
+    return [*formulas(), *classics(), *economics(), *mechanics()]
 
 
 @dataclass

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import math
 
-from perp.bench.sets.mcp.model import McpModel
-from perp.formulations.expressions import Symbol, exp, log, variables
-
-INF = float("inf")
-
-
-def _sum(terms: list[Symbol]) -> Symbol:
-    return sum(terms[1:], terms[0])
+from perp.bench.sets.mcp.model import McpModel, total
+from perp.formulations.expressions import INFINITY, Symbol, exp, variables
 
 
 def _obstacle(m: int, name: str, load: float, reaction: float, upper: float) -> McpModel:
@@ -29,15 +23,8 @@ def _obstacle(m: int, name: str, load: float, reaction: float, upper: float) -> 
             rows.append(row + h * h * (reaction * (exp(z[i * m + j]) - 1) - load if reaction else -load))
             low = (math.sin(9 * x) * math.sin(9 * y)) ** 3 if load > 0 else -abs(x - 0.5) - 0.02
             lower.append(min(low, upper))
-    n = m * m
-    return McpModel(
-        name,
-        "Dembo and Tulowitzki (1983); Moré and Toraldo, SIAM J. Optim. 1 (1991)",
-        rows,
-        lower,
-        [upper] * n,
-        (lower, [min(1.0, upper)] * n),
-    )
+    source = "Dembo and Tulowitzki (1983); Moré and Toraldo, SIAM J. Optim. 1 (1991)"
+    return McpModel(name, source, rows, (lower, min(1.0, upper)), lower, upper)
 
 
 def _torsion(m: int, c: float) -> McpModel:
@@ -53,14 +40,8 @@ def _torsion(m: int, c: float) -> McpModel:
         for j in range(m)
     ]
     width = [h * min(i + 1, j + 1, m - i, m - j) for i in range(m) for j in range(m)]
-    return McpModel(
-        f"torsion-{c:g}",
-        "Glowinski (1984); Moré and Toraldo (1991)",
-        rows,
-        [-w for w in width],
-        width,
-        ([0.0] * (m * m), width),
-    )
+    source = "Glowinski (1984); Moré and Toraldo (1991)"
+    return McpModel(f"torsion-{c:g}", source, rows, (0.0, width), [-w for w in width], width)
 
 
 def _journal_bearing(n: int, eccentricity: float) -> McpModel:
@@ -78,14 +59,8 @@ def _journal_bearing(n: int, eccentricity: float) -> McpModel:
         row = row - left * p[i - 1] if i else row
         row = row - right * p[i + 1] if i < n - 1 else row
         rows.append(row - step**2 * eccentricity * math.sin(t))
-    return McpModel(
-        f"journal-bearing-{eccentricity:g}",
-        "Cryer, J. ACM 18 (1971); Lin and Cryer (1985)",
-        rows,
-        [0.0] * n,
-        [INF] * n,
-        ([0.0] * n, [1.0] * n),
-    )
+    name = f"journal-bearing-{eccentricity:g}"
+    return McpModel(name, "Cryer, J. ACM 18 (1971); Lin and Cryer (1985)", rows, (0.0, 1.0))
 
 
 def _lubrication(n: int, load: float, viscosity: float) -> McpModel:
@@ -97,7 +72,7 @@ def _lubrication(n: int, load: float, viscosity: float) -> McpModel:
     x = [a + step * (i + 1) for i in range(n)]
 
     def thickness(at: float) -> Symbol:
-        bend = _sum([(math.log(abs(at - x[j]) + 0.25 * step) * (-step / math.pi)) * p[j] for j in range(n)])
+        bend = total([(math.log(abs(at - x[j]) + 0.25 * step) * (-step / math.pi)) * p[j] for j in range(n)])
         return k + at * at / 2 + bend
 
     rows = []
@@ -110,15 +85,10 @@ def _lubrication(n: int, load: float, viscosity: float) -> McpModel:
             return h**3 * exp(-viscosity * 0.5 * (low + high)) * (high - low) / step
 
         rows.append(flow(left, before, p[i]) - flow(right, p[i], after) + load * (right - left))
-    rows.append(_sum([step * pressure for pressure in p]) - math.pi / 2)
-    return McpModel(
-        f"lubrication-{n}-{viscosity:g}",
-        "Kostreva, Comput. Struct. 19 (1984): line contact",
-        rows,
-        [0.0] * n + [-INF],
-        [INF] * (n + 1),
-        ([max(0.0, 1 - t * t) ** 0.5 for t in x] + [1.0], [0.5] * n + [1.0]),
-    )
+    rows.append(total([step * pressure for pressure in p]) - math.pi / 2)
+    starts = ([max(0.0, 1 - t * t) ** 0.5 for t in x] + [1.0], [0.5] * n + [1.0])
+    name, source = f"lubrication-{n}-{viscosity:g}", "Kostreva, Comput. Struct. 19 (1984): line contact"
+    return McpModel(name, source, rows, starts, lower=[0.0] * n + [-INFINITY])
 
 
 def _american_put(n: int, volatility: float, cost: float) -> McpModel:
@@ -140,14 +110,8 @@ def _american_put(n: int, volatility: float, cost: float) -> McpModel:
         rows.append(
             (z[i] - payoff[i]) - 0.25 * (0.5 * variance * (bend - slope) + extra + rate * slope - rate * z[i])
         )
-    return McpModel(
-        f"american-put-{n}-{cost:g}",
-        "Brennan and Schwartz, J. Finance 32 (1977); Leland (1985) for the cost",
-        rows,
-        payoff,
-        [INF] * n,
-        (payoff, [1.0] * n),
-    )
+    source = "Brennan and Schwartz, J. Finance 32 (1977); Leland (1985) for the cost"
+    return McpModel(f"american-put-{n}-{cost:g}", source, rows, (payoff, 1.0), payoff)
 
 
 def _control(steps: int, bound: float, nonlinear: float) -> McpModel:
@@ -163,16 +127,10 @@ def _control(steps: int, bound: float, nonlinear: float) -> McpModel:
     for k in range(steps):
         before = x[k - 1] if k else 0 * z[0]
         rows.append(x[k] - before - h * (u[k] - before - nonlinear * before**3))
-    lower = [-INF] * steps + [-bound] * steps + [-INF] * steps
-    upper = [INF] * steps + [bound] * steps + [INF] * steps
-    return McpModel(
-        f"control-{steps}-{nonlinear:g}",
-        "Bertsekas (1982); MCPLIB's opt_cont and bert_oc: the form",
-        rows,
-        lower,
-        upper,
-        ([0.0] * (3 * steps), [0.5] * (3 * steps)),
-    )
+    limits = [INFINITY] * steps + [bound] * steps + [INFINITY] * steps
+    source = "Bertsekas (1982); MCPLIB's opt_cont and bert_oc: the form"
+    name = f"control-{steps}-{nonlinear:g}"
+    return McpModel(name, source, rows, (0.0, 0.5), [-limit for limit in limits], limits)
 
 
 def _frame(count: int) -> McpModel:
@@ -185,14 +143,8 @@ def _frame(count: int) -> McpModel:
         right = (w[i + 1] if i < count - 1 else 0 * z[0]) - w[i]
         rows.append((left + 20 * left**3) - (right + 20 * right**3) - 0.05 - force[i] * -1.0)
     rows += [0.1 - w[i] for i in range(count)]
-    return McpModel(
-        f"springs-{count}",
-        "Tin-Loi and Pang, Comput. Methods Appl. Mech. Eng. 107 (1993): the form",
-        rows,
-        [-INF] * count + [0.0] * count,
-        [INF] * (2 * count),
-        ([0.0] * (2 * count), [0.05] * (2 * count)),
-    )
+    source = "Tin-Loi and Pang, Comput. Methods Appl. Mech. Eng. 107 (1993): the form"
+    return McpModel(f"springs-{count}", source, rows, (0.0, 0.05), [-INFINITY] * count + [0.0] * count)
 
 
 def _diodes(current: float) -> McpModel:
@@ -207,14 +159,8 @@ def _diodes(current: float) -> McpModel:
         source - v2 + 0.1 * c,
         -1.0 * source - v2 + 0.1 * d,
     ]
-    return McpModel(
-        f"diode-bridge-{current:g}",
-        "Leenaerts and van Bokhoven (1998): rectifier, exponentials left out",
-        rows,
-        [-INF] * 2 + [0.0] * 4,
-        [INF] * 6,
-        ([0.0] * 6, [1.0] * 6),
-    )
+    source = "Leenaerts and van Bokhoven (1998): rectifier, exponentials left out"
+    return McpModel(f"diode-bridge-{current:g}", source, rows, (0.0, 1.0), [-INFINITY] * 2 + [0.0] * 4)
 
 
 def _ignition(n: int, parameter: float) -> McpModel:
@@ -224,36 +170,17 @@ def _ignition(n: int, parameter: float) -> McpModel:
         2 * z[i] - (z[i - 1] if i else 0.0) - (z[i + 1] if i < n - 1 else 0.0) - h * h * parameter * exp(z[i])
         for i in range(n)
     ]
-    return McpModel(
-        f"bratu-{parameter:g}",
-        "Hoppe and Mittelmann, IMA J. Numer. Anal. 9 (1989)",
-        rows,
-        [0.0] * n,
-        [1.0] * n,
-        ([0.0] * n, [1.0] * n, [0.5] * n),
-    )
-
-
-def _equilibrium() -> McpModel:
-    """Chemical equilibrium of two reactions with a phase that may vanish: logarithms at a bound."""
-    a, b, s = variables(3)
-    return McpModel(
-        "phase-vanishing",
-        "Kräutle, SIAM J. Sci. Comput. 33 (2011): the form",
-        [a + b + s - 2, log(a) - log(b) - 0.3, 1.2 - a],
-        [1e-8, 1e-8, 0.0],
-        [INF] * 3,
-        ([1.0, 1.0, 0.0], [0.01, 3.0, 1.0]),
-    )
+    source = "Hoppe and Mittelmann, IMA J. Numer. Anal. 9 (1989)"
+    return McpModel(f"bratu-{parameter:g}", source, rows, (0.0, 1.0, 0.5), upper=1.0)
 
 
 def mechanics() -> list[McpModel]:
     """The problems."""
     return [
-        _obstacle(12, "obstacle-lower", 100.0, 0.0, INF),
+        _obstacle(12, "obstacle-lower", 100.0, 0.0, INFINITY),
         _obstacle(12, "obstacle-both", 100.0, 0.0, 0.6),
-        _obstacle(12, "obstacle-nonlinear", -10.0, 5.0, INF),
-        _obstacle(7, "obstacle-small", -20.0, 1.0, INF),
+        _obstacle(12, "obstacle-nonlinear", -10.0, 5.0, INFINITY),
+        _obstacle(7, "obstacle-small", -20.0, 1.0, INFINITY),
         _torsion(12, 5.0),
         _torsion(12, 20.0),
         _journal_bearing(100, 0.1),
@@ -272,5 +199,4 @@ def mechanics() -> list[McpModel]:
         _diodes(-2.0),
         _ignition(60, 3.0),
         _ignition(60, 8.0),
-        _equilibrium(),
     ]

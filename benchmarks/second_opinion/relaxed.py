@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from decimal import Decimal, getcontext, localcontext
 
-from perp.bench.second_opinion_discs import ENDLESS, ONE, ZERO, Disc, length, times
+from second_opinion.discs import ENDLESS, ONE, ZERO, Disc, length, times
 
 # Relative to the pair's own size: far below doubles, far above the last of 60 digits.
 HOLDS = Decimal("1e-30")

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perp.bench.second_opinion_data import DecimalRows, read
-from perp.bench.second_opinion_discs import ENDLESS, LAST_DIGIT, ZERO, Disc, length, slip_violation
-from perp.bench.second_opinion_relaxed import relaxed_violation
-from perp.bench.second_opinion_scales import Scale, Work
 from perp.problems import BoxedLCP, ContactProblem
 from perp.problems.lcp import LCP
 from perp.problems.sets import Box, Coulomb, Elliptic, Free, Nonnegative
+from second_opinion.data import DecimalRows, read
+from second_opinion.discs import ENDLESS, LAST_DIGIT, ZERO, Disc, length, slip_violation
+from second_opinion.relaxed import relaxed_violation
+from second_opinion.scales import Scale, Work
 
 DIGITS = 60
 ONE = Decimal(1)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from perp.bench.second_opinion_data import ONE, ZERO, DecimalRows, islands
+from second_opinion.data import ONE, ZERO, DecimalRows, islands
 
 # Doubles have no more digits than this beside neighbours whose own terms are large: a row whose terms are
 # smaller may be the round-off of what it was computed from. With a tolerance of 1e-8 it allows 1e-15.
