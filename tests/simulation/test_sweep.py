@@ -144,8 +144,11 @@ def test_a_pool_that_breaks_loses_only_the_run_that_broke_it(tmp_path: Path) -> 
             measure=travel,
             executor=pool,
         )
-    assert marker.exists()
-    assert table["error"].tolist() == [""] * 3
+        assert marker.exists()
+        assert table["error"].tolist() == [""] * 3
+        # and takes no more work
+        again = perp.sweep(library.box_on_plane(), {"step": [0.01]}, seconds=0.1, executor=pool)
+    assert again["error"].tolist() == [""]
 
 
 def test_any_executor_will_do_and_progress_is_told() -> None:

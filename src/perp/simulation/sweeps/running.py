@@ -202,7 +202,12 @@ def _run_on_executor(run: Run, jobs: dict[int, Job], keep: Keep, executor: Execu
     A pool of processes gives up all that is under way where one of them dies, and takes no more work: what is
     left goes to processes here.
     """
-    futures, left = {executor.submit(run, job): i for i, job in jobs.items()}, dict[int, Job]()
+    futures, left = dict[Any, int](), dict[int, Job]()
+    for i, job in jobs.items():
+        try:
+            futures[executor.submit(run, job)] = i
+        except BrokenExecutor:
+            left[i] = job
     for future in as_completed(futures):
         i = futures[future]
         if isinstance(future.exception(), BrokenExecutor):
