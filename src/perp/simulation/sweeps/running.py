@@ -131,7 +131,7 @@ class Place:
     Attributes:
         workers: Local processes; one for each processor when None, none of them (this process) when 0.
         scheduler: Address of a Dask scheduler, in place of local processes.
-        executor: An executor of `concurrent.futures`, in place of both.
+        executor: An executor of `concurrent.futures`, in place of both as long as it takes work.
     """
 
     workers: int | None = None
@@ -141,7 +141,9 @@ class Place:
     def do(self, run: Run, jobs: dict[int, Job], keep: Keep) -> None:
         """Do all runs; `keep` is given each result as it comes."""
         if self.executor is not None:
-            _run_on_executor(run, jobs, keep, self.executor)
+            left = _run_on_executor(run, jobs, keep, self.executor)
+            if left:
+                Place(self.workers).do(run, left, keep)
         elif self.scheduler is not None:
             _run_on_cluster(run, jobs, keep, self.scheduler)
         elif self.workers == 0:
@@ -196,11 +198,11 @@ def _process() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
 
-def _run_on_executor(run: Run, jobs: dict[int, Job], keep: Keep, executor: Executor) -> None:
+def _run_on_executor(run: Run, jobs: dict[int, Job], keep: Keep, executor: Executor) -> dict[int, Job]:
     """On any executor of `concurrent.futures`; it stays open.
 
-    A pool of processes gives up all that is under way where one of them dies, and takes no more work: what is
-    left goes to processes here.
+    Returns what is left: a pool of processes gives up all that is under way where one of them dies, and takes
+    no more work.
     """
     futures, left = dict[Any, int](), dict[int, Job]()
     for i, job in jobs.items():
@@ -214,8 +216,7 @@ def _run_on_executor(run: Run, jobs: dict[int, Job], keep: Keep, executor: Execu
             left[i] = jobs[i]
         else:
             keep(i, _of_worker(future))
-    if left:
-        _run_on_processes(run, left, keep, None)
+    return left
 
 
 def _run_on_cluster(run: Run, jobs: dict[int, Job], keep: Keep, scheduler: str) -> None:
