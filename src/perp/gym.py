@@ -217,10 +217,10 @@ class VectorEnv(_VectorEnv):
         if mode is AutoresetMode.DISABLED and again.any():
             raise ProblemError(f"environments {np.flatnonzero(again)} are over: reset them before a step")
         seen, reward, ended, cut = e.step(np.asarray(actions, dtype=np.float64))
-        infos: dict[str, Any] = dict(e.infos())
         if mode is AutoresetMode.NEXT_STEP and again.any():
             e.reset(again, [None] * self.num_envs)
             seen, reward[again], ended[again], cut[again] = e.observations(), 0.0, False, False
+        infos: dict[str, Any] = dict(e.infos())
         self._over = ended | cut
         if mode is AutoresetMode.SAME_STEP and self._over.any():
             infos["final_obs"], infos["_final_obs"] = seen.copy(), self._over.copy()

@@ -179,6 +179,45 @@ def test_a_world_as_a_simulation_and_back() -> None:
     assert np.array_equal(forked.qpos, batch.qpos[[2, 2]])
 
 
+@pytest.mark.parametrize("given", ["at once", "one by one"])
+def test_a_world_as_a_simulation_has_the_values_of_the_world(given) -> None:
+    batch = perp.Batch(ROVER, 3, threads=1, step=0.01)
+    body, motor = batch.model.body_names[0], batch.motor_names[0]
+    values = {
+        "friction": [0.2, 0.5, 0.9], "restitution": [0.0, 0.3, 0.6], "gain": {motor: [1.0, 0.5, 1.5]},
+        "mass": {body: [2.0, 3.0, 4.0]}, "gravity": [[0, 0, -9.81], [0, 0, -5.0], [0.5, 0, -9.81]],
+    }  # fmt: skip
+    if given == "at once":
+        batch.modify(**values)
+    else:
+        batch.modify(friction={body: 0.1}, gravity=(0, 0, -1.0))
+        for name, value in values.items():
+            batch.modify(**{name: value})
+    batch.ctrl[:] = 4.0
+    batch.step(10)
+    sims = [batch.simulation(k) for k in range(3)]
+    batch.step(20)
+    for k, sim in enumerate(sims):
+        for _ in range(20):
+            sim.step()
+        assert np.array_equal(sim.qpos, batch.qpos[k])
+
+
+def test_a_control_that_is_no_number_stops_its_world_only() -> None:
+    batch, other = (perp.Batch(ROVER, 3, threads=2, step=0.01) for _ in range(2))
+    batch.ctrl[:] = other.ctrl[:] = 4.0
+    batch.ctrl[1, 0] = np.nan
+    before = batch.qpos[1].copy()
+    assert list(batch.step(5)) == [0, WorldStatus.FAILED, 0]
+    other.step(5)
+    assert np.array_equal(batch.qpos[1], before)
+    assert np.array_equal(batch.qpos[[0, 2]], other.qpos[[0, 2]])
+    batch.ctrl[1] = 4.0
+    batch.reset(batch.failed)
+    batch.step(5)
+    assert np.array_equal(batch.qpos[1], other.qpos[1])
+
+
 def test_each_world_has_its_own_friction_and_gravity() -> None:
     """A sliding cube stops after v²/(2μg), less h v/2 at the start."""
     scene = library.scene(library.plane(0.5) + library.box("box", (0.05, 0.05, 0.05), (0, 0, 0.05)))

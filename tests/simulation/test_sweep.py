@@ -105,8 +105,11 @@ def test_parameters_that_make_no_sense_are_refused_at_once() -> None:
         perp.sweep(scene, [{"error": 1}], seconds=1.0)
 
 
-def die_once(spec, marker: str, slope: float = 0.0) -> None:
-    """An edit that kills its process where a file does not exist yet."""
+def die_once(spec, marker: str, slope: float = 0.0, log: str = "") -> None:
+    """An edit that kills its process where a file does not exist yet; it logs what it is called for."""
+    if log:
+        with Path(log).open("a", encoding="utf-8") as file:
+            file.write(f"{slope}\n")
     if not Path(marker).exists():
         Path(marker).touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -116,11 +119,14 @@ def die_once(spec, marker: str, slope: float = 0.0) -> None:
 def test_a_killed_process_loses_only_its_run_which_is_run_again(tmp_path: Path) -> None:
     safe, marker = tmp_path / "safe", tmp_path / "died"
     safe.touch()
-    rows = [{"slope": 0.05 * k, "marker": str(marker if k == 1 else safe)} for k in range(4)]
+    log = tmp_path / "log"
+    rows = [{"slope": 0.05 * k, "marker": str(marker if k == 1 else safe), "log": str(log)} for k in range(4)]
     scene = library.box_on_plane(friction=0.05)
     table = perp.sweep(scene, rows, seconds=0.1, edit=die_once, measure=travel, workers=2)
     assert marker.exists()
     assert table["error"].tolist() == [""] * 4
+    begun = sorted(float(line) for line in log.read_text(encoding="utf-8").splitlines())
+    assert begun == sorted([*(row["slope"] for row in rows), rows[1]["slope"]])
     here = perp.sweep(scene, rows, seconds=0.1, edit=die_once, measure=travel, workers=0)
     assert table["travel"].tolist() == here["travel"].tolist()
 
@@ -138,8 +144,11 @@ def test_a_pool_that_breaks_loses_only_the_run_that_broke_it(tmp_path: Path) -> 
             measure=travel,
             executor=pool,
         )
-    assert marker.exists()
-    assert table["error"].tolist() == [""] * 3
+        assert marker.exists()
+        assert table["error"].tolist() == [""] * 3
+        # and takes no more work
+        again = perp.sweep(library.box_on_plane(), {"step": [0.01]}, seconds=0.1, executor=pool)
+    assert again["error"].tolist() == [""]
 
 
 def test_any_executor_will_do_and_progress_is_told() -> None:
@@ -241,6 +250,44 @@ def test_a_dask_cluster_gives_the_same_table(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "[False, False, True]" in run.stdout
     assert "scheduler tcp://127.0.0.1:1" in run.stdout
+
+
+LATE_DEATH = """
+import os, pathlib, signal, time
+import perp
+from perp.scenes import library
+
+def edit(spec, k):
+    with open("log", "a") as file:
+        file.write(f"{k}\\n")
+    if k == 7 and not pathlib.Path("died").exists():
+        pathlib.Path("died").touch()
+        while len(pathlib.Path("results").read_text().splitlines()) < 7:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        table = perp.sweep(
+            library.box_on_plane(), {"k": range(8)}, seconds=0.05, edit=edit, out="results",
+            scheduler=cluster.scheduler_address,
+        )
+    print(table["error"].tolist())
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="dask is not installed")
+def test_what_a_killed_worker_of_a_cluster_had_done_is_not_done_again(tmp_path: Path) -> None:
+    script = tmp_path / "cluster.py"
+    script.write_text(LATE_DEATH, encoding="utf-8")
+    run = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert str([""] * 8) in run.stdout
+    begun = sorted(int(line) for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines())
+    assert begun == [0, 1, 2, 3, 4, 5, 6, 7, 7]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="dask is not installed")

@@ -169,3 +169,24 @@ def test_a_wedge_has_any_squeeze_as_an_answer_and_each_start_keeps_its_own():
         solution = perp.solve(problem, start=start)
         assert solution.iterations <= 2
         np.testing.assert_allclose(solution.z, start, atol=1e-12)
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_steps_after_sweeps_are_the_first_ones_of_proximal_point(relaxed):
+    rng = np.random.default_rng(5)
+    stepped = 0
+    for _ in range(300):
+        count = int(rng.integers(3, 7))
+        J = rng.normal(size=(3 * count, 2 * count))
+        problem = perp.ContactProblem.coulomb(J @ J.T, J @ rng.normal(size=2 * count), 0.5, relaxed=relaxed)
+        solution = perp.solve(problem, throw=False)
+        if solution.solver != "proximal-point" or len(solution.info["stages"]) > 2:
+            continue
+        control = Control(lambda z, problem=problem: perp.residual(problem, z), tol=1e-8)
+        attempt = solve_contact(problem, control)
+        stepped += 1
+        assert solution.residual == perp.residual(problem, solution.z)
+        ends = [info["stages"][-1]["iterations"] for info in (attempt.info, solution.info)]
+        assert ends[0] == ends[1]
+        np.testing.assert_allclose(attempt.z, solution.z, atol=1e-9)
+    assert stepped > 3

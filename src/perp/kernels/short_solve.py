@@ -14,13 +14,14 @@ from numba.experimental import structref
 
 from perp.compilation.kernel import kernel, part
 from perp.kernels.borrowed import borrowed
-from perp.kernels.packed import PackedType, view
+from perp.kernels.packed import PackedType, build_dense, view
 from perp.kernels.residual import norm, workspace
 from perp.kernels.structs import INTEGERS, REALS, StructType, address_of, struct_at
 from perp.kernels.sweep import sweep
 from perp.kernels.sweeping import LOOK, sweep_while_it_pays
 from perp.problems.data_size import set_mobilities
 from perp.problems.law_kernels import judge_dense, judge_sparse
+from perp.problems.set_kernels import COHESION, COULOMB
 
 # What is left to do for the verdict, whose velocities have twice the digits.
 MARGIN = 0.5
@@ -78,7 +79,7 @@ def addresses(packed, given):
 
 
 @part
-def _judge(given, relaxed, impulse, velocity):
+def judge_given(given, relaxed, impulse, velocity):
     """The shared residual, with velocities into `velocity`."""
     entries, q = borrowed(given.entries), borrowed(given.q)
     size, kind, start, parameters = (
@@ -95,22 +96,27 @@ def _judge(given, relaxed, impulse, velocity):
 
 
 @part
-def _unpack(blocks, x, impulse):
+def unpack(blocks, x, impulse):
     """Impulses of the problem as it was given."""
     impulse[:] = 0.0
     for i in range(x.size):
         impulse[blocks.row[i]] = blocks.scale[i] * x[i]
 
 
-@kernel(nogil=True, shared=True)
+@kernel(nogil=True)
 def short_solve(packed, given, tol, impulse, velocity):
-    """Impulses and velocities from zero into the arrays given; the problem by the addresses of its structs.
+    """As `swept`, the problem by the addresses of its structs."""
+    return swept(struct_at(PackedType, packed), struct_at(GivenType, given), tol, impulse, velocity)
+
+
+@kernel(nogil=True, shared=True)
+def swept(packed, given, tol, impulse, velocity):
+    """Impulses and velocities from zero into the arrays given.
 
     Returns:
         The shared residual and the number of sweeps.
     """
-    blocks, given = view(struct_at(PackedType, packed)), struct_at(GivenType, given)
-    impulse, velocity = borrowed(impulse), borrowed(velocity)
+    blocks, impulse, velocity = view(packed), borrowed(impulse), borrowed(velocity)
     x, work, first = np.zeros(blocks.q.size), workspace(), 0
     size = norm(blocks.q)
     while first < LOOK:
@@ -118,29 +124,78 @@ def short_solve(packed, given, tol, impulse, velocity):
         moved = sweep(blocks, x, work)
         if moved <= SETTLED * tol * size or blocks.start.size == 2:
             break
-    _unpack(blocks, x, impulse)
-    value = _judge(given, blocks.relaxed, impulse, velocity)
+    unpack(blocks, x, impulse)
+    value = judge_given(given, blocks.relaxed, impulse, velocity)
     if value <= 10.0 * SETTLED * tol:
         return value, first
     _, sweeps, _ = sweep_while_it_pays(blocks, x, MARGIN * tol, 2 * LOOK - first, SWEEPS)
-    _unpack(blocks, x, impulse)
-    return _judge(given, blocks.relaxed, impulse, velocity), first + sweeps
+    unpack(blocks, x, impulse)
+    return judge_given(given, blocks.relaxed, impulse, velocity), first + sweeps
+
+
+class Chunk(NamedTuple):
+    """Many problems with dense matrices in flat arrays, one after the other.
+
+    Attributes:
+        entries: Of all W, row by row. q: Of all rows. kind, start, parameters, length: Of all constraints, as
+        in `packed.build`; `start` has one number more for every problem. entry, row, constraint: Where those
+        of each problem begin, and how many there are, shape (problems + 1,). relaxed: Whether Γ is left out,
+        shape (problems,).
+    """
+
+    entries: np.ndarray
+    q: np.ndarray
+    kind: np.ndarray
+    start: np.ndarray
+    parameters: np.ndarray
+    length: np.ndarray
+    entry: np.ndarray
+    row: np.ndarray
+    constraint: np.ndarray
+    relaxed: np.ndarray
+
+
+class Answers(NamedTuple):
+    """What is found for a chunk: impulses and velocities of rows, residuals and sweeps of problems."""
+
+    impulse: np.ndarray
+    velocity: np.ndarray
+    value: np.ndarray
+    sweeps: np.ndarray
+
+
+@part
+def structs_of(chunk, k):
+    """The two structs of problem k of a chunk."""
+    first, end = chunk.constraint[k], chunk.constraint[k + 1]
+    W, q = chunk.entries[chunk.entry[k] : chunk.entry[k + 1]], chunk.q[chunk.row[k] : chunk.row[k + 1]]
+    start = chunk.start[first + k : end + k + 1]
+    sets = chunk.kind[first:end], start, chunk.parameters[first:end], chunk.length[first:end]
+    packed = build_dense(W.reshape(q.size, q.size), q, sets, chunk.relaxed[k])
+    none = chunk.start[:0]
+    return packed, keep_given(packed, (W, none, none), q, sets)
+
+
+@part
+def _is_cohesive(chunk, k):
+    for c in range(chunk.constraint[k], chunk.constraint[k + 1]):
+        if chunk.kind[c] >= COULOMB and chunk.parameters[c, COHESION] != 0.0:
+            return True
+    return False
 
 
 @kernel(nogil=True)
-def short_solves(packed, given, first, tol, impulse, velocity, value, sweeps):
-    """Many problems by the addresses of their structs, one after the other; as `short_solve` for each.
+def short_solves(chunk, tol, answers):
+    """The problems of a chunk one after the other, each as `swept` does it, into the answers.
 
-    Args:
-        packed: Addresses, shape (problems,).
-        given: Addresses, shape (problems,).
-        first: Where the rows of each begin, and their number, shape (problems + 1,).
-        tol: What the residual is held against.
-        impulse: Of all rows, are filled.
-        velocity: Of all rows, are filled.
-        value: Residuals, are filled, shape (problems,).
-        sweeps: Their numbers, are filled, shape (problems,).
+    What is cohesive has another form, and an infinite residual here.
     """
-    for k in range(packed.size):
-        rows = slice(first[k], first[k + 1])
-        value[k], sweeps[k] = short_solve(packed[k], given[k], tol, impulse[rows], velocity[rows])
+    for k in range(chunk.relaxed.size):
+        if _is_cohesive(chunk, k):
+            answers.value[k] = np.inf
+            continue
+        packed, given = structs_of(chunk, k)
+        rows = slice(chunk.row[k], chunk.row[k + 1])
+        answers.value[k], answers.sweeps[k] = swept(
+            packed, given, tol, answers.impulse[rows], answers.velocity[rows]
+        )

@@ -1,4 +1,4 @@
-"""Other friction, masses, sizes and gains in a scene that runs, without reading or compiling it again.
+"""Other friction, masses, sizes, gains, gravity in a scene that runs, without reading or compiling it again.
 
 Every change starts from the scene as it was loaded, so that factors do not pile up. What is derived from
 masses and sizes is derived again.
@@ -9,15 +9,21 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perp.problems import ProblemError
+from perp.problems.validation import freeze, vector
 from perp.scenes import Model, SceneError, load_scene
 from perp.scenes.engine import engine
 from perp.scenes.model import find
 from perp.simulation.arguments import number, positive
+from perp.simulation.generalised import coordinates, state_at
+from perp.stepping import Stepper
+
+if TYPE_CHECKING:
+    from perp.simulation.simulation import Simulation
 
 
 @dataclass(frozen=True)
@@ -29,27 +35,54 @@ class Changes:
         mass: By body [kg].
         size: Factor of all lengths of a body's shapes and of its centre of mass, by body.
         gain: Factor of the force of a motor for the same control and state, by motor.
+        restitution: By name of a shape; "" for all shapes.
+        gravity: Shape (3,) [m/s²]; None for that of the scene.
     """
 
     friction: dict[str, float] = field(default_factory=dict)
     mass: dict[str, float] = field(default_factory=dict)
     size: dict[str, float] = field(default_factory=dict)
     gain: dict[str, float] = field(default_factory=dict)
+    restitution: dict[str, float] = field(default_factory=dict)
+    gravity: np.ndarray | None = None
 
-    def and_also(self, friction: Any, mass: Any, size: Any, gain: Any) -> Changes:
-        """These changes and others, which take precedence."""
-        given = {}
-        for name, value in (("friction", friction), ("mass", mass), ("size", size), ("gain", gain)):
+    def and_also(self, **others: Any) -> Changes:
+        """These changes and others, by name of the attribute, which take precedence; None changes nothing."""
+        given: dict[str, Any] = {}
+        for name, value in others.items():
             if value is None:
                 continue
+            if name == "gravity":
+                given[name] = vector(name, value, 3)
+                continue
             if not isinstance(value, Mapping):
-                if name != "friction":
+                if name not in ("friction", "restitution"):
                     raise ProblemError(f"{name} = {value!r}: a mapping from names is needed")
-                given[name] = {"": _checked("friction", "friction", value)}
+                given[name] = {"": _checked(name, name, value)}
                 continue
             own = {key: _checked(name, f"{name}[{key!r}]", x) for key, x in value.items()}
             given[name] = {**getattr(self, name), **own}
         return replace(self, **given)
+
+
+def modify(sim: Simulation, *, size: Any, **others: Any) -> None:
+    """Change the scene of a simulation where it is; see `Simulation.modify`."""
+    changes = sim._changes.and_also(size=size, **others)
+    model = modified(sim.model, sim._loaded, changes, reduced=sim.stepper.reduced)
+    (qpos, qvel), turns, control = coordinates(sim.stepper, sim.state), sim.state.coordinate, sim.ctrl
+    sim.model, sim._changes = model, changes
+    sim._geometry = sim._geometry if size is None else None
+    sim.stepper = Stepper(model, sim.stepper.settings, reduced=sim.stepper.reduced)
+    state = state_at(sim, qpos, qvel)
+    state.coordinate[:] = sim.stepper.table.evaluate(state.position, state.quaternion, state.rotation, turns)[
+        0
+    ]
+    sim.set_control(control)
+    if size is None:
+        sim.state = state
+    else:
+        sim._start(state)
+    sim._last = sim._before = None
 
 
 def modified(model: Model, loaded: Any, changes: Changes, *, reduced: bool) -> Model:
@@ -82,12 +115,17 @@ def modified(model: Model, loaded: Any, changes: Changes, *, reduced: bool) -> M
         i = find(name, motors, "motor")
         m.actuator_gainprm[i, :3] *= factor
         m.actuator_biasprm[i, :3] *= factor
+    if changes.gravity is not None:
+        m.opt.gravity[:] = changes.gravity
+    restitution = model.geom_restitution.copy()
+    for name, value in changes.restitution.items():
+        restitution[slice(None) if not name else find(name, model.geom_names, "geom")] = value
     if changes.mass or changes.size:
         engine().mj_setConst(m, engine().MjData(m))
     new = load_scene(m, reduced=reduced, lines=list(model.report.of_file))
     attached = model.joints[model.joints_of_file :]
     return replace(
-        new, geom_restitution=model.geom_restitution, friction_axis=model.friction_axis,
+        new, geom_restitution=freeze(restitution), friction_axis=model.friction_axis,
         joints=(*new.joints, *attached),
     )  # fmt: skip
 
@@ -121,6 +159,9 @@ def _scale(m: Any, b: int, name: str, factor: float) -> None:
 
 
 def _checked(kind: str, name: str, x: Any) -> float:
-    if kind == "friction":
-        return number(name, x, least=0.0)
+    if kind in ("friction", "restitution"):
+        found = number(name, x, least=0.0)
+        if kind == "restitution" and found > 1.0:
+            raise ProblemError(f"{name} = {found:g}: a number from 0 to 1 is needed")
+        return found
     return positive(name, x, "kilograms" if kind == "mass" else "")

@@ -23,8 +23,7 @@ from perp.scenes.model import find
 from perp.scenes.staging import START, Staging, stage
 from perp.simulation.access import Access
 from perp.simulation.arguments import Coordinates, number, positive, step_count, step_settings
-from perp.simulation.generalised import coordinates, state_at
-from perp.simulation.modifying import Changes, modified
+from perp.simulation.modifying import Changes, modify
 from perp.simulation.snapshots import restore_snapshot, take_snapshot
 from perp.simulation.start import (
     go_to_keyframe,
@@ -240,7 +239,16 @@ class Simulation(Access):
 
         return Recorder(self, out, force=force, goal=goal)
 
-    def modify(self, *, friction: Any = None, mass: Any = None, size: Any = None, gain: Any = None) -> None:
+    def modify(
+        self,
+        *,
+        friction: Any = None,
+        mass: Any = None,
+        size: Any = None,
+        gain: Any = None,
+        gravity: Any = None,
+        restitution: Any = None,
+    ) -> None:
         """Change the scene where it is, without loading it again: the state and the controls stay.
 
         What is not named keeps the value of an earlier call or of the file. Bodies that overlap after a
@@ -253,6 +261,8 @@ class Simulation(Access):
             size: Factor of the lengths in the file by body, for all of its shapes, its centre of mass and
                 its inertia at the same mass.
             gain: Factor of the force of a motor in the file, by motor.
+            gravity: Shape (3,) [m/s²].
+            restitution: Of all shapes, or by name of a shape.
 
         Raises:
             SceneError: There is no such body, shape or motor, or the body has meshes; nothing was changed.
@@ -260,22 +270,9 @@ class Simulation(Access):
         """
         if self._recorders:
             raise ProblemError("the scene is being recorded: modify it before")
-        changes = self._changes.and_also(friction, mass, size, gain)
-        model = modified(self.model, self._loaded, changes, reduced=self.stepper.reduced)
-        (qpos, qvel), turns, control = coordinates(self.stepper, self.state), self.state.coordinate, self.ctrl
-        self.model, self._changes = model, changes
-        self._geometry = self._geometry if size is None else None
-        self.stepper = Stepper(model, self.stepper.settings, reduced=self.stepper.reduced)
-        state = state_at(self, qpos, qvel)
-        state.coordinate[:] = self.stepper.table.evaluate(
-            state.position, state.quaternion, state.rotation, turns
-        )[0]
-        self.set_control(control)
-        if size is None:
-            self.state = state
-        else:
-            self._start(state)
-        self._last = self._before = None
+        modify(
+            self, friction=friction, mass=mass, size=size, gain=gain, gravity=gravity, restitution=restitution
+        )
 
     def contact_problem(self) -> ContactProblem:
         """The problem of the next step, in dynamics form: the very one that the step solves first.

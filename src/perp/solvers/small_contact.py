@@ -1,20 +1,24 @@
 """The short way through `solve` for small contact problems: one compiled call, one look at its verdict.
 
-Taken by the default solver when nothing but a tolerance or a time limit is asked for. Where sweeps do not
-solve the problem, what they reached is handed on.
+Taken by the default solver when nothing but a tolerance or a time limit is asked for. Where sweeps, and a few
+Newton steps after them, do not solve the problem, what the sweeps reached is handed on.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perp.compilation.stopwatch import STOPWATCH, working_time
 from perp.problems import ContactProblem, ContactSolution, Status
 from perp.problems.validation import Vector, freeze, is_sparse
+from perp.solvers.auto_contact import record
+
+if TYPE_CHECKING:
+    from perp.kernels.short_solve import Chunk
 
 # Up to this many rows: beyond, the work exceeds what the short way saves.
 LARGEST = 150
@@ -57,36 +61,89 @@ def solve_small(problem: ContactProblem, tol: float) -> tuple[ContactSolution | 
     kernel, packed, given, rows, _, _ = form
     z, w = _EMPTY(rows), _EMPTY(rows)
     value, sweeps = kernel(packed, given, tol, z, w)
-    if not value <= tol:
-        return None, (z, value, sweeps)
-    return _solution(problem, (z, w), (value, sweeps), tol, working_time() - began), None
+    if value <= tol:
+        return _solution(problem, (z, w), (value, sweeps), tol, working_time() - began), None
+    with STOPWATCH.starting_up():
+        from perp.solvers.newton.short_newton import short_newton
+
+    better, steps = short_newton(packed, given, tol, z, w)
+    if better <= tol:
+        seconds = working_time() - began
+        return _after_steps(problem, (z, w), ((value, sweeps), (better, steps)), tol, seconds), None
+    return None, (z, value, sweeps)
 
 
 def solve_small_ones(problems: Sequence[ContactProblem], tol: float) -> list[ContactSolution | None]:
-    """Verified solutions of many in one compiled call without Python's lock; None where sweeps do not do."""
+    """Verified solutions of many, packed and solved in one compiled call without Python's lock.
+
+    None where a problem is large, sparse or in dynamics form, and where sweeps and Newton steps do not do.
+    """
     began = working_time()
-    forms = [
-        problem.__dict__.get("_short_relaxed" if problem.relaxed else "_short") or keep_short(problem)
-        for problem in problems
-    ]
     out: list[ContactSolution | None] = [None] * len(problems)
-    taken = [(k, form) for k, form in enumerate(forms) if form is not None]
+    taken = [k for k, problem in enumerate(problems) if _is_plain(problem)]
     if not taken or not 0.0 < tol < math.inf:
         return out
-    from perp.kernels.short_solve import short_solves
+    with STOPWATCH.starting_up():
+        from perp.kernels.short_solve import Answers, short_solves
 
-    packed, given, rows = (np.array([form[j] for _, form in taken], dtype=np.int64) for j in (1, 2, 3))
-    first = np.concatenate([[0], np.cumsum(rows)])
-    z, w = _EMPTY(first[-1]), _EMPTY(first[-1])
-    value, sweeps = _EMPTY(len(taken)), np.empty(len(taken), np.int64)
-    short_solves(packed, given, first, tol, z, w, value, sweeps)
-    share = (working_time() - began) / len(taken)
-    bounds, values, counts = first.tolist(), value.tolist(), sweeps.tolist()
-    for j, (k, _) in enumerate(taken):
-        if values[j] <= tol:
-            part = slice(bounds[j], bounds[j + 1])
-            out[k] = _solution(problems[k], (z[part], w[part]), (values[j], counts[j]), tol, share)
+    chunk = _chunk([problems[k] for k in taken])
+    rows, count = chunk.q.size, len(taken)
+    answers = Answers(np.empty(rows), np.empty(rows), np.empty(count), np.zeros(count, np.int64))
+    short_solves(chunk, tol, answers)
+    first = list(zip(answers.value.tolist(), answers.sweeps.tolist(), strict=True))
+    after = None
+    if not (answers.value <= tol).all():
+        with STOPWATCH.starting_up():
+            from perp.solvers.newton.short_newton import short_newtons
+
+        after = short_newtons(chunk, tol, answers).tolist()
+    share = (working_time() - began) / count
+    z, w, bounds, values = answers.impulse, answers.velocity, chunk.row.tolist(), answers.value.tolist()
+    for j, k in enumerate(taken):
+        part = slice(bounds[j], bounds[j + 1])
+        if first[j][0] <= tol:
+            out[k] = _solution(problems[k], (z[part], w[part]), first[j], tol, share)
+        elif after is not None and values[j] <= tol:
+            found = first[j], (values[j], after[j])
+            out[k] = _after_steps(problems[k], (z[part], w[part]), found, tol, share)
     return out
+
+
+def _is_plain(problem: ContactProblem) -> bool:
+    """Whether a problem is given by a small dense matrix."""
+    W = problem.__dict__.get("W")
+    return type(W) is np.ndarray and 0 < len(W) <= LARGEST and problem.dynamics is None
+
+
+def _chunk(problems: list[ContactProblem]) -> Chunk:
+    """The problems in flat arrays."""
+    from perp.kernels.short_solve import Chunk
+
+    sets = [problem.sets for problem in problems]
+    rows, counts = (
+        np.array(sizes) for sizes in ([len(problem.q) for problem in problems], [len(s.kind) for s in sets])
+    )
+    start = np.concatenate([s.start for s in sets])
+    if (np.diff(start) > 3).any():
+        length = np.concatenate([problem.rolling_length for problem in problems])
+    else:
+        length = np.ones(counts.sum())
+    return Chunk(
+        np.concatenate([problem.W.reshape(-1) for problem in problems]),
+        np.concatenate([problem.q for problem in problems]),
+        np.concatenate([s.kind for s in sets]),
+        start,
+        np.concatenate([s.parameters for s in sets]),
+        length,
+        _offsets(rows**2),
+        _offsets(rows),
+        _offsets(counts),
+        np.array([problem.relaxed for problem in problems]),
+    )
+
+
+def _offsets(sizes: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(sizes)])
 
 
 def _solution(
@@ -103,4 +160,23 @@ def _solution(
     fields["status"], fields["residual"], fields["tolerance"] = _SOLVED, found[0], tol
     fields["iterations"], fields["solver"] = found[1], "block-gauss-seidel"
     fields["solve_time"] = seconds
+    return solution
+
+
+def _after_steps(
+    problem: ContactProblem,
+    answer: tuple[Vector, Vector],
+    found: tuple[tuple[float, int], tuple[float, int]],
+    tol: float,
+    seconds: float,
+) -> ContactSolution:
+    """A solution that Newton steps have found after sweeps: residual and number of both."""
+    (before, sweeps), (value, steps) = found
+    solution = _solution(problem, answer, (value, sweeps + steps), tol, seconds)
+    solution.__dict__["solver"] = "proximal-point"
+    stages = [
+        record("block-gauss-seidel", 0.0, before, sweeps),
+        record("proximal-point", seconds, value, steps),
+    ]
+    solution.__dict__["info"] = {"chosen_by": "auto", "stages": stages}
     return solution

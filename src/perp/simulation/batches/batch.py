@@ -57,7 +57,8 @@ class Batch:
 
     Results do not depend on the number of threads, nor on the other worlds, and are to the bit those of a
     `Simulation` with the same coordinates. A step that misses its tolerance is marked in `status`; a world
-    whose numbers overflow stays where it was until it is reset, and the others go on.
+    whose numbers overflow, or whose controls are no numbers, stays where it was until it is reset, and the
+    others go on.
 
     Args:
         scene: As `Simulation` takes it; or a simulation, whose state and memory all worlds start with.
@@ -196,6 +197,9 @@ class Batch:
         count = min(self.threads, self.worlds)
         while len(self._workers) < count:
             self._workers.append(Worker(self._start.stepper, self.step_size))
+        if not call.controls.size:
+            # mujoco takes a control that is no number for zero, without a word
+            self._arrays.failed[~np.isfinite(self.ctrl).all(axis=1)] = WorldStatus.FAILED
         edges = np.linspace(0, self.worlds, min(self.worlds, _CHUNKS * count if count > 1 else 1) + 1)
         edges = edges.astype(int)
         chunks = deque((int(a), int(b)) for a, b in pairwise(edges))
@@ -246,6 +250,8 @@ class Batch:
 
     def reset(self, mask: Any = None, *, keyframe: str | int | None = None) -> None:
         """Bring worlds back to the start of the scene or to a keyframe, without memory of earlier steps.
+
+        Controls stay, and so do values that worlds have for themselves; forces do not.
 
         Args:
             mask: Which, as an index of the first axis (booleans, numbers, a slice); all by default.
@@ -304,13 +310,13 @@ class Batch:
         return batch_derivatives(self, parameters)
 
     def simulation(self, world: int) -> Simulation:
-        """One world as a simulation: to look at it, to record it, to go on with it.
-
-        Values that the world has for itself are those of the scene file there.
-        """
+        """One world as a simulation: to look at it, to record it, to go on with it to the same bits."""
         if not isinstance(world, int | np.integer) or not -self.worlds <= world < self.worlds:
             raise ProblemError(f"world = {world!r}: there are {self.worlds}")
         sim, a = self._start.copy(), self._arrays
+        own = self._own.of_world(world)
+        if own:
+            sim.modify(**own)
         sim.state = sim.stepper.unpacked(float(a.time[world]), a.state[world].copy())
         sim.set_control(a.control[world])
         sim.wrench = a.wrench[world]

@@ -31,11 +31,13 @@ class OwnValues:
         value: Shape (worlds, values).
         source: Column that goes to each target, shape (targets,).
         places: Name of the array and index in it of each target.
+        given: The columns of what was asked for, by kind and name; "" for all shapes and for gravity.
     """
 
     value: np.ndarray
     source: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     places: list[tuple[str, int]] = field(default_factory=list)
+    given: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def targets(self, stepper: Stepper) -> np.ndarray:
         """Addresses of the targets in the memory of a stepper, shape (targets,)."""
@@ -47,6 +49,25 @@ class OwnValues:
         arrays = _arrays(stepper)
         for (name, k), column in zip(self.places, self.source, strict=True):
             arrays[name].ravel()[k] = self.value[world, column]
+
+    def keep(self, kind: str, name: str, numbers: np.ndarray) -> None:
+        """Remember values as they were asked for, shape (worlds, width)."""
+        names = self.given.setdefault(kind, {})
+        if not name:
+            self.given[kind] = names = {"": names[""]} if "" in names else {}
+        if name not in names:
+            width = self.value.shape[1]
+            names[name] = list(range(width, width + numbers.shape[1]))
+            self.value = np.ascontiguousarray(np.hstack([self.value, numbers]))
+        self.value[:, names[name]] = numbers
+
+    def of_world(self, world: int) -> dict[str, Any]:
+        """What was asked for of one world, as `Simulation.modify` takes it."""
+        out: dict[str, Any] = {}
+        for kind, names in self.given.items():
+            found = {name: self.value[world, columns] for name, columns in names.items()}
+            out[kind] = found[""] if kind == "gravity" else {name: float(x[0]) for name, x in found.items()}
+        return out
 
     def put(self, name: str, indices: Any, numbers: np.ndarray) -> None:
         """Give numbers of one array values of their own, shape (worlds, indices)."""
@@ -115,9 +136,11 @@ def _set_friction(own: OwnValues, stepper: Stepper, x: Any) -> None:
         for name, y in x.items():
             shapes = shapes_named(m, stepper.model, name)
             values = _numbers(own, f"friction[{name!r}]", y, least=0.0)
+            own.keep("friction", name, values)
             own.put("geom_friction", 3 * shapes, np.tile(values, (1, shapes.size)))
         return
     values = _numbers(own, "friction", x, least=0.0)
+    own.keep("friction", "", values)
     own.put("geom_friction", 3 * np.arange(m.ngeom), np.tile(values, (1, m.ngeom)))
     pairs = (5 * np.arange(m.npair)[:, None] + np.arange(2)).ravel()
     own.put("pair_friction", pairs, np.tile(values, (1, pairs.size)))
@@ -131,10 +154,12 @@ def _set_restitution(own: OwnValues, stepper: Stepper, x: Any) -> None:
         if (values > 1.0).any():
             raise ProblemError(f"restitution[{name!r}]: numbers up to 1 are needed")
         own.put("restitution", [find(name, names, "geom")], values)
+        own.keep("restitution", name, values)
 
 
 def _set_gravity(own: OwnValues, stepper: Stepper, x: Any) -> None:
     values = _numbers(own, "gravity", x, 3)
+    own.keep("gravity", "", values)
     own.put("gravity", range(3), values)
     own.put("opt_gravity", range(3), values)
 
@@ -156,6 +181,7 @@ def _set_mass(own: OwnValues, stepper: Stepper, x: Any) -> None:
             raise SceneError(f"mass[{name!r}]: other bodies are fixed to it, which share its mass")
         ratio = values / m.body_mass[number]
         everywhere[:, number] = values[:, 0]
+        own.keep("mass", name, values)
         own.put("mass", [b], values)
         own.put("inertia", 3 * b + part, ratio * model.inertia[b])
         own.put("body_mass", [number], values)
@@ -189,6 +215,7 @@ def _set_gain(own: OwnValues, stepper: Stepper, x: Any) -> None:
         if not at.size:
             raise SceneError(f"gain[{name!r}]: this motor has no affine law")
         factor, part = _numbers(own, f"gain[{name!r}]", y), np.arange(3)
+        own.keep("gain", name, factor)
         for k in at:
             own.put("gain", 3 * k + part, factor * tables["motor_gain"][k])
             own.put("bias", 3 * k + part, factor * tables["motor_bias"][k])

@@ -8,14 +8,22 @@ from __future__ import annotations
 import json
 import math
 import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+)
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from perp.problems import PerpError, ProblemError
@@ -123,7 +131,7 @@ class Place:
     Attributes:
         workers: Local processes; one for each processor when None, none of them (this process) when 0.
         scheduler: Address of a Dask scheduler, in place of local processes.
-        executor: An executor of `concurrent.futures`, in place of both.
+        executor: An executor of `concurrent.futures`, in place of both as long as it takes work.
     """
 
     workers: int | None = None
@@ -133,7 +141,9 @@ class Place:
     def do(self, run: Run, jobs: dict[int, Job], keep: Keep) -> None:
         """Do all runs; `keep` is given each result as it comes."""
         if self.executor is not None:
-            _run_on_executor(run, jobs, keep, self.executor)
+            left = _run_on_executor(run, jobs, keep, self.executor)
+            if left:
+                Place(self.workers).do(run, left, keep)
         elif self.scheduler is not None:
             _run_on_cluster(run, jobs, keep, self.scheduler)
         elif self.workers == 0:
@@ -151,56 +161,69 @@ def _run_here(run: Run, jobs: dict[int, Job], keep: Keep) -> None:
 def _run_on_processes(run: Run, jobs: dict[int, Job], keep: Keep, workers: int | None) -> None:
     """On fresh processes, as a fork of one with threads may hang.
 
-    A process that dies takes the pool with it. What was under way is then run alone, which shows whose fault
-    it was; all others go on in a new pool.
+    Each is a pool of its own: one that dies takes no other run with it than its own, which is done again.
     """
     if workers is not None and workers < 0:
         raise ProblemError(f"workers = {workers}: a number of at least 0 is needed")
-    waiting, suspects = dict(jobs), list[int]()
-    while waiting:
-        left, under_way = _in_pool(run, waiting, keep, workers)
-        suspects += under_way
-        waiting = {i: jobs[i] for i in left if i not in under_way}
-    for i in suspects:
-        left, _ = _in_pool(run, {i: jobs[i]}, keep, 1)
-        if left:
-            keep(i, dict(_DIED))
+    count = max(1, min(workers or os.cpu_count() or 1, len(jobs)))
+    idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
+    for _ in range(count):
+        idle.put(_process())
 
+    def twice(job: Job) -> Result:
+        process = idle.get()
+        try:
+            for _ in range(2):
+                try:
+                    return process.submit(run, job).result()
+                except BrokenProcessPool:
+                    process.shutdown()
+                    process = _process()
+            return dict(_DIED)
+        finally:
+            idle.put(process)
 
-def _in_pool(run: Run, jobs: dict[int, Job], keep: Keep, workers: int | None) -> tuple[list[int], list[int]]:
-    """Runs that are left because the pool broke, and those of them that were under way."""
-    began: set[int] = set()
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        futures = {pool.submit(run, job): i for i, job in jobs.items()}
-        left = []
+    threads = ThreadPoolExecutor(count)
+    try:
+        futures = {threads.submit(twice, job): i for i, job in jobs.items()}
         for future in as_completed(futures):
-            began |= {i for other, i in futures.items() if other.running()}
-            try:
-                keep(futures[future], future.result())
-            except BrokenProcessPool:
-                left.append(futures[future])
-    under_way = [i for i in left if i in began] or left[: (workers or 1) + 1]
-    return left, under_way
+            keep(futures[future], future.result())
+    finally:
+        threads.shutdown(cancel_futures=True)
+        while not idle.empty():
+            idle.get().shutdown()
 
 
-def _run_on_executor(run: Run, jobs: dict[int, Job], keep: Keep, executor: Executor) -> None:
+def _process() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _run_on_executor(run: Run, jobs: dict[int, Job], keep: Keep, executor: Executor) -> dict[int, Job]:
     """On any executor of `concurrent.futures`; it stays open.
 
-    A pool of processes takes no more work after one of them has died: what is left goes to processes here.
+    Returns what is left: a pool of processes gives up all that is under way where one of them dies, and takes
+    no more work.
     """
-    futures, left = {executor.submit(run, job): i for i, job in jobs.items()}, dict[int, Job]()
+    futures, left = dict[Any, int](), dict[int, Job]()
+    for i, job in jobs.items():
+        try:
+            futures[executor.submit(run, job)] = i
+        except BrokenExecutor:
+            left[i] = job
     for future in as_completed(futures):
         i = futures[future]
         if isinstance(future.exception(), BrokenExecutor):
             left[i] = jobs[i]
         else:
             keep(i, _of_worker(future))
-    if left:
-        _run_on_processes(run, left, keep, None)
+    return left
 
 
 def _run_on_cluster(run: Run, jobs: dict[int, Job], keep: Keep, scheduler: str) -> None:
-    """On the workers of a Dask scheduler, which runs again what a lost worker had."""
+    """On the workers of a Dask scheduler, which runs again what a lost worker was at.
+
+    Futures that are held would be run again too, where the worker that has their results is lost.
+    """
     try:
         from distributed import Client
         from distributed import as_completed as as_they_come
@@ -212,8 +235,9 @@ def _run_on_cluster(run: Run, jobs: dict[int, Job], keep: Keep, scheduler: str) 
         raise PerpError(f"scheduler {scheduler}: {error}") from None
     with client:
         futures = {client.submit(run, job, pure=False): i for i, job in jobs.items()}
-        for future in as_they_come(futures, loop=client.loop):
-            keep(futures[future], _of_worker(future))
+        for future in as_they_come(list(futures), loop=client.loop):
+            keep(futures.pop(future), _of_worker(future))
+            future.release()
 
 
 def _of_worker(future: Any) -> Result:
