@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 # Overlap below this share of the scene's size counts as none.
 _CLOSED = 1e-7
+# Cause of a step that misses only how fast overlap is undone, as a bounce does: its equations hold.
+_OVERLAP = 3
 # What `_equations` says.
 _READY, _STIFF, _UNSOLVED, _UNSETTLED, _LOOSE = range(5)
 # How far Coriolis forces may be from those of the step's velocities, as shares of its speed, for a derivative
@@ -279,9 +281,9 @@ class StepDifferentiator:
         if self.stepper.settings.solver is not None:
             raise DerivativeError("only steps of the stepper's own solver have derivatives")
         w, names = self.stepper.world, tuple(parameters)
-        if w.info[CAUSE]:
+        why = cause(self.stepper, float(w.figure[RESIDUAL])) if w.info[CAUSE] else ""
+        if why and w.info[CAUSE] != _OVERLAP:
             # its equations do not hold where it ended, and nothing follows from them there
-            why = cause(self.stepper, float(w.figure[RESIDUAL]))
             raise DerivativeError(f"the step misses its tolerance and has no derivative: {why}")
         asked = self._asked.get(names)
         if asked is None:
@@ -297,7 +299,7 @@ class StepDifferentiator:
             raise DerivativeError("the step was not solved: it has no derivative")
         if code == _UNSETTLED:
             raise DerivativeError("the step ended before its Coriolis forces settled: it has no derivative")
-        words = self._held
+        words = (*self._held, why) if why else self._held
         if code == _LOOSE:
             words += ("Coriolis forces, which had not settled to a millionth of the speed",)
         if parts > 1 and asked.inertial and self.stepper.reduced:
