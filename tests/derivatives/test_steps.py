@@ -191,7 +191,8 @@ def test_verify_and_names():
     sim.body("b").set_velocity([1, 0.3, 0], [0.3, -0.2, 0.4])
     sim.step()
     before = sim.state.packed.copy()
-    sim.derivatives(("friction", "size:g"), verify=True)
+    found = sim.derivatives(("friction", "size:g", "size:floor"), verify=True)
+    assert not found.parameters["size:floor"].any()
     np.testing.assert_array_equal(before, sim.state.packed)
     with pytest.raises(perp.ProblemError, match="there is no parameter"):
         sim.derivatives(("colour",))

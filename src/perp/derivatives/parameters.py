@@ -8,7 +8,8 @@ A parameter is "kind" or "kind:name".
     mass, inertia, com           of a body: mass with its moments held, principal moments, centre of mass [m]
     damping, stiffness, armature, frictionloss    of a joint
     kp, kv                       gains of a servo
-    size                         of a sphere or capsule (radius), of a box against planes (half lengths)
+    size                         of a sphere or capsule (radius), of a box against planes (half lengths), of a
+                                 plane, which nothing depends on
 """
 
 from __future__ import annotations
@@ -95,7 +96,10 @@ def asked_parameters(stepper: Stepper, parameters: Sequence[str]) -> Asked:
             which = _body(stepper, kind, name)
         elif kind == "size":
             which = model.geom_index(name)
-            sizes[which] = name
+            if int(m.geom_type[which]) == _PLANE:
+                which = -1  # it has no end, whatever the file says
+            else:
+                sizes[which] = name
         elif kind in ("kp", "kv"):
             which = find(name, stepper.motor_names, "motor")
             which = which if stepper.reduced else int(stepper.table.motor_row[which])
