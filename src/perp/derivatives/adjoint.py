@@ -13,7 +13,16 @@ import numpy as np
 
 from perp.compilation.kernel import kernel, part
 from perp.derivatives.elimination import add_rows, eliminate, solve_rows
-from perp.derivatives.implicit import by_laws, moving, numbers, path_laws, rows_of
+from perp.derivatives.implicit import (
+    add_part,
+    by_laws,
+    moving,
+    numbers,
+    path_laws,
+    rotations_of,
+    rows_of,
+    solve_end,
+)
 
 
 @part
@@ -21,23 +30,20 @@ def _by_end(e, dofs, gradient, out):
     """A gradient by state of the end into those by moving velocities and, in `out`, by θ without v̄.
 
     Returns:
-        The gradient by v̄ as a column, and whether M⁺ is regular.
+        The gradient by v̄.
     """
     n, nv, na, nu = dofs.size, e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1]
-    mass, y, by_q, by_v = np.empty((n, n)), np.empty((n, 1)), np.empty(n), np.zeros((n, 1))
+    y, by_q, by_v, by_start = np.empty((n, 1)), np.empty(n), np.zeros(n), np.zeros(n)
     for i in range(n):
         by_q[i], y[i, 0] = gradient[dofs[i]], gradient[nv + dofs[i]]
-        for j in range(n):
-            mass[j, i] = e.end_mass[dofs[i], dofs[j]]
-    fine = eliminate(mass, y)
+    solve_end(e, dofs, y)
     for i in range(n):
         f, d = y[i, 0], dofs[i]
         if f == 0.0:
             continue
-        for j in range(n):
-            by_q[j] += f * e.end_p[d, dofs[j]]
-            by_v[j, 0] += f * e.end_v[d, dofs[j]]
-            out[dofs[j]] += f * e.end_q[d, dofs[j]]
+        add_part(e.end_p, d, f, dofs, by_q)
+        add_part(e.end_v, d, f, dofs, by_v)
+        add_part(e.end_q, d, f, dofs, by_start)
         for m in range(na):
             out[2 * nv + m] -= f * e.change[d] * e.extra_a[d, m]
         for m in range(nu):
@@ -45,18 +51,19 @@ def _by_end(e, dofs, gradient, out):
         for m in range(e.Z.shape[1]):
             out[2 * nv + na + nu + m] += f * e.Z[d, m]
     for j in range(n):
-        by_v[j, 0] += e.h * by_q[j]
-        out[dofs[j]] += by_q[j]
-    for b in range(e.triples.size):
-        at = np.searchsorted(dofs, e.triples[b])
-        if at < n and dofs[at] == e.triples[b]:
+        by_v[j] += e.h * by_q[j]
+        out[dofs[j]] += by_start[j] + by_q[j]
+    rotations = rotations_of(e, dofs)
+    for b in range(rotations.size):
+        at = rotations[b]
+        if at >= 0:
             for c in range(3):
-                by_v[at + c, 0] -= e.h * by_q[at + c]
-                out[e.triples[b] + c] -= by_q[at + c]
+                by_v[at + c] -= e.h * by_q[at + c]
+                out[dofs[at] + c] -= by_q[at + c]
                 for r in range(3):
-                    by_v[at + c, 0] += e.h * e.Q[b, r, c] * by_q[at + r]
-                    out[e.triples[b] + c] += e.P[b, r, c] * by_q[at + r]
-    return by_v, fine
+                    by_v[at + c] += e.h * e.Q[b, r, c] * by_q[at + r]
+                    out[dofs[at] + c] += e.P[b, r, c] * by_q[at + r]
+    return by_v
 
 
 @part
@@ -86,16 +93,16 @@ def _island(e, k, smoothing, gradient, through, out):
     dofs, constraints = numbers(e.island, k), numbers(e.place, k)
     rows, first = rows_of(e, constraints)
     n, m, nv = dofs.size, rows.size, e.Gq.shape[0]
-    by_v, fine = _by_end(e, dofs, gradient, out)
+    by_v = _by_end(e, dofs, gradient, out)
     K, V = moving(e, dofs, rows)
     X, zeta = np.empty((n, 1 + m)), np.empty(n)
     for i in range(n):
-        X[i, 0] = by_v[i, 0]
+        X[i, 0] = by_v[i]
         for j in range(m):
             X[i, 1 + j] = V[j, i]
         for j in range(i):
             K[i, j], K[j, i] = K[j, i], K[i, j]
-    fine = eliminate(K, X) and fine
+    fine = eliminate(K, X)
     for i in range(n):
         zeta[i] = X[i, 0]
     rho = np.zeros(m)

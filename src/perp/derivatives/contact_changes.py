@@ -277,6 +277,9 @@ def turned_changes(x):
     """As `contact_changes`, for two centres whose normal was turned for the way they go.
 
     Derivatives of the discrete gradient are differences of its formula.
+
+    Returns:
+        How far the normal is from that of the way that the step took.
     """
     radius, carried, ended, F, A, N = x.radius, x.carried, x.ended, x.F, x.A, x.N
     D, E, n = np.empty(3), np.empty(3), x.frame[0]
@@ -291,6 +294,9 @@ def turned_changes(x):
     mean = np.empty(3)
     discrete_normal(D, E, mean)
     length = math.sqrt(mean[0] ** 2 + mean[1] ** 2 + mean[2] ** 2)
+    off = 0.0
+    for r in range(3):
+        off = max(off, abs(mean[r] / length - n[r]))
     step = 1e-5 * end
     slope, plus, minus = np.empty((3, 6)), np.empty(3), np.empty(3)
     for k in range(6):
@@ -326,3 +332,4 @@ def turned_changes(x):
             sign = -1.0 if side == 0 else 1.0
             for r in range(3):
                 A[side, r, k] = (V[side, r, k] if not at else 0.0) - sign * radius[side] * dn[r]
+    return off

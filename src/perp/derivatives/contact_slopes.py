@@ -35,11 +35,12 @@ from perp.derivatives.spatial import turn_matrices
 from perp.stepping.contact_rows import bounces, into_world
 from perp.stepping.course import FOUND
 from perp.stepping.facets import normal_at_end, turn_into_world
-from perp.stepping.smooth import is_exact
 from perp.stepping.world import EDGES, JOINTS
 
 # Points that lie further from where they should, as a share of the scene's size, act with arms of their own.
 _AWAY = 1e-9
+# Turned normals that are this far from those of the way [rad] are not those of the step's equations.
+_SETTLED = 1e-8
 
 
 @part
@@ -98,8 +99,7 @@ def contact_slopes(w, t, e):
         else:
             geometry_table(x, x.code)
         if w.turned[c] and x.code == CENTRES:
-            turned_changes(x)
-            if not is_exact(w):
+            if turned_changes(x) > _SETTLED:
                 e.held[c] |= TURNED
         else:
             if w.turned[c]:

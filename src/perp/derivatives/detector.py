@@ -76,7 +76,7 @@ def contact_table(w, t, c, room, G):
     if best < 0:
         return -1
     # both bodies together carry all
-    one, other = (6, 0) if place.body[c, 1] >= 0 else (0, 6)
+    one, other = (6, 0) if _moves_second(w, t, c) else (0, 6)
     n, p, table, x, y = place.frame[c, 0], place.point[c], tables[best], np.zeros(3), np.empty(3)
     for k in range(6):
         for r in range(7):
@@ -96,12 +96,24 @@ def contact_table(w, t, c, room, G):
 
 
 @part
+def _moves_second(w, t, c):
+    """Which shape of a contact is moved: one of a body, and a round one where there is one."""
+    if w.start.body[c, 0] < 0 or w.start.body[c, 1] < 0:
+        return w.start.body[c, 1] >= 0
+    # mujoco's types are in order, and the first of a pair is the lesser one
+    return t.geom_type[w.start.geom[c, 0]] > CAPSULE
+
+
+@part
 def _differences(w, t, c, size, room):
     """Contacts of the shapes of contact c and their tables; how many, or −1 where their number changes."""
     pair, here, plus, minus, tables = room
     place, g, h = w.start, pair[0], pair[1]
-    moved = h if place.body[c, 1] >= 0 else g
     first, second = t.geom_type[g], t.geom_type[h]
+    moved = h if _moves_second(w, t, c) else g
+    # turns about an own axis that a shape is round about change nothing
+    kind = t.geom_type[moved]
+    turns = 0 if kind == SPHERE else (2 if kind == CAPSULE else 3)
     address = t.collide[first, second]
     step = _CONVEX_STEP if is_convex(first, second) else _STEP
     # margins are those of the end of the step, where things may move more slowly than at its start
@@ -111,6 +123,11 @@ def _differences(w, t, c, size, room):
     X, R = place.geom_xpos[moved], place.geom_xmat[moved]
     kept, turned = X.copy(), R.copy()
     for k in range(6):
+        if turns <= k < 3:
+            for i in range(max(count, 0)):
+                for r in range(7):
+                    tables[i, r, k] = 0.0
+            continue
         width = step if k < 3 else step * size
         for sign in (1.0, -1.0):
             side = plus if sign > 0.0 else minus
@@ -135,12 +152,16 @@ def _differences(w, t, c, size, room):
                 # a table has normal, point and gap, the detector gap, point and normal
                 at = 4 + r if r < 3 else (r - 2 if r < 6 else 0)
                 tables[i, r, k] = (first_side[i, at] - second_side[i, at]) / span
-    # turns about the shape's centre become turns about the origin
+    # turns about the shape's own axes become turns about those of the world, and about the origin
+    own = np.empty(3)
     for i in range(count):
-        for k in range(3):
-            a, b = (k + 1) % 3, (k + 2) % 3
-            for r in range(7):
-                tables[i, r, k] += kept[a] * tables[i, r, 3 + b] - kept[b] * tables[i, r, 3 + a]
+        for r in range(7):
+            row = tables[i, r]
+            own[0], own[1], own[2] = row[0], row[1], row[2]
+            for k in range(3):
+                a, b = (k + 1) % 3, (k + 2) % 3
+                row[k] = turned[3 * k] * own[0] + turned[3 * k + 1] * own[1] + turned[3 * k + 2] * own[2]
+                row[k] += kept[a] * row[3 + b] - kept[b] * row[3 + a]
     return count
 
 
@@ -166,11 +187,11 @@ def _opens(plus, minus, count):
 
 @part
 def _turn(R, k, angle, out):
-    """A rotation turned about an axis of the world, both as nine numbers."""
+    """A rotation turned about its own axis k, both as nine numbers."""
     c, s, a, b = math.cos(angle), math.sin(angle), (k + 1) % 3, (k + 2) % 3
     for j in range(3):
-        out[3 * a + j] = c * R[3 * a + j] - s * R[3 * b + j]
-        out[3 * b + j] = s * R[3 * a + j] + c * R[3 * b + j]
+        out[3 * j + a] = c * R[3 * j + a] + s * R[3 * j + b]
+        out[3 * j + b] = c * R[3 * j + b] - s * R[3 * j + a]
 
 
 @part

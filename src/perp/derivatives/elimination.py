@@ -8,6 +8,8 @@ from perp.compilation.kernel import part
 
 # Pivots below this share of the largest mean redundant rows.
 _PIVOT = 1e-10
+# Pivots below this share are searched for in all that is left.
+_DOUBTFUL = 1e-3
 # Redundant rows agree to this share of what they ask for; below the other one nothing is to be left out.
 _AGREE, _SAME = 1e-6, 1e-10
 # Impulses of the null space move nothing to this share: contacts that barely slide leave little open.
@@ -19,7 +21,7 @@ _TURN = 0.01
 
 
 @part(fastmath={"contract"})
-def _add_row(X, to, factor, row, width):
+def add_row(X, to, factor, row, width):
     """X[to] += factor X[row] over the first columns."""
     for j in range(width):
         X[to, j] += factor * X[row, j]
@@ -68,8 +70,8 @@ def eliminate(A, X):
         for i in range(k):
             if A[i, k] != 0.0:
                 f = -A[i, k] / A[k, k]
-                _add_row(A, i, f, k, k)
-                _add_row(X, i, f, k, width)
+                add_row(A, i, f, k, k)
+                add_row(X, i, f, k, width)
     for k in range(n):
         add_rows(A, k, k, -1.0, X, X)
         f = 1.0 / A[k, k]
@@ -85,7 +87,8 @@ def solve_rows(A, X, backwards):
     Rows are scaled; backwards X ← A⁻ᵀ X, transposed with its scales.
 
     Returns:
-        Whether those that depend on each other agree, and the null space as `_reduce` tells it.
+        Whether those that depend on each other agree, and the null space: rank, order of the unknowns, how
+        the first `rank` of them change with the others.
     """
     n, width = A.shape[0], X.shape[1]
     scale = np.empty(n)
@@ -101,19 +104,18 @@ def solve_rows(A, X, backwards):
                 X[i, j] *= scale[i]
     if backwards:
         A = A.T.copy()
-    right, off = X.copy(), 0.0
-    rank, order, null = _reduce(A.copy(), right)
+    off = 0.0
+    rank, rows, order = _factorise(A)
+    null = _null_space(A, rank)
     if rank < n:
         # what rows that depend on each other cannot agree on is left out
-        others, kept = _reduce(A.T.copy(), np.empty((n, 0))), X.copy()
-        _shorten(*others, X)
+        kept = X.copy()
+        _shorten(rank, rows, _left_null_space(A, rank), X)
         off = _distance(kept, X)
-        if off > _SAME:
-            right[:, :] = X
-            rank, order, null = _reduce(A, right)
+    found = _substituted(A, rank, rows, X)
     for k in range(n):
         for j in range(width):
-            X[order[k], j] = right[k, j] if k < rank else 0.0
+            X[order[k], j] = found[k, j] if k < rank else 0.0
     if rank < n:
         _shorten(rank, order, null, X)
     if backwards:
@@ -170,65 +172,127 @@ def _largest(A, i, first):
 
 
 @part
-def _reduce(left, right):
-    """Solutions of left x = right by elimination, those of dependent columns zero; left is used up.
+def _factorise(A):
+    """P A Q = L U in place, with L's ones left out; pivots are the largest of their row and column.
 
-    Pivots are searched in all that is left, which tells the rank.
+    Reference: Poole and Neal, The rook's pivoting strategy (2000).
 
     Returns:
-        Rank; which unknown the first `rank` lines of `right` are, then those that are zero; how the first
-        change with these, shape (n, n − rank).
+        Rank; which row and which unknown the lines and columns are. Of U only the first `rank` lines are.
     """
-    n, width = right.shape
-    order, rank, top = np.arange(n), n, 0.0
+    n = A.shape[0]
+    rows, columns, top = np.arange(n), np.arange(n), 0.0
     for k in range(n):
-        row, column = k, k
-        pivot = 0.0
-        for i in range(k, n):
-            largest = _largest(left, i, k)
-            if largest > pivot:
-                row, pivot = i, largest
-        for j in range(k, n):
-            if abs(left[row, j]) == pivot:
-                column = j
+        row, column, pivot = _rook(A, k, k)
+        if not pivot > _DOUBTFUL * top:
+            # nothing larger may be left: rank is told by all that is left
+            for i in range(k, n):
+                if _largest(A, i, k) > pivot:
+                    row, column, pivot = i, _at_largest(A, i, k), _largest(A, i, k)
         top = max(top, pivot)
         if not pivot > _PIVOT * top:
-            rank = k
-            break
+            return k, rows, columns
         if row != k:
+            rows[k], rows[row] = rows[row], rows[k]
             for j in range(n):
-                left[k, j], left[row, j] = left[row, j], left[k, j]
-            for j in range(width):
-                right[k, j], right[row, j] = right[row, j], right[k, j]
+                A[k, j], A[row, j] = A[row, j], A[k, j]
         if column != k:
-            order[k], order[column] = order[column], order[k]
+            columns[k], columns[column] = columns[column], columns[k]
             for i in range(n):
-                left[i, k], left[i, column] = left[i, column], left[i, k]
+                A[i, k], A[i, column] = A[i, column], A[i, k]
         for i in range(k + 1, n):
-            if left[i, k] != 0.0:
-                f = -left[i, k] / left[k, k]
-                _add_row(left, i, f, k, n)
-                _add_row(right, i, f, k, width)
-    null = np.empty((n, n - rank))
+            if A[i, k] != 0.0:
+                f = A[i, k] / A[k, k]
+                A[i, k] = f
+                _subtract(A, i, f, k, k + 1)
+    return n, rows, columns
+
+
+@part
+def _rook(A, k, column):
+    """Row, column and size of an entry from k on that is the largest of its row and of its column."""
+    row, pivot = k, -1.0
+    while True:
+        best, size = row, -1.0
+        for i in range(k, A.shape[0]):
+            if abs(A[i, column]) > size:
+                best, size = i, abs(A[i, column])
+        if not size > pivot:
+            return row, column, pivot
+        row, pivot = best, size
+        if not _largest(A, row, k) > pivot:
+            return row, column, pivot
+        column = _at_largest(A, row, k)
+        pivot = abs(A[row, column])
+
+
+@part
+def _at_largest(A, i, first):
+    """Where the largest entry of a row is, from a column on."""
+    best = first
+    for j in range(first + 1, A.shape[1]):
+        if abs(A[i, j]) > abs(A[i, best]):
+            best = j
+    return best
+
+
+@part(fastmath={"contract"})
+def _subtract(A, to, factor, row, first):
+    """A[to] -= factor A[row] from a column on."""
+    for j in range(first, A.shape[1]):
+        A[to, j] -= factor * A[row, j]
+
+
+@part
+def _null_space(A, rank):
+    """How the first `rank` unknowns change with the others where A x = 0, shape (rank, n - rank)."""
+    n = A.shape[0]
+    null = np.empty((rank, n - rank))
     for k in range(rank - 1, -1, -1):
         for j in range(n - rank):
-            null[k, j] = -left[k, rank + j]
-        for i in range(k + 1, rank):
-            f = -left[k, i]
-            if f != 0.0:
-                _add_row(right, k, f, i, width)
-                _add_row(null, k, f, i, n - rank)
-        f = 1.0 / left[k, k]
-        for j in range(width):
-            right[k, j] *= f
+            total = -A[k, rank + j]
+            for i in range(k + 1, rank):
+                total -= A[k, i] * null[i, j]
+            null[k, j] = total / A[k, k]
+    return null
+
+
+@part
+def _left_null_space(A, rank):
+    """The same of yᵀ A = 0: y = L⁻ᵀ e for the lines behind `rank`."""
+    n = A.shape[0]
+    null = np.empty((rank, n - rank))
+    for k in range(rank - 1, -1, -1):
         for j in range(n - rank):
-            null[k, j] *= f
-    return rank, order, null
+            total = -A[rank + j, k]
+            for i in range(k + 1, rank):
+                total -= A[i, k] * null[i, j]
+            null[k, j] = total
+    return null
+
+
+@part
+def _substituted(A, rank, rows, X):
+    """The first `rank` unknowns of A x = X where the others are zero, shape (rank, width)."""
+    width = X.shape[1]
+    out = np.empty((rank, width))
+    for k in range(rank):
+        for j in range(width):
+            out[k, j] = X[rows[k], j]
+        add_rows(A, k, k, -1.0, out, out)
+    for k in range(rank - 1, -1, -1):
+        for i in range(k + 1, rank):
+            if A[k, i] != 0.0:
+                add_row(out, k, -A[k, i], i, width)
+        f = 1.0 / A[k, k]
+        for j in range(width):
+            out[k, j] *= f
+    return out
 
 
 @part
 def _shorten(rank, order, null, X):
-    """Take out of X what lies along the null space of a matrix, as `_reduce` tells it."""
+    """Take out of X what lies along the null space of a matrix."""
     n, width = order.size - rank, X.shape[1]
     square, along = np.eye(n), np.empty((n, width))
     for i in range(n):

@@ -21,6 +21,7 @@ from perp.derivatives.spatial import motions_about_origin, turn_matrices
 from perp.derivatives.tree_dynamics import twists
 from perp.dynamics.libmujoco import collision_functions
 from perp.dynamics.scene_tables import F2, F3, I2, F, I
+from perp.dynamics.tree_kernels import factorise
 from perp.kernels.structs import StructType
 from perp.kernels.tree_islands import prepare
 from perp.kernels.tree_problem import problem_view
@@ -55,8 +56,12 @@ FIELDS = [
     ("extra_u", F2),
     ("act_a", F2),
     ("act_u", F2),
-    # the end: M⁺, E_v, E_q, E_p; what the velocity of the end has over the moving one
-    ("end_mass", F2),
+    # the end: Lᵀ D L of M⁺ in the layout of mujoco's M, nothing where M⁺ is the identity; E_v, E_q, E_p; what
+    # the velocity of the end has over the moving one
+    ("end_begin", I),
+    ("end_count", I),
+    ("end_column", I),
+    ("end_factor", F),
     ("end_v", F2),
     ("end_q", F2),
     ("end_p", F2),
@@ -213,14 +218,18 @@ def new_equations(w, t, given, columns, all_contacts):
     # copies: a struct does not keep what belongs to Python alive
     by_q, by_old, by_act, by_control, act_a, act_u = given
     # one room for matrices of a shape: asking for each of them costs as much as filling it
-    square, wide = np.zeros((8, nv, nv)), np.zeros((5, rows, nv))
-    e.Gp, e.Gv, e.end_mass, e.end_v, e.end_q, e.end_p = (
-        square[0], square[1], square[2], square[3], square[4], square[5],
-    )  # fmt: skip
+    square, wide = np.zeros((7, nv, nv)), np.zeros((5, rows, nv))
+    e.Gp, e.Gv, e.end_v, e.end_q, e.end_p = square[0], square[1], square[2], square[3], square[4]
+    trees = 0 if w.scene.cut else nv
+    e.end_begin, e.end_count = w.scene.M_begin[:trees].copy(), w.scene.M_count[:trees].copy()
+    e.end_column = w.scene.M_column.copy()
+    e.end_factor = np.empty(w.end.M.size if trees else 0)
+    if trees:
+        factorise(e.end_begin, e.end_count, e.end_column, w.end.M, w.extra, e.end_factor)
     if by_q.size:
         e.Gq, e.Go, e.Ga, e.Gu = by_q.copy(), by_old.copy(), by_act.copy(), by_control.copy()
     else:
-        e.Gq, e.Go = square[6], square[7]
+        e.Gq, e.Go = square[5], square[6]
         e.Ga, e.Gu = np.zeros((nv, 0)), np.zeros((nv, nu))
     e.act_a, e.act_u = act_a.copy(), act_u.copy()
     na = e.Ga.shape[1]

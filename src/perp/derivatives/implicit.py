@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import kernel, part
-from perp.derivatives.elimination import add_rows, eliminate, leaves_still, solve_rows
+from perp.derivatives.elimination import add_row, add_rows, eliminate, leaves_still, solve_rows
 from perp.derivatives.smoothing import path_law, path_point
 
 
@@ -30,20 +30,42 @@ def numbers(of, k):
     return out[:n]
 
 
+@part(fastmath={"contract"})
+def add_part(A, row, factor, dofs, out):
+    """out += factor A[row] over the freedoms of an island, which most often follow each other."""
+    n, first = dofs.size, dofs[0]
+    if dofs[n - 1] - first == n - 1:
+        for j in range(n):
+            out[j] += factor * A[row, first + j]
+    else:
+        for j in range(n):
+            out[j] += factor * A[row, dofs[j]]
+
+
 @part
-def _add_mapped(A, row, factor, dofs, triples, blocks, out):
+def rotations_of(e, dofs):
+    """Where the rotations of the scene begin among the freedoms of an island, -1 for those of others."""
+    out = np.full(e.triples.size, -1)
+    for b in range(e.triples.size):
+        at = np.searchsorted(dofs, e.triples[b])
+        if at < dofs.size and dofs[at] == e.triples[b]:
+            out[b] = at
+    return out
+
+
+@part
+def _add_mapped(A, row, factor, dofs, rotations, blocks, out):
     """out += factor A[row] X, X the kinematic map on the freedoms of an island."""
-    for j in range(dofs.size):
-        out[j] += factor * A[row, dofs[j]]
-    for n in range(triples.size):
-        at = np.searchsorted(dofs, triples[n])
-        if at == dofs.size or dofs[at] != triples[n]:
+    add_part(A, row, factor, dofs, out)
+    for n in range(rotations.size):
+        at = rotations[n]
+        if at < 0:
             continue
         for c in range(3):
-            total = 0.0
+            total = -A[row, dofs[at] + c]
             for k in range(3):
-                total += A[row, triples[n] + k] * blocks[n, k, c]
-            out[at + c] += factor * (total - A[row, triples[n] + c])
+                total += A[row, dofs[at] + k] * blocks[n, k, c]
+            out[at + c] += factor * total
 
 
 @part
@@ -69,16 +91,14 @@ def rows_of(e, constraints):
 @part
 def moving(e, dofs, rows):
     """K and V of an island."""
-    n, m = dofs.size, rows.size
-    K, V = np.empty((n, n)), np.empty((m, n))
+    n, m, rotations = dofs.size, rows.size, rotations_of(e, dofs)
+    K, V = np.zeros((n, n)), np.zeros((m, n))
     for i in range(n):
-        for j in range(n):
-            K[i, j] = e.Gv[dofs[i], dofs[j]]
-        _add_mapped(e.Gp, dofs[i], e.h, dofs, e.triples, e.Q, K[i])
+        add_part(e.Gv, dofs[i], 1.0, dofs, K[i])
+        _add_mapped(e.Gp, dofs[i], e.h, dofs, rotations, e.Q, K[i])
     for i in range(m):
-        for j in range(n):
-            V[i, j] = e.Uv[rows[i], dofs[j]]
-        _add_mapped(e.Up, rows[i], e.h, dofs, e.triples, e.Q, V[i])
+        add_part(e.Uv, rows[i], 1.0, dofs, V[i])
+        _add_mapped(e.Up, rows[i], e.h, dofs, rotations, e.Q, V[i])
     return K, V
 
 
@@ -149,11 +169,12 @@ def _sides(e, dofs, rows, constraints, first):
     n, m, na, nu, k = dofs.size, rows.size, e.Ga.shape[1], e.Gu.shape[1], e.G.shape[1]
     width = 2 * n + na + nu + k
     G, U, D = np.zeros((n, width + m)), np.zeros((m, width)), np.zeros((m, k))
+    rotations = rotations_of(e, dofs)
     for i in range(n):
         d = dofs[i]
-        for j in range(n):
-            G[i, j], G[i, n + j] = -e.Gq[d, dofs[j]], -e.Go[d, dofs[j]]
-        _add_mapped(e.Gp, d, -1.0, dofs, e.triples, e.P, G[i])
+        add_part(e.Gq, d, -1.0, dofs, G[i])
+        add_part(e.Go, d, -1.0, dofs, G[i, n:])
+        _add_mapped(e.Gp, d, -1.0, dofs, rotations, e.P, G[i])
         for j in range(na):
             G[i, 2 * n + j] = -e.Ga[d, j]
         for j in range(nu):
@@ -164,9 +185,9 @@ def _sides(e, dofs, rows, constraints, first):
             G[i, width + j] = e.J[rows[j], d]
     for i in range(m):
         r = rows[i]
-        for j in range(n):
-            U[i, j], U[i, n + j] = e.Uq[r, dofs[j]], e.Uo[r, dofs[j]]
-        _add_mapped(e.Up, r, 1.0, dofs, e.triples, e.P, U[i])
+        add_part(e.Uq, r, 1.0, dofs, U[i])
+        add_part(e.Uo, r, 1.0, dofs, U[i, n:])
+        _add_mapped(e.Up, r, 1.0, dofs, rotations, e.P, U[i])
         for j in range(na):
             U[i, 2 * n + j] = e.Ua[r, j]
         for j in range(nu):
@@ -235,8 +256,8 @@ def forward(e, smoothing, whole, impulse):
                 unique = leaves_still(space, Z) and unique
             _add_product(Z, dx, dv)
             _scatter(impulse, rows, dx, dofs, nv, shared)
-        end, final = _end_of(e, dofs, dv)
-        fine = fine and eliminate(end, final)
+        final = _end_of(e, dofs, dv)
+        solve_end(e, dofs, final)
         _scatter(whole, nv + dofs, final, dofs, nv, shared)
         _scatter(whole, dofs, _carried(e, dofs, dv), dofs, nv, shared)
     whole[2 * nv :, 2 * nv : 2 * nv + na] = e.act_a
@@ -246,16 +267,15 @@ def forward(e, smoothing, whole, impulse):
 
 @part
 def _end_of(e, dofs, dv):
-    """M⁺ and its product with dv⁺: (E_v + h E_p Q) dv̄ + (E_q + E_p P) dq + … of the parameters."""
+    """M⁺ dv⁺: (E_v + h E_p Q) dv̄ + (E_q + E_p P) dq + … of the parameters."""
     n, na, nu = dofs.size, e.Ga.shape[1], e.Gu.shape[1]
-    mass, by_v, out = np.empty((n, n)), np.empty((n, n)), np.zeros(dv.shape)
+    by_v, out, rotations = np.zeros((n, n)), np.zeros(dv.shape), rotations_of(e, dofs)
     for i in range(n):
         d = dofs[i]
-        for j in range(n):
-            mass[i, j], by_v[i, j] = e.end_mass[d, dofs[j]], e.end_v[d, dofs[j]]
-            out[i, j] = e.end_q[d, dofs[j]]
-        _add_mapped(e.end_p, d, e.h, dofs, e.triples, e.Q, by_v[i])
-        _add_mapped(e.end_p, d, 1.0, dofs, e.triples, e.P, out[i])
+        add_part(e.end_v, d, 1.0, dofs, by_v[i])
+        add_part(e.end_q, d, 1.0, dofs, out[i])
+        _add_mapped(e.end_p, d, e.h, dofs, rotations, e.Q, by_v[i])
+        _add_mapped(e.end_p, d, 1.0, dofs, rotations, e.P, out[i])
         for m in range(na):
             out[i, 2 * n + m] = -e.change[d] * e.extra_a[d, m]
         for m in range(nu):
@@ -263,17 +283,38 @@ def _end_of(e, dofs, dv):
         for m in range(e.Z.shape[1]):
             out[i, 2 * n + na + nu + m] = e.Z[d, m]
     _add_product(by_v, dv, out)
-    return mass, out
+    return out
+
+
+@part
+def solve_end(e, dofs, X):
+    """X ← M⁺⁻¹ X for the freedoms of an island; freedoms before each of them are among them."""
+    if not e.end_factor.size:
+        return
+    n, width, at = dofs.size, X.shape[1], np.empty(e.Gq.shape[0], np.int64)
+    for k in range(n):
+        at[dofs[k]] = k
+    for k in range(n - 1, -1, -1):
+        a = e.end_begin[dofs[k]]
+        for m in range(a, a + e.end_count[dofs[k]] - 1):
+            add_row(X, at[e.end_column[m]], -e.end_factor[m], k, width)
+    for k in range(n):
+        a, last = e.end_begin[dofs[k]], e.end_begin[dofs[k]] + e.end_count[dofs[k]] - 1
+        f = 1.0 / e.end_factor[last]
+        for j in range(width):
+            X[k, j] *= f
+        for m in range(a, last):
+            add_row(X, k, -e.end_factor[m], at[e.end_column[m]], width)
 
 
 @part
 def _carried(e, dofs, dv):
     """P dq + h Q dv̄, in place of dv̄."""
     n, width = dv.shape
-    x = np.empty(3)
-    for b in range(e.triples.size):
-        at = np.searchsorted(dofs, e.triples[b])
-        if at < n and dofs[at] == e.triples[b]:
+    x, rotations = np.empty(3), rotations_of(e, dofs)
+    for b in range(rotations.size):
+        at = rotations[b]
+        if at >= 0:
             for j in range(width):
                 for r in range(3):
                     x[r] = dv[at + r, j]
@@ -283,9 +324,9 @@ def _carried(e, dofs, dv):
         for j in range(width):
             dv[i, j] *= e.h
         dv[i, i] += 1.0
-    for b in range(e.triples.size):
-        at = np.searchsorted(dofs, e.triples[b])
-        if at < n and dofs[at] == e.triples[b]:
+    for b in range(rotations.size):
+        at = rotations[b]
+        if at >= 0:
             for r in range(3):
                 for c in range(3):
                     dv[at + r, at + c] += e.P[b, r, c] - (1.0 if r == c else 0.0)

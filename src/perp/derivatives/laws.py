@@ -56,18 +56,18 @@ def law_scalar(kind, p, d, x, u, near, out):
             return CLOSED, abs(y)
         B[0, 0] = d
         return REST, abs(y)
-    low, high = d * p[0], d * p[1]
-    below = abs(y - low) if low > -np.inf else np.inf
-    above = abs(y - high) if high < np.inf else np.inf
-    margin = min(below, above)
+    # from its bounds inwards; a row that is `near` one of them rests at it whatever round-off says
+    below = y - d * p[0] if p[0] > -np.inf else np.inf
+    above = d * p[1] - y if p[1] < np.inf else np.inf
+    margin = min(abs(below), abs(above))
     if p[0] == p[1]:
         B[0, 0], D[0, 0] = d, -d
         return LOWER, np.inf
-    if y > low + near and y < high - near:
+    if below > near and above > near:
         C[0, 0] = 1.0
         return HOLDS, margin
     B[0, 0] = d
-    if below <= above:
+    if abs(below) <= abs(above):
         D[0, 0] = -d
         return LOWER, margin
     D[0, 1] = -d
@@ -87,8 +87,9 @@ def _disc(disc, push, x, u, near, relaxed, out):
         speed += u[i] ** 2
     length, speed = math.sqrt(length), math.sqrt(speed)
     radius = mu * push if push > 0.0 else 0.0
-    sticks = mu > WIDEST or (mu > 0.0 and length <= t * radius + near)
-    margin = np.inf if mu > WIDEST else abs(length - t * radius)
+    over = length - t * radius
+    sticks = mu > WIDEST or (mu > 0.0 and over <= near)
+    margin = np.inf if mu > WIDEST else abs(over)
     if sticks:
         for i in range(first, last):
             C[i, i] = 1.0
@@ -124,8 +125,9 @@ def _ellipse(d, p, push, x, u, near, relaxed, out):
             length += (t * x[i] / mu - mu * u[i]) ** 2
     length = math.sqrt(length)
     radius = push if push > 0.0 else 0.0
-    sticks = some and length <= t * radius + near
-    margin = abs(length - t * radius) if some else np.inf
+    over = length - t * radius
+    sticks = some and over <= near
+    margin = abs(over) if some else np.inf
     ratio = t * radius / length if length > 0.0 else 0.0
     slips = False
     for i in range(1, size):

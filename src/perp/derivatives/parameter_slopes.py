@@ -109,20 +109,22 @@ def _coefficient(w, t, e, kind, which, column):
 
 @part
 def _gravity(w, t, e, column):
-    force, centres = np.empty(6), w.start.x if w.scene.cut else w.start.xipos
+    """Weights act at the centres: m and m c, summed over what is behind a freedom."""
+    centres, nv = w.start.x if w.scene.cut else w.start.xipos, t.parent.size
+    behind = np.zeros((nv, 4))
     for b in range(t.end.size):
-        if not t.mass[b] > 0.0 or t.end[b] < 0:
-            continue
+        if t.end[b] >= 0:
+            behind[t.end[b], 3] += t.mass[b]
+            for k in range(3):
+                behind[t.end[b], k] += t.mass[b] * centres[b, k]
+    for j in range(nv - 1, -1, -1):
+        up, S, mc = t.parent[j], e.S[j], behind[j]
         for k in range(3):
-            i, j = (k + 1) % 3, (k + 2) % 3
-            force[:] = 0.0
-            force[3 + k] = 1.0
-            # centre × e_k
-            force[i], force[j] = centres[b, j], -centres[b, i]
-            m = t.end[b]
-            while m >= 0:
-                e.G[m, column + k] -= w.h * t.mass[b] * dot(e.S[m], force)
-                m = t.parent[m]
+            a, b = (k + 1) % 3, (k + 2) % 3
+            e.G[j, column + k] -= w.h * (mc[3] * S[3 + k] + mc[b] * S[a] - mc[a] * S[b])
+        if up >= 0:
+            for k in range(4):
+                behind[up, k] += mc[k]
 
 
 @part

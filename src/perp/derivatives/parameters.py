@@ -8,7 +8,8 @@ A parameter is "kind" or "kind:name".
     mass, inertia, com           of a body: mass with its moments held, principal moments, centre of mass [m]
     damping, stiffness, armature, frictionloss    of a joint
     kp, kv                       gains of a servo
-    size                         of a sphere or capsule (radius), of a box against planes (half lengths)
+    size                         of a sphere or capsule (radius), of a box against planes (half lengths), of a
+                                 plane, which nothing depends on
 """
 
 from __future__ import annotations
@@ -40,16 +41,14 @@ class Asked:
     """Parameters as numbers.
 
     Attributes:
-        names: As they were given.
-        edges: Where the columns of each begin, and where the last ones end.
+        slices: The name and the columns of each.
         columns: How many there are.
         codes, rest: See `parameter_slopes`.
         sizes: Shapes whose size is asked for, with their name.
         inertial: Whether one of them is a part of the mass matrix, or is added to it.
     """
 
-    names: tuple[str, ...]
-    edges: list[int]
+    slices: tuple[tuple[str, slice], ...]
     columns: int
     codes: np.ndarray
     rest: np.ndarray
@@ -97,7 +96,10 @@ def asked_parameters(stepper: Stepper, parameters: Sequence[str]) -> Asked:
             which = _body(stepper, kind, name)
         elif kind == "size":
             which = model.geom_index(name)
-            sizes[which] = name
+            if int(m.geom_type[which]) == _PLANE:
+                which = -1  # it has no end, whatever the file says
+            else:
+                sizes[which] = name
         elif kind in ("kp", "kv"):
             which = find(name, stepper.motor_names, "motor")
             which = which if stepper.reduced else int(stepper.table.motor_row[which])
@@ -108,7 +110,8 @@ def asked_parameters(stepper: Stepper, parameters: Sequence[str]) -> Asked:
             which = _cut_joint(stepper, kind, name)
         codes[n] = KINDS.index(kind), which, edges[n], widths[n], coordinate
     inertial = any(split(parameter)[0] in _INERTIAL for parameter in parameters)
-    return Asked(tuple(parameters), edges.tolist(), int(edges[-1]), codes, rest, sizes, inertial)
+    slices = tuple((name, slice(int(edges[n]), int(edges[n + 1]))) for n, name in enumerate(parameters))
+    return Asked(slices, int(edges[-1]), codes, rest, sizes, inertial)
 
 
 def _body(stepper: Stepper, kind: str, name: str) -> int:

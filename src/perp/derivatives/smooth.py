@@ -25,12 +25,16 @@ from perp.derivatives.tree_dynamics import add_carried, inverse_dynamics
 from perp.dynamics.libmujoco import mj_integratePos
 from perp.dynamics.place import complete, go_to
 from perp.dynamics.row_kernels import cross
+from perp.stepping.course import DRIFTS
 from perp.stepping.fast_turns import drift_in_parts, parts_of_body, spin_in_parts
+from perp.stepping.smooth import drift
 
 # Steps of differences of turns that are taken in parts, as a share of their speed and in radians.
 _STEP = 1e-5
 # Newton steps for the spin before a turn in parts, from where it was with other moments of inertia.
 _NEWTON = 3
+# Solves for δ from which a step may have ended before it settled.
+_FEW = 3
 
 
 @part
@@ -52,13 +56,11 @@ def _trees(w, t, e):
         scaled[j], change[j] = scale * v[j], v[j] - w.v[j]
         e.Gq[j, j] += w.h * t.spring[j]
         e.Gv[j, j] += w.extra[j]
-        e.end_mass[j, j] += w.extra[j]
         e.end_v[j, j] += w.extra[j]
     for k in range(3):
         weight[k] = w.h * s.gravity[k]
     _add_mass(s, w.start.M, -1.0, e.Go)
     _add_mass(s, w.start.M, 1.0, e.Gv)
-    _add_mass(s, w.end.M, 1.0, e.end_mass)
     if w.parts > 1 and not t.round:
         for j in range(nv):
             scaled[j], change[j] = 0.0, v[j] - w.delta[j] - w.v[j]
@@ -72,13 +74,11 @@ def _trees(w, t, e):
 
 @part
 def _turn_in_parts(w, e):
-    """M̃ u and M⁺ v⁺ by v̄ and q, where `e.Gv` and `e.end_mass` hold M̃ of start and end so far."""
-    nv, q, u = w.v.size, w.q.copy(), np.empty(w.v.size)
-    q_end, delta, gained, factor = w.q_end.copy(), w.delta.copy(), w.gained.copy(), w.factor_end.copy()
-    qvel = w.end.qvel.copy()
+    """M̃ u and M⁺ v⁺ by v̄ and q, where `e.Gv` holds M̃ of the start so far."""
+    nv, q, u, kept = w.v.size, w.q.copy(), np.empty(w.v.size), _end_kept(w)
     speed = 1e-3
     for j in range(nv):
-        u[j] = w.problem.velocity[j] - delta[j]
+        u[j] = w.problem.velocity[j] - w.delta[j]
         speed = max(speed, abs(u[j]))
     # columns: v̄ and v⁺ by u, then by q
     by_u, by_q, end_u, end_q = (
@@ -111,11 +111,11 @@ def _turn_in_parts(w, e):
                         mean = u[j] + w.delta[j] + (move[j] if n < most else 0.0)
                         to[j, column] += f * mean
                         final[j, column] += f * (mean + w.gained[j])
-    # the end of the step was room
-    w.q_end[:], w.delta[:], w.gained[:], w.factor_end[:] = q_end, delta, gained, factor
-    go_to(w.scene, w.end, w.q_end, True)
-    complete(w.scene, w.end)
-    w.end.qvel[:] = qvel
+    _bring_back(w, kept)
+    mass = np.zeros((nv, nv))
+    _add_mass(w.scene, w.end.M, 1.0, mass)
+    for j in range(nv):
+        mass[j, j] += w.extra[j]
     # u by v̄ and q: du = Φ_u⁻¹ (dv̄ − Φ_q dq)
     both = np.zeros((nv, 2 * nv))
     for i in range(nv):
@@ -125,9 +125,41 @@ def _turn_in_parts(w, e):
     eliminate(by_u, both)
     u_by_v, u_by_q = both[:, :nv].copy(), both[:, nv:].copy()
     e.Gq[:, :] += e.Gv @ u_by_q
-    e.end_q[:, :] += e.end_mass @ (end_q + end_u @ u_by_q)
-    e.end_v[:, :] = e.end_mass @ (end_u @ u_by_v)
+    e.end_q[:, :] += mass @ (end_q + end_u @ u_by_q)
+    e.end_v[:, :] = mass @ (end_u @ u_by_v)
     e.Gv[:, :] = e.Gv @ u_by_v
+
+
+@part
+def _end_kept(w):
+    """What `drift` changes of the end of a step: turns in parts take it for room."""
+    return w.q_end.copy(), w.delta.copy(), w.gained.copy(), w.factor_end.copy(), w.end.qvel.copy(), w.parts
+
+
+@part
+def _bring_back(w, kept):
+    w.q_end[:], w.delta[:], w.gained[:], w.factor_end[:] = kept[0], kept[1], kept[2], kept[3]
+    in_parts, w.parts = w.parts > 1 and not w.scene.cut, kept[5]
+    if in_parts:
+        go_to(w.scene, w.end, w.q_end, True)
+        complete(w.scene, w.end)
+        w.end.qvel[:] = kept[4]
+
+
+@part
+def unsettled(w):
+    """How far δ is from that of the step's velocities, as a share of its speed.
+
+    Contacts that open and close from round to round may leave it at that of another round.
+    """
+    if w.course[DRIFTS] < _FEW:
+        return 0.0
+    kept, u = _end_kept(w), np.empty(w.v.size)
+    for j in range(u.size):
+        u[j] = w.problem.velocity[j] - w.delta[j]
+    change = drift(w, u, 1e-8)
+    _bring_back(w, kept)
+    return change * max(1.0, w.scene.size) / w.speed
 
 
 @part
@@ -195,7 +227,7 @@ def _cut_bodies(w, e):
         for k in range(3):
             e.Gv[at + k, at + k] = mass[b]
             e.Go[at + k, at + k] -= mass[b]
-            e.end_mass[at + k, at + k] = e.end_v[at + k, at + k] = e.end_mass[i + k, i + k] = 1.0
+            e.end_v[at + k, at + k] = 1.0
         R, Re = w.start.R[b].copy(), w.end.R[b].copy()
         before = v[i : i + 3] - w.delta[i : i + 3]
         momentum, by_spin = spin_momentum(inertia[b], R, v[i : i + 3], before, w.h)

@@ -25,7 +25,7 @@ from perp.derivatives.laws import MODE_NAMES
 from perp.derivatives.mujoco_forces import curved_transmissions, differences, others_act
 from perp.derivatives.parameter_slopes import parameter_slopes
 from perp.derivatives.parameters import Asked, asked_parameters, check_sizes
-from perp.derivatives.smooth import smooth_slopes
+from perp.derivatives.smooth import smooth_slopes, unsettled
 from perp.dynamics import libmujoco
 from perp.dynamics.rows import LIMIT
 from perp.problems.errors import ProblemError
@@ -42,8 +42,13 @@ if TYPE_CHECKING:
 
 # Overlap below this share of the scene's size counts as none.
 _CLOSED = 1e-7
+# Cause of a step that misses only how fast overlap is undone, as a bounce does: its equations hold.
+_OVERLAP = 3
 # What `_equations` says.
-_READY, _STIFF, _UNSOLVED = range(3)
+_READY, _STIFF, _UNSOLVED, _UNSETTLED, _LOOSE = range(5)
+# How far Coriolis forces may be from those of the step's velocities, as shares of its speed, for a derivative
+# that says so, and for one that does not: a step asks for the latter.
+_WRONG, _SETTLED = 1e-3, 1e-6
 
 
 @kernel(nogil=True)
@@ -58,6 +63,9 @@ def _equations(w, t, given, asked, motors, every):
         return _STIFF, 0, 0, e
     if w.info[UNSOLVED]:
         return _UNSOLVED, 0, 0, e
+    off = unsettled(w)
+    if off > _WRONG:
+        return _UNSETTLED, 0, 0, e
     smooth_slopes(w, t, e)
     joint_slopes(w, t, e, *motors)
     contact_slopes(w, t, e)
@@ -65,7 +73,7 @@ def _equations(w, t, given, asked, motors, every):
     e.bound = fold_bounds(e)
     find_islands(w, e)
     _find_switches(w, e)
-    return _READY, e.J.shape[0], w.parts, e
+    return _LOOSE if off > _SETTLED else _READY, e.J.shape[0], w.parts, e
 
 
 def compile_equations() -> None:
@@ -165,26 +173,25 @@ class StepDerivative:
     @property
     def parameters(self) -> dict[str, np.ndarray]:
         """By each asked parameter, shape (2 nv + na, size)."""
-        return self._named(self._whole[0][:, 2 * self._nv + self._na + self._nu :])
+        columns = self._whole[0][:, 2 * self._nv + self._na + self._nu :]
+        return {name: columns[:, of] for name, of in self._asked.slices}
 
     @property
     def impulse(self) -> np.ndarray:
         """Of the impulses by state, controls and parameters, in the order of the rows of the step."""
         return self._whole[1]
 
-    def _named(self, columns: np.ndarray) -> dict[str, np.ndarray]:
-        edges = self._asked.edges
-        return {name: columns[..., edges[k] : edges[k + 1]] for k, name in enumerate(self._asked.names)}
-
     def vjp(self, gradient: Any) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Gradients of a scalar by state, controls and parameters, from that by the state of the end."""
         n = 2 * self._nv + self._na
-        g = np.array(gradient, dtype=np.float64)
+        g = np.ascontiguousarray(gradient, dtype=np.float64)
         if g.shape != (n,):
             raise ProblemError(f"gradient has shape {g.shape}: ({n},) is needed")
         out = np.empty(n + self._nu + self._asked.columns)
         self._check(backward(self._equations, self.smoothing, g, out))
-        return out[:n], out[n : n + self._nu], self._named(out[n + self._nu :])
+        by_parameter = out[n + self._nu :]
+        named = {name: by_parameter[of] for name, of in self._asked.slices}
+        return out[:n], out[n : n + self._nu], named
 
     @cached_property
     def _modes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -274,9 +281,9 @@ class StepDifferentiator:
         if self.stepper.settings.solver is not None:
             raise DerivativeError("only steps of the stepper's own solver have derivatives")
         w, names = self.stepper.world, tuple(parameters)
-        if w.info[CAUSE]:
+        why = cause(self.stepper, float(w.figure[RESIDUAL])) if w.info[CAUSE] else ""
+        if why and w.info[CAUSE] != _OVERLAP:
             # its equations do not hold where it ended, and nothing follows from them there
-            why = cause(self.stepper, float(w.figure[RESIDUAL]))
             raise DerivativeError(f"the step misses its tolerance and has no derivative: {why}")
         asked = self._asked.get(names)
         if asked is None:
@@ -290,7 +297,11 @@ class StepDifferentiator:
             raise DerivativeError("the step put positions right after velocities: it has no derivative")
         if code == _UNSOLVED:
             raise DerivativeError("the step was not solved: it has no derivative")
-        words = self._held
+        if code == _UNSETTLED:
+            raise DerivativeError("the step ended before its Coriolis forces settled: it has no derivative")
+        words = (*self._held, why) if why else self._held
+        if code == _LOOSE:
+            words += ("Coriolis forces, which had not settled to a millionth of the speed",)
         if parts > 1 and asked.inertial and self.stepper.reduced:
             words += ("inertia in long turns, as if they were taken at once",)
         if asked.sizes:

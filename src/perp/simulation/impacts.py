@@ -194,7 +194,8 @@ class ImpactDerivative:
         last = parts[-1]
         n, nu = last.A.shape[0], last.B.shape[1]
         self.A, self.B = whole[:, :n], whole[:, n : n + nu]
-        self.parameters = last._named(whole[:, n + nu :])
+        columns = whole[:, n + nu :]
+        self.parameters = {name: columns[:, of] for name, of in last._asked.slices}
         self.mode, self.redundant = last.mode, any(part.redundant for part in parts)
         self.velocity_unique = all(part.velocity_unique for part in parts)
         self.consistent = all(part.consistent for part in parts)

@@ -309,9 +309,9 @@ class Simulation(Access):
             DerivativeError: The step has no derivative, or `verify` found another one.
             ProblemError: There is no such parameter.
         """
-        from perp.derivatives.step import StepDifferentiator
-
         if self._differentiator is None or self._differentiator.stepper is not self.stepper:
+            from perp.derivatives.step import StepDifferentiator
+
             self._differentiator = StepDifferentiator(self.stepper)
         if last and self._last is None:
             raise ProblemError("no step has been taken yet")

@@ -42,7 +42,7 @@ OVERLAP = 1e-5
 # A gap that a row keeps open is worth a second solve from this share of the radius on …
 _OPEN = 1e-3
 # … and a row that has been turned is turned on down to this share.
-_CLOSED, _EXACT = 1e-6, 1e-10
+_CLOSED, _EXACT = 1e-6, 1e-12
 _SHORTEST = 1e-2
 _LEAST_SHARE = 0.3
 # Normals that turn by more than this cosine within a step are those of a body that went through another one.
