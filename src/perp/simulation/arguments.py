@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from enum import StrEnum
+from inspect import signature
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -77,6 +78,12 @@ def choice(name: str, x: Any, kind: type[E]) -> E:
         raise ProblemError(f"{name} = {x!r}: one of {valid} is needed") from None
 
 
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A copy for the user to read: writing into it would be lost, so that numpy refuses it."""
+    array.flags.writeable = False
+    return array
+
+
 def triple(name: str, x: Any) -> np.ndarray:
     """Three finite numbers."""
     array = to_float(name, x)
@@ -124,7 +131,11 @@ def step_settings(
     names = [field.name for field in dataclasses.fields(StepSettings)]
     for name in options:
         if name not in names:
-            raise ProblemError(f"Simulation has no option {name!r}; there are: {', '.join(names)}")
+            from perp.simulation.simulation import Simulation
+
+            known = [*signature(Simulation).parameters][1:-1]
+            known += [name for name in names if name not in known]
+            raise ProblemError(f"Simulation has no option {name!r}; there are: {', '.join(known)}")
     given = dict(options)
     if level is not None:
         given["level"] = level

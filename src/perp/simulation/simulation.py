@@ -22,7 +22,7 @@ from perp.scenes.engine import engine
 from perp.scenes.model import find
 from perp.scenes.staging import START, Staging, stage
 from perp.simulation.access import Access
-from perp.simulation.arguments import Coordinates, number, positive, step_count, step_settings
+from perp.simulation.arguments import Coordinates, number, positive, read_only, step_count, step_settings
 from perp.simulation.generalised import coordinates, state_at
 from perp.simulation.modifying import Changes, modified
 from perp.simulation.snapshots import restore_snapshot, take_snapshot
@@ -350,7 +350,7 @@ class Simulation(Access):
     @property
     def wrench(self) -> np.ndarray:
         """External force [N] and torque [N m] on each body, shape (bodies, 6)."""
-        return self._wrench.copy()
+        return read_only(self._wrench.copy())
 
     @wrench.setter
     def wrench(self, value: Any) -> None:
@@ -379,7 +379,8 @@ class Simulation(Access):
         vars(other).update(vars(self))
         other._seat = self._seat.fork()
         other.state = self.stepper.unpacked(self.state.time, self.state.packed.copy())
-        other._wrench, other._control, other._recorders = self.wrench, self.ctrl, []
+        other._wrench, other._control = self._wrench.copy(), self._control.copy()
+        other._recorders = []
         other._last = other._before = other._differentiator = None
         return other
 
