@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,7 +13,7 @@ from perp.scenes.geometry import Shape, read_geometry
 from perp.scenes.model import find
 from perp.scenes.naming import joint_names
 from perp.scenes.sensors import sensor_names
-from perp.simulation.arguments import read_only, triple, unit_quaternion
+from perp.simulation.arguments import motor_index, number, read_only, triple, unit_quaternion
 from perp.simulation.generalised import coordinates, go_to, read_positions, state_at
 from perp.simulation.handles import Body, Contact, JointView, Site, contacts_of
 from perp.simulation.mechanics import bias_force, jacobian, mass_matrix, sensor_data, sensor_slice
@@ -71,7 +72,20 @@ class Access:
 
     @ctrl.setter
     def ctrl(self, value: Any) -> None:
-        self._whole.set_control(value)
+        self.set_control(value)
+
+    def set_control(self, control: Any) -> None:
+        """Give the motors their values: one each in order, or a mapping from motor names."""
+        names = self.stepper.motor_names
+        if isinstance(control, Mapping):
+            given = [
+                (motor_index(name, names), number(f"control[{name!r}]", x)) for name, x in control.items()
+            ]
+        else:
+            given = enumerate(vector("control", control, len(names)))
+        for motor, value in given:
+            self.stepper.set_motor(motor, float(value))
+            self._control[motor] = value
 
     @property
     def qpos(self) -> np.ndarray:

@@ -16,13 +16,12 @@ import numpy as np
 
 from perp.dynamics.state import State
 from perp.problems import ContactProblem, ProblemError
-from perp.problems.validation import check_finite, to_float, vector
+from perp.problems.validation import check_finite, to_float
 from perp.scenes import ImportReport, SceneError
 from perp.scenes.engine import engine
-from perp.scenes.model import find
 from perp.scenes.staging import START, Staging, stage
 from perp.simulation.access import Access
-from perp.simulation.arguments import Coordinates, number, positive, read_only, step_count, step_settings
+from perp.simulation.arguments import Coordinates, positive, read_only, step_count, step_settings
 from perp.simulation.generalised import coordinates, state_at
 from perp.simulation.modifying import Changes, modified
 from perp.simulation.snapshots import restore_snapshot, take_snapshot
@@ -333,19 +332,6 @@ class Simulation(Access):
 
             verify_step(self, found)
         return found
-
-    def set_control(self, control: Any) -> None:
-        """Give the motors their values: one each in order, or a mapping from motor names."""
-        names = self.stepper.motor_names
-        if isinstance(control, Mapping):
-            given = [
-                (find(name, names, "motor"), number(f"control[{name!r}]", x)) for name, x in control.items()
-            ]
-        else:
-            given = enumerate(vector("control", control, len(names)))
-        for motor, value in given:
-            self.stepper.set_motor(motor, float(value))
-            self._control[motor] = value
 
     @property
     def wrench(self) -> np.ndarray:
