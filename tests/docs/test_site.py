@@ -33,7 +33,7 @@ def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
     assert not {name for name in fetched if re.match(r"(https?:)?//", name)}
 
 
-ANCHOR = re.compile(r"""<a [^>]*\shref=["']?([^"'\s>:#]*)#([^"'\s>]+)""")
+ANCHOR = re.compile(r"""<a\b[^>]*\shref=["']?([^"'\s>:#]*)#([^"'\s>]+)""")
 
 
 def test_links_to_a_part_of_a_page_lead_there(site: Path) -> None:
