@@ -122,6 +122,8 @@ def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
             f"scene is of type {kind}: a path, XML text, an MjSpec, an MjModel or a Model is needed"
         )
     path = Path(scene)
+    if path.is_dir():
+        raise SceneError(f"{path}: is a folder: name the scene file in it")
     if not path.is_file():
         raise SceneError(f"{path}: does not exist")
     with path.open("rb") as file:

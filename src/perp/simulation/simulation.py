@@ -105,7 +105,7 @@ class Simulation(Access):
         if staging:
             scene, lines = stage(scene, staging, keyframe)
             keyframe = START
-        self.home = START if staging else None
+        self.home = keyframe  # what `reset` goes back to
         self.model, self.coordinates = load_for(scene, coordinates, restitution, lines)
         length = float(self.model.shapes.opt.timestep) if step is None else step
         self.step_size, self._own_step = positive("step", length, "seconds"), step is not None
@@ -399,7 +399,9 @@ class Simulation(Access):
         return simulation_of(path)
 
     def reset(self, *, keyframe: str | int | None = None) -> None:
-        """Back to the start of the scene, or to one of its keyframes, with no memory of earlier steps.
+        """Back to the start, or to one of the scene's keyframes, with no memory of earlier steps.
+
+        The start is the keyframe that the simulation was made with, where there is one.
 
         Controls, forces and mocap bodies too; what `modify` has changed stays.
 
