@@ -58,6 +58,34 @@ def test_names_with_markup_of_a_scene_are_only_words_on_a_live_page(browser: Any
         assert page.evaluate("[window.hacked, document.images.length]") == [None, 0]
 
 
+def test_names_cannot_command_a_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from perp.cli import main
+
+    scene, run = tmp_path / "scene.xml", tmp_path / "run.h5"
+    scene.write_text(library.box_on_plane().replace('name="box"', 'name="&#27;[2Jbox"'), encoding="utf-8")
+    with pytest.raises(SceneError, match=r"the name '\\x1b\[2Jbox': control characters"):
+        perp.Simulation(scene)
+    made = perp.Simulation(library.box_on_plane(), step=0.01).run(0.03)
+    replace(made, about=made.about | {"body_names": ["\x1b[2Jbox"]}).save(run)
+    # what mujoco's message repeats, and a recording that was made up
+    bad = library.box_on_plane().replace('type="box"', 'type="&#27;[2J"')
+    scene.write_text(bad, encoding="utf-8")
+    codes = main(["simulate", str(scene)]), main(["info", str(run)])
+    said = "".join(capfd.readouterr())
+    assert codes == (2, 0)
+    assert said.count("\\x1b[2J") == 2
+    assert "\x1b" not in said
+
+
+def test_a_file_in_another_encoding_says_so(tmp_path: Path) -> None:
+    scene = tmp_path / "scene.xml"
+    scene.write_bytes(library.box_on_plane().replace('name="box"', 'name="Gerät"').encode("latin-1"))
+    with pytest.raises(SceneError, match="not UTF-8: save the file as UTF-8"):
+        perp.Simulation(scene)
+    scene.write_text(library.box_on_plane().replace('name="box"', 'name="Gerät"'), encoding="utf-8")
+    assert perp.Simulation(scene).body_names == ("Gerät",)
+
+
 def laughs(depth: int) -> str:
     lines = ['<!ENTITY l0 "ha">']
     lines += [f'<!ENTITY l{k} "{f"&l{k - 1};" * 10}">' for k in range(1, depth)]

@@ -16,7 +16,7 @@ ZERO, ONE = Decimal(0), Decimal(1)
 SparseRow = dict[int, Decimal]
 
 
-class Bodies(NamedTuple):
+class DynamicsForm(NamedTuple):
     """The dynamics form: J, M⁻¹ Jᵀ and M⁻¹ p by columns, bias, compliance, freedoms of each row's bodies."""
 
     jacobian: list[SparseRow]
@@ -44,7 +44,7 @@ class DecimalRows(NamedTuple):
     matrix: list[SparseRow]
     q: list[Decimal]
     unit: list[Decimal]
-    bodies: Bodies | None
+    bodies: DynamicsForm | None
 
     def velocity(self, z: list[Decimal]) -> list[Decimal]:
         """The velocity of the answer z."""
@@ -122,7 +122,7 @@ def _product(row: SparseRow, x: list[Decimal]) -> Decimal:
     return sum((value * x[j] for j, value in row.items() if x[j] != 0), ZERO)
 
 
-def _from_bodies(form: Any) -> tuple[list[SparseRow], list[Decimal], Bodies]:
+def _from_bodies(form: Any) -> tuple[list[SparseRow], list[Decimal], DynamicsForm]:
     """W = J M⁻¹ Jᵀ + Σ and q = J M⁻¹ p + b by elimination."""
     J, p = _rows(form.jacobian), _vector(form.momentum)
     mass = _mass(form.mass)
@@ -138,7 +138,7 @@ def _from_bodies(form: Any) -> tuple[list[SparseRow], list[Decimal], Bodies]:
             if value != 0:
                 matrix[i][j] = value
     q = [_product(J[i], columns[m]) + bias[i] for i in range(m)]
-    return matrix, q, Bodies(J, columns, bias, compliance, _touched(J, form.mass, mass))
+    return matrix, q, DynamicsForm(J, columns, bias, compliance, _touched(J, form.mass, mass))
 
 
 def _touched(J: list[SparseRow], given: Any, mass: list[list[Decimal]]) -> list[set[int]]:

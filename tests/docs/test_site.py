@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -30,6 +31,27 @@ def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
         }
     assert any(name.endswith("katex.min.js") for name in fetched)
     assert not {name for name in fetched if re.match(r"(https?:)?//", name)}
+
+
+ANCHOR = re.compile(r"""<a\b[^>]*\shref=["']?([^"'\s>:#]*)#([^"'\s>]+)""")
+
+
+def test_links_to_a_part_of_a_page_lead_there(site: Path) -> None:
+    parts = {
+        path.resolve(): (
+            text := path.read_text(encoding="utf-8"),
+            set(re.findall(r"""\sid=["']?([^"'\s>]+)""", text)),
+        )
+        for path in site.rglob("*.html")
+    }
+    lost = [
+        (path.name, target, part)
+        for path, (text, _) in parts.items()
+        for target, part in ANCHOR.findall(text)
+        if (other := (path.parent / target).resolve() if target else path) in parts
+        and unquote(part) not in parts[other][1]
+    ]
+    assert not lost
 
 
 OVERFLOWING = """() => [...document.querySelectorAll(".arithmatex, .md-typeset__scrollwrap, .katex-error")]

@@ -211,3 +211,9 @@ def test_motors_for_the_joints_of_a_urdf() -> None:
         perp.Simulation(URDF, motors="fast")
     with pytest.raises(perp.ProblemError, match="motors and hold"):
         perp.Simulation(URDF, motors="force", hold="locked")
+
+
+def test_a_scene_without_motors_says_how_to_get_some() -> None:
+    sim = perp.Simulation(library.box_on_plane(), step=0.01)
+    with pytest.raises(perp.SceneError, match="no motor named 'knee', nor any other: motors='force'"):
+        sim.step({"knee": 1.0})

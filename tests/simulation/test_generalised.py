@@ -21,7 +21,7 @@ ARM = """
         <body name="lower" pos="0.3 0 0"><joint name="elbow" axis="0 1 0" range="-90 90"/>
           <geom type="capsule" size="0.03" fromto="0 0 0 0.2 0.1 0" mass="0.5"/>
           <body name="tip" pos="0.2 0.1 0"><joint name="rod" type="slide" axis="1 0 0" range="-0.1 0.1"/>
-            <geom size="0.04" mass="0.2"/></body>
+            <geom size="0.04" mass="0.2"/><site name="tool" pos="0.1 0.02 0" euler="20 30 0"/></body>
         </body>
       </body>
     </body>
@@ -43,6 +43,31 @@ def placed(coordinates: str) -> perp.Simulation:
     sim = perp.Simulation(ARM, coordinates=coordinates)
     sim.qpos, sim.qvel = pose()
     return sim
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+def test_sites_are_where_mujoco_has_them(coordinates: str) -> None:
+    sim, mujoco = placed(coordinates), engine()
+    m = mujoco.MjModel.from_xml_string(ARM)
+    data = mujoco.MjData(m)
+    data.qpos[:], data.qvel[:] = pose()
+    mujoco.mj_forward(m, data)
+    tool, turned, speed = sim.site("tool"), np.empty(4), np.empty(6)
+    mujoco.mju_mat2Quat(turned, data.site("tool").xmat)
+    mujoco.mj_objectVelocity(m, data, int(mujoco.mjtObj.mjOBJ_SITE), m.site("tool").id, speed, 0)
+    assert (sim.site_names, tool.body) == (("tool",), "tip")
+    assert tool.position == pytest.approx(data.site("tool").xpos)
+    assert abs(tool.quaternion @ turned) == pytest.approx(1.0)
+    assert sim.jacobian(tool.body, tool.position) @ sim.qvel == pytest.approx(np.roll(speed, 3))
+    with pytest.raises(perp.SceneError, match="no site named 'tol'; there are: tool"):
+        sim.site("tol")
+
+
+@pytest.mark.parametrize("name", ["qpos", "qvel", "ctrl", "wrench"])
+def test_writing_into_what_was_read_is_an_error(name: str) -> None:
+    """Where it is lost otherwise: mujoco's users write `data.ctrl[:] = u`."""
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(placed("reduced"), name)[:] = 0.0
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)

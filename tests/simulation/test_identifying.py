@@ -17,7 +17,7 @@ SCENE = """<mujoco><worldbody><geom type="plane" size="9 9 1" friction="{mu}"/>
 
 def recorded(mu: float, restitution: float, velocity: list[float], steps: int = 30) -> perp.Motion:
     sim = perp.Simulation(SCENE.format(mu=mu), step=0.01, coordinates="reduced", restitution=restitution)
-    start = sim.qpos
+    start = sim.qpos.copy()
     start[2] = 0.1 + 0.05 * (restitution > 0)
     sim.qpos = start
     sim.qvel = velocity

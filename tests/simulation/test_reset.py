@@ -57,3 +57,18 @@ def test_a_keyframe_moves_mocap_bodies() -> None:
     assert sim.body("swing").position == pytest.approx((-1, 0, 0.9))
     sim.step()
     assert sim.body("swing").position == pytest.approx((-1, 0, 0.9))
+
+
+def test_a_simulation_made_with_a_keyframe_goes_back_to_it(tmp_path) -> None:
+    sim = perp.Simulation(ON_HANDLE, step=0.01, coordinates="reduced", keyframe="left")
+    start = sim.qpos, sim.ctrl, sim.sensor("grip")
+    sim.run(0.05, out=tmp_path / "run.h5", control=[0.1])
+    for again in (sim, sim.copy(), perp.Simulation.resume(tmp_path / "run.h5")):
+        again.reset()
+        for now, then in zip((again.qpos, again.ctrl, again.sensor("grip")), start, strict=True):
+            assert np.array_equal(now, then)
+
+
+def test_a_folder_is_no_scene(tmp_path) -> None:
+    with pytest.raises(perp.SceneError, match="is a folder: name the scene file in it"):
+        perp.Simulation(tmp_path)

@@ -111,7 +111,7 @@ def test_an_empty_world_and_bodies_that_touch_nothing() -> None:
         ({"level": "pos"}, "level = 'pos': one of 'position', 'velocity'"),
         ({"level": 3}, "level = 3"),
         ({"solver": "newtn"}, "no solver is called 'newtn'"),
-        ({"tolerence": 1e-3}, "no option 'tolerence'; there are: level"),
+        ({"tolerence": 1e-3}, "no option 'tolerence'; there are: step, level"),
         ({"tolerance": -1.0}, "tolerance = -1.0"),
         ({"settings": 3}, "settings is of type int"),
         ({"solver": "newton", "solver_options": {"speed": 3}}, "no option 'speed'"),

@@ -17,7 +17,7 @@ SCENE = """<mujoco><worldbody><geom type="plane" size="9 9 1" friction="0.5"/>
 
 def start() -> tuple[perp.Simulation, np.ndarray]:
     sim = perp.Simulation(SCENE, step=0.01, coordinates="reduced")
-    q, v = sim.qpos, np.array([1.0, 0.3, 0.0, 0.3, -0.2, 0.4, 0.5])
+    q, v = sim.qpos.copy(), np.array([1.0, 0.3, 0.0, 0.3, -0.2, 0.4, 0.5])
     q[3:7] = np.array([0.9, 0.1, -0.3, 0.2]) / np.linalg.norm([0.9, 0.1, -0.3, 0.2])
     return sim, np.concatenate([q, v])
 

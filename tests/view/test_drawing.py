@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from perp.scenes.geometry import read_geometry
 from perp.view import meshes
 from perp.view.drawing import copies_of, extent, placed
 from perp.view.marks import drawn_side
+from perp.view.page import packed
 
 SHAPES = """<mujoco><asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
 <hfield name="hills" nrow="3" ncol="3" size="1 1 0.5 0.1" elevation="0 0 0 0 1 0 0 0 0"/></asset><worldbody>
@@ -79,6 +82,15 @@ def test_copies_stand_where_mujoco_puts_the_shapes() -> None:
         turn = found.get((kind, tuple(np.round(data.geom_xpos[g], 9))))
         assert turn is not None, kind
         assert turn == pytest.approx(data.geom_xmat[g].reshape(3, 3), abs=1e-9)
+
+
+def test_a_tendon_through_space_is_noted_as_not_drawn(tmp_path: Path) -> None:
+    sim = perp.Simulation("""<mujoco><worldbody><site name="a" pos="0 0 1"/>
+      <body><freejoint/><geom size="0.1"/><site name="b"/></body></worldbody>
+      <tendon><spatial range="0 2"><site site="a"/><site site="b"/></spatial></tendon></mujoco>""")
+    sim.run(0.01, out=tmp_path / "run.h5")
+    for run in (sim.run(0.01), perp.Recording.open(tmp_path / "run.h5")):
+        assert packed(run)[0]["notes"] == ["1 tendon: not drawn"]
 
 
 def test_what_there_is_to_see_does_not_depend_on_a_body_that_falls_off_the_world() -> None:

@@ -42,12 +42,20 @@ def test_problems_and_solutions() -> None:
 
 
 def test_lists_of_solvers_and_tables() -> None:
-    text = perp.solvers(perp.LCP([[1.0]], [-1.0]))._repr_html_()
-    assert "lemke" in text
+    listed = perp.solvers(perp.LCP([[1.0]], [-1.0]))
+    assert "lemke" in listed._repr_html_()
+    assert re.search("^lemke +complementary pivoting", repr(listed), re.MULTILINE)  # at a prompt, too
     rows = Table([{"name": EVIL, "energy": 1.5}] * 70)
     shown = rows._repr_html_()
     assert "and 10 more rows" in shown
     assert set(Tags(shown).found) <= {"div", "table", "thead", "tbody", "tr", "th", "td", "p", "b"}
+
+
+def test_a_report_at_a_prompt_is_what_is_printed() -> None:
+    soft = library.box_on_plane().replace("<geom ", '<geom solref="0.01 1" ', 1)
+    report = perp.Simulation(soft, step=0.01).report
+    assert repr(report) == str(report)
+    assert "solref" in repr(report)
 
 
 def test_a_recording_plays_in_a_frame_that_can_do_nothing_else() -> None:

@@ -80,6 +80,8 @@ def run(tokens: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: ExitCode) -> int:
-    line = " ".join(message.split())  # a message of several lines is still one line
+    from perp.cli.printing import visible
+
+    line = visible(" ".join(message.split()))  # a message of several lines is still one line
     sys.stderr.write(f"perp: {line}\n")
     return int(code)

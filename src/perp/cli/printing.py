@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from perp.cli.describe import plain
@@ -37,14 +38,19 @@ def print_facts(headline: str, style: str, rows: list[tuple[str, str]]) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(name, Text(value))
-    show(Text(headline, style=style))
+        table.add_row(name, Text(visible(value)))
+    show(Text(visible(headline), style=style))
     show(table)
+
+
+def visible(text: str) -> str:
+    """Text with control characters spelled out: files may hold what would command a terminal."""
+    return "".join(repr(x)[1:-1] if unicodedata.category(x) == "Cc" and x not in "\n\t" else x for x in text)
 
 
 def print_line(text: str) -> None:
     """Print one line as it is: a path is never broken."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{visible(text)}\n")
 
 
 def show(renderable: RenderableType) -> None:

@@ -113,11 +113,12 @@ class CommandRun:
 
     def go(self) -> int:
         """Take the steps; what goes wrong is kept in `problem`. Returns the exit code."""
+        from perp.cli.printing import visible
         from perp.stepping import StepFailed, StepInaccurate
 
         code = int(ExitCode.SOLVED)
         for note in self.notes:  # before a run that may take long: some of them are reasons to stop it
-            sys.stderr.write(f"note: {note}\n")
+            sys.stderr.write(f"note: {visible(note)}\n")
         try:
             self._start_up()
             with stopping() as stop, _bar(self) as show, warnings.catch_warnings():

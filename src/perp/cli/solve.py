@@ -79,7 +79,7 @@ def solve(
     quiet = nullcontext() if verbose else progress(f"Solving {problem_words(facts)} with {solver}")
     with quiet as say:
 
-        def once() -> Solution:
+        def once(*, verbose: bool) -> Solution:
             return perp.solve(
                 problem,
                 solver,
@@ -94,9 +94,9 @@ def solve(
                 callback=None if say is None else _teller(say),
             )
 
-        solution = once()
-        if solution.build_time + solution.solve_time < START_UP and not verbose:
-            solution = once()  # the first time was spent on imports and on loading code
+        solution = once(verbose=verbose)
+        if solution.build_time + solution.solve_time < START_UP:
+            solution = once(verbose=False)  # the first time was spent on imports and on loading code
         answer = {"problem": facts, **solution_facts(solution)}
     if json:
         print_json(answer)

@@ -85,6 +85,12 @@ def read_geometry(model: Model) -> tuple[Shape, ...]:
     return tuple(out)
 
 
+def spatial_tendons(shapes: Any) -> int:
+    """How many tendons of a compiled scene run through space: those that one would see."""
+    joint = int(engine().mjtWrap.mjWRAP_JOINT)
+    return int(np.count_nonzero(shapes.wrap_type[shapes.tendon_adr] != joint)) if shapes.ntendon else 0
+
+
 def _pose(model: Model, body: int, data: Any, g: int) -> tuple[np.ndarray, np.ndarray]:
     """Position and quaternion in the file's body frame."""
     x, q = data.geom_xpos[g].copy(), from_matrix(data.geom_xmat[g].reshape(3, 3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -50,10 +51,23 @@ def compile_scene(scene: Any) -> tuple[Any, Lines]:
     mujoco = engine()
 
     if isinstance(scene, mujoco.MjModel):
+        _check_names(scene, "the scene")
         return scene, []
     spec, lines = (scene.copy(), []) if isinstance(scene, mujoco.MjSpec) else parse_scene(scene)
     spec.memory = max(spec.memory, min(_ROOM + _ROOM_OF_SHAPE * len(spec.geoms), _MOST_ROOM))
-    return compile_spec(spec, _called(scene)), lines
+    model = compile_spec(spec, _called(scene))
+    _check_names(model, _called(scene))
+    return model, lines
+
+
+def _check_names(m: Any, called: str) -> None:
+    """Names are printed in messages: one with control characters could write anything onto a terminal."""
+    for written in bytes(m.names).split(b"\0"):
+        name = written.decode("utf-8", "backslashreplace")
+        if name.encode() != written:
+            raise SceneError(f"{called} has the name {name!r}, which is not UTF-8: save the file as UTF-8")
+        if any(unicodedata.category(letter) == "Cc" for letter in name):
+            raise SceneError(f"{called} has the name {name!r}: control characters are not allowed in names")
 
 
 def compile_spec(spec: Any, called: str = "the scene") -> Any:
@@ -110,6 +124,8 @@ def _parse(mujoco: Any, scene: Any) -> tuple[Any, Lines]:
             f"scene is of type {kind}: a path, XML text, an MjSpec, an MjModel or a Model is needed"
         )
     path = Path(scene)
+    if path.is_dir():
+        raise SceneError(f"{path}: is a folder: name the scene file in it")
     if not path.is_file():
         raise SceneError(f"{path}: does not exist")
     with path.open("rb") as file:

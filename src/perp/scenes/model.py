@@ -24,7 +24,7 @@ class SceneError(PerpError, ValueError):
     """A scene that cannot be simulated; the message names the element and the reason."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ImportReport:
     """What a scene file asked for and perp does not do.
 
@@ -45,6 +45,8 @@ class ImportReport:
 
     def __str__(self) -> str:
         return "\n".join(self.lines()) or "nothing was ignored"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from perp.scenes.srdf import add_poses, srdf_of
 _DEFAULTS = {"strippath": "false", "discardvisual": "false", "balanceinertia": "true", "fusestatic": "false"}
 _UNUSED = {
     "gazebo": "extensions of another simulator",
-    "transmission": "add motors to the MjSpec: URDF does not say what drives a joint",
+    "transmission": "it is for another controller: motors='force' or 'velocity' gives joints a motor",
     "safety_controller": "soft limits belong to a controller",
 }
 Lines = list[tuple[str, str]]

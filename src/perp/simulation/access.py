@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,9 +13,9 @@ from perp.scenes.geometry import Shape, read_geometry
 from perp.scenes.model import find
 from perp.scenes.naming import joint_names
 from perp.scenes.sensors import sensor_names
-from perp.simulation.arguments import triple, unit_quaternion
+from perp.simulation.arguments import motor_index, number, read_only, triple, unit_quaternion
 from perp.simulation.generalised import coordinates, go_to, read_positions, state_at
-from perp.simulation.handles import Body, Contact, JointView, contacts_of
+from perp.simulation.handles import Body, Contact, JointView, Site, contacts_of
 from perp.simulation.mechanics import bias_force, jacobian, mass_matrix, sensor_data, sensor_slice
 from perp.simulation.sharing import Seat
 from perp.stepping.course import SETTLED
@@ -63,20 +64,37 @@ class Access:
 
     @property
     def ctrl(self) -> np.ndarray:
-        """What the motors were given last, one value each in the order of `motor_names`, shape (motors,)."""
-        return self._control.copy()
+        """What the motors were given last, one value each in the order of `motor_names`, shape (motors,).
+
+        As `qpos`, `qvel` and `wrench` it is a copy that cannot be written to: assign a whole array.
+        """
+        return read_only(self._control.copy())
 
     @ctrl.setter
     def ctrl(self, value: Any) -> None:
-        self._whole.set_control(value)
+        self.set_control(value)
+
+    def set_control(self, control: Any) -> None:
+        """Give the motors their values: one each in order, or a mapping from motor names."""
+        names = self.stepper.motor_names
+        if isinstance(control, Mapping):
+            given = [
+                (motor_index(name, names), number(f"control[{name!r}]", x)) for name, x in control.items()
+            ]
+        else:
+            given = enumerate(vector("control", control, len(names)))
+        for motor, value in given:
+            self.stepper.set_motor(motor, float(value))
+            self._control[motor] = value
 
     @property
     def qpos(self) -> np.ndarray:
         """Coordinates as mujoco has them, in either kind of coordinates, shape (nq,).
 
-        Setting them raises `SceneError` where joints are beyond their limits or would open.
+        Setting them raises `SceneError` where joints are beyond their limits or would open. What is read
+        cannot be written to: `q = sim.qpos.copy(); q[0] = 0.3; sim.qpos = q`.
         """
-        return coordinates(self.stepper, self.state)[0]
+        return read_only(coordinates(self.stepper, self.state)[0])
 
     @qpos.setter
     def qpos(self, value: Any) -> None:
@@ -89,7 +107,7 @@ class Access:
     @property
     def qvel(self) -> np.ndarray:
         """Velocities as mujoco has them, in either kind of coordinates, shape (nv,)."""
-        return coordinates(self.stepper, self.state)[1]
+        return read_only(coordinates(self.stepper, self.state)[1])
 
     @qvel.setter
     def qvel(self, value: Any) -> None:
@@ -131,6 +149,12 @@ class Access:
     def sensor_names(self) -> tuple[str, ...]:
         """Of the sensors of the file, in the order of `sensordata`."""
         return sensor_names(self.stepper.mujoco_model)
+
+    @property
+    def site_names(self) -> tuple[str, ...]:
+        """Of the sites of the file: frames that it marks on bodies, such as that of a tool."""
+        m = self.stepper.mujoco_model
+        return tuple(m.site(i).name for i in range(m.nsite) if m.site(i).name)
 
     @property
     def sensordata(self) -> np.ndarray:
@@ -182,6 +206,11 @@ class Access:
     def joint(self, name: str) -> JointView:
         """A joint by name."""
         return JointView(self._whole, name)
+
+    def site(self, name: str) -> Site:
+        """A site of the file by name."""
+        find(name, self.site_names, "site")
+        return Site(self._whole, name)
 
     def set_mocap(self, body: str, position: Any, quaternion: Any = None) -> None:
         """Put a mocap body of the scene somewhere: joints that hold on to it follow, shapes push.

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from enum import StrEnum
+from inspect import signature
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -13,6 +14,8 @@ import numpy as np
 
 from perp.problems import ProblemError
 from perp.problems.validation import check_finite, to_float
+from perp.scenes import SceneError
+from perp.scenes.model import find
 from perp.stepping import Level, StepSettings
 from perp.stepping.settings import Softness
 
@@ -77,6 +80,21 @@ def choice(name: str, x: Any, kind: type[E]) -> E:
         raise ProblemError(f"{name} = {x!r}: one of {valid} is needed") from None
 
 
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A copy for the user to read: writing into it would be lost, so that numpy refuses it."""
+    array.flags.writeable = False
+    return array
+
+
+def motor_index(name: str, names: tuple[str, ...]) -> int:
+    """Which motor is called so; where there are none, what would make some."""
+    if not names:
+        raise SceneError(
+            f"there is no motor named {name!r}, nor any other: motors='force' or 'velocity' adds them"
+        )
+    return find(name, names, "motor")
+
+
 def triple(name: str, x: Any) -> np.ndarray:
     """Three finite numbers."""
     array = to_float(name, x)
@@ -116,7 +134,8 @@ def step_settings(
         ProblemError: An option that does not exist or has an impossible value.
         UnknownSolver, SolverMissing: The solver's name is wrong, or it is not installed.
     """
-    from perp.solvers.registry import find, read_options, require_available
+    from perp.solvers.registry import find as find_solver
+    from perp.solvers.registry import read_options, require_available
 
     base = StepSettings() if settings is None else settings
     if not isinstance(base, StepSettings):
@@ -124,7 +143,11 @@ def step_settings(
     names = [field.name for field in dataclasses.fields(StepSettings)]
     for name in options:
         if name not in names:
-            raise ProblemError(f"Simulation has no option {name!r}; there are: {', '.join(names)}")
+            from perp.simulation.simulation import Simulation
+
+            known = [*signature(Simulation).parameters][1:-1]
+            known += [name for name in names if name not in known]
+            raise ProblemError(f"Simulation has no option {name!r}; there are: {', '.join(known)}")
     given = dict(options)
     if level is not None:
         given["level"] = level
@@ -142,7 +165,7 @@ def step_settings(
     else:
         out = dataclasses.replace(out, level=choice("level", out.level, Level))
     if out.solver is not None:
-        info = find(out.solver)
+        info = find_solver(out.solver)
         require_available(info)
         read_options(info, out.solver_options)
     elif out.formulation is not None or out.solver_options is not None:

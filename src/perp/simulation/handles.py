@@ -1,4 +1,4 @@
-"""Views of one body, one joint and one contact of a simulation, by name."""
+"""Views of one body, one joint, one site and one contact of a simulation, by name."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from perp.dynamics.state import State
 from perp.problems.validation import vector
 from perp.scenes import Model, SceneError
 from perp.scenes.frames import multiply, rotate
-from perp.scenes.naming import joint_names
+from perp.scenes.naming import body_name, joint_names
 from perp.simulation.arguments import triple, unit_quaternion
 from perp.simulation.generalised import addresses, go_to
+from perp.simulation.mechanics import site_pose
 from perp.stepping import StepRecord
 
 if TYPE_CHECKING:
@@ -154,13 +155,13 @@ class JointView:
         Raises:
             SceneError: It is beyond a limit, or other joints would open; nothing was moved.
         """
-        qpos, at = self._simulation.qpos, self._addresses[0]
+        qpos, at = self._simulation.qpos.copy(), self._addresses[0]
         qpos[at] = vector(f"position of {self.name!r}", np.atleast_1d(value), at.stop - at.start)
         self._simulation.qpos = qpos
 
     def set_velocity(self, value: Any) -> None:
         """Give the joint this rate, and the bodies that hang on it what follows."""
-        qvel, at = self._simulation.qvel, self._addresses[1]
+        qvel, at = self._simulation.qvel.copy(), self._addresses[1]
         qvel[at] = vector(f"velocity of {self.name!r}", np.atleast_1d(value), at.stop - at.start)
         self._simulation.qvel = qvel
 
@@ -171,6 +172,35 @@ class JointView:
         if self.name not in names:
             raise SceneError(f"joint {self.name!r} is none of the file's: move the bodies that it connects")
         return addresses(m, names.index(self.name))
+
+
+class Site:
+    """A view of one site of the file: a frame that is fixed to a body.
+
+    Its velocity over `qvel` is `sim.jacobian(site.body, site.position)`.
+    """
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation, self.name = simulation, name
+
+    def __repr__(self) -> str:
+        return f"<Site {self.name!r} of {self.body!r} at {_short(self.position)} m>"
+
+    @property
+    def body(self) -> str:
+        """The body that it moves with."""
+        m = self._simulation.stepper.mujoco_model
+        return body_name(m, int(m.site(self.name).bodyid[0]))
+
+    @property
+    def position(self) -> np.ndarray:
+        """Of its origin in the world, shape (3,) [m]."""
+        return site_pose(self._simulation, self.name)[0]
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """Orientation in the world (w, x, y, z)."""
+        return site_pose(self._simulation, self.name)[1]
 
 
 @dataclass(frozen=True)

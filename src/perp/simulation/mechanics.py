@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perp.scenes.engine import engine
+from perp.scenes.frames import from_matrix
 from perp.scenes.sensors import not_read
 from perp.simulation.generalised import coordinates
 
@@ -43,6 +44,13 @@ def jacobian(simulation: Simulation, body: int, point: np.ndarray) -> np.ndarray
         number = int(np.flatnonzero(m.body_weldid > 0)[body])
         engine().mj_jac(m, data, linear, angular, point, number)
     return np.concatenate([linear, angular])
+
+
+def site_pose(simulation: Simulation, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Position [m] and quaternion of a site in the world."""
+    _, data = _at(simulation)
+    site = data.site(name)
+    return site.xpos.copy(), from_matrix(site.xmat.reshape(3, 3))
 
 
 def sensor_data(simulation: Simulation) -> np.ndarray:

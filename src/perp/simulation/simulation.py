@@ -16,13 +16,12 @@ import numpy as np
 
 from perp.dynamics.state import State
 from perp.problems import ContactProblem, ProblemError
-from perp.problems.validation import check_finite, to_float, vector
+from perp.problems.validation import check_finite, to_float
 from perp.scenes import ImportReport, SceneError
 from perp.scenes.engine import engine
-from perp.scenes.model import find
 from perp.scenes.staging import START, Staging, stage
 from perp.simulation.access import Access
-from perp.simulation.arguments import Coordinates, number, positive, step_count, step_settings
+from perp.simulation.arguments import Coordinates, positive, read_only, step_count, step_settings
 from perp.simulation.modifying import Changes, modify
 from perp.simulation.snapshots import restore_snapshot, take_snapshot
 from perp.simulation.start import (
@@ -105,7 +104,7 @@ class Simulation(Access):
         if staging:
             scene, lines = stage(scene, staging, keyframe)
             keyframe = START
-        self.home = START if staging else None
+        self.home = keyframe  # what `reset` goes back to
         self.model, self.coordinates = load_for(scene, coordinates, restitution, lines)
         length = float(self.model.shapes.opt.timestep) if step is None else step
         self.step_size, self._own_step = positive("step", length, "seconds"), step is not None
@@ -331,23 +330,10 @@ class Simulation(Access):
             verify_step(self, found)
         return found
 
-    def set_control(self, control: Any) -> None:
-        """Give the motors their values: one each in order, or a mapping from motor names."""
-        names = self.stepper.motor_names
-        if isinstance(control, Mapping):
-            given = [
-                (find(name, names, "motor"), number(f"control[{name!r}]", x)) for name, x in control.items()
-            ]
-        else:
-            given = enumerate(vector("control", control, len(names)))
-        for motor, value in given:
-            self.stepper.set_motor(motor, float(value))
-            self._control[motor] = value
-
     @property
     def wrench(self) -> np.ndarray:
         """External force [N] and torque [N m] on each body, shape (bodies, 6)."""
-        return self._wrench.copy()
+        return read_only(self._wrench.copy())
 
     @wrench.setter
     def wrench(self, value: Any) -> None:
@@ -376,7 +362,8 @@ class Simulation(Access):
         vars(other).update(vars(self))
         other._seat = self._seat.fork()
         other.state = self.stepper.unpacked(self.state.time, self.state.packed.copy())
-        other._wrench, other._control, other._recorders = self.wrench, self.ctrl, []
+        other._wrench, other._control = self._wrench.copy(), self._control.copy()
+        other._recorders = []
         other._last = other._before = other._differentiator = None
         return other
 
@@ -409,7 +396,9 @@ class Simulation(Access):
         return simulation_of(path)
 
     def reset(self, *, keyframe: str | int | None = None) -> None:
-        """Back to the start of the scene, or to one of its keyframes, with no memory of earlier steps.
+        """Back to the start, or to one of the scene's keyframes, with no memory of earlier steps.
+
+        The start is the keyframe that the simulation was made with, where there is one.
 
         Controls, forces and mocap bodies too; what `modify` has changed stays.
 

@@ -21,7 +21,11 @@ LARGEST_BUILT = 1500
 
 
 class SolverList(list[SolverInfo]):
-    """A list of solvers that notebooks show as a table."""
+    """A list of solvers that is shown as a table: by name, with what each is."""
+
+    def __repr__(self) -> str:
+        width = max((len(info.name) for info in self), default=0)
+        return "\n".join(f"{info.name:{width}s}  {info.summary}" for info in self) or "no solvers"
 
     def _repr_html_(self) -> str:
         from perp.view.notebook import solvers_html

@@ -69,8 +69,8 @@ def copies_of(geometry: Iterable[Shape]) -> list[Copies]:
     ]
 
 
-def not_drawn(geometry: Iterable[Shape]) -> list[str]:
-    """What of the shapes a picture lacks, in words."""
+def not_drawn(geometry: Iterable[Shape], tendons: int = 0) -> list[str]:
+    """What of the shapes, and of tendons through space, a picture lacks, in words."""
     shapes = list(geometry)
     hidden = sum(shape.group >= _HIDDEN_GROUP for shape in shapes)
     coarse = sum(len(shape.faces) > _MOST_FACES for shape in shapes if shape.group < _HIDDEN_GROUP)
@@ -80,7 +80,12 @@ def not_drawn(geometry: Iterable[Shape]) -> list[str]:
         (hidden, f"of groups {_HIDDEN_GROUP} and up: not drawn"),
         (coarse, f"drawn with {_MOST_FACES:,} triangles or fewer"),
     )
-    return [f"{count} {'shape' if count == 1 else 'shapes'} {words}" for count, words in counted if count]
+    lines = [f"{_counted(count, 'shape')} {words}" for count, words in counted if count]
+    return [*lines, *([f"{_counted(tendons, 'tendon')}: not drawn"] if tendons else [])]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _mesh(geom: Shape) -> tuple[object, meshes.Mesh, np.ndarray]:

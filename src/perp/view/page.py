@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perp.problems import ProblemError
-from perp.scenes.geometry import Shape
+from perp.scenes.geometry import Shape, spatial_tendons
 from perp.simulation.recordings.summary import summarise
 from perp.view.colors import STATE_COLORS, STATE_NAMES
 from perp.view.drawing import Copies, body_size, copies_of, extent, not_drawn
@@ -65,6 +65,7 @@ def live_page_text(simulation: Simulation, title: str) -> str:
     position = np.array([simulation.body(name).position for name in simulation.body_names]).reshape(-1, 3)
     quaternion = np.array([simulation.body(name).quaternion for name in simulation.body_names])
     header, arrays = _scene(geometry, position[None], quaternion.reshape(-1, 4)[None])
+    header["notes"] = not_drawn(geometry, spatial_tendons(simulation.model.shapes))
     header |= {
         "live": True, "bodies": list(simulation.body_names), "step": float(simulation.step_size),
         "tolerance": float(simulation.stepper.settings.tolerance), "stride": 1,
@@ -99,6 +100,7 @@ def packed(recording: Recording) -> tuple[dict[str, Any], bytes]:
     position = np.concatenate([recording.start_position[None], recording.positions[steps]])
     quaternion = np.concatenate([recording.start_quaternion[None], recording.quaternions[steps]])
     header, scene = _scene(recording.geometry, position, quaternion)
+    header["notes"] = not_drawn(recording.geometry, recording.about.get("tendons", 0))
     arrays = {
         **_poses(position, quaternion),
         **_contacts(recording, steps),
@@ -140,7 +142,6 @@ def _scene(
     centre, radius = extent(copies, position, quaternion)
     header = {
         "groups": groups,
-        "notes": not_drawn(shapes),
         "centre": centre.tolist(),
         "radius": radius,
         "body_size": body_size(copies, radius),

@@ -96,8 +96,8 @@ class Batch:
         stepper = start.stepper
         self._arrays = Arrays(
             np.tile(start.state.packed, (n, 1)), np.tile(line_of_memory(stepper, _CONTACTS), (n, 1)),
-            np.full(n, start.time), np.tile(start.ctrl, (n, 1)), np.tile(start.wrench, (n, 1, 1)),
-            np.zeros(n, np.int64),
+            np.full(n, start.time), np.repeat(start.ctrl[None], n, axis=0),
+            np.repeat(start.wrench[None], n, axis=0), np.zeros(n, np.int64),
         )  # fmt: skip
         self._own = OwnValues(np.zeros((n, 0)))
         self.status, self.residual = np.zeros(n, np.int64), np.zeros(n)

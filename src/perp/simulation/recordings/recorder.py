@@ -12,6 +12,7 @@ import numpy as np
 
 from perp.files.reading import PathName
 from perp.scenes.frames import conjugate, multiply, rotate
+from perp.scenes.geometry import spatial_tendons
 from perp.scenes.stored import store_scene
 from perp.simulation.recordings.columns import (
     CONTACT_COLUMNS,
@@ -201,6 +202,7 @@ def describe(simulation: Simulation) -> dict[str, Any]:
         "coordinates": str(simulation.coordinates),
         "home": simulation.home,
         "settings": json.loads(json.dumps(asdict(simulation.stepper.settings), default=str)),
+        "tendons": spatial_tendons(model.shapes),
         "report": [list(line) for line in model.report.ignored],
         "versions": versions(),
     }

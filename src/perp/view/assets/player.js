@@ -126,7 +126,7 @@ class Player {
     const figure = (value, text, bad) => `<div${bad ? ' class="bad"' : ""}><b>${value}</b><span>${text}</span></div>`;
     element("figures").innerHTML = figure(short(residual), "residual", residual > HEADER.tolerance)
       + (relaxed ? figure(short(coulomb), "from Coulomb", true) : "")
-      + figure(length(penetration), "overlap") + figure(Number(unmet), "inaccurate", unmet > 0);
+      + figure(length(penetration), "penetration") + figure(Number(unmet), "steps missed", unmet > 0);
   }
 
   buildPage() {

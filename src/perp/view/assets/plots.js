@@ -33,7 +33,7 @@ class Plot {
     if (stacked || zero) low = Math.min(low, 0);
     const mark = log ? Math.log10(this.options.mark) : 0;
     if (log) [low, high] = [Math.floor(Math.min(low, mark - 1)), Math.max(Math.ceil(high), Math.ceil(mark) + 1)];
-    if (!(high > low)) [low, high] = [low - 1 || -1, high + 1 || 1];
+    if (!(high > low)) [low, high] = [stacked ? low : low - 1, high + 1];
     const pad = log || stacked ? 0 : 0.06 * (high - low);
     [this.low, this.high] = [low - pad, high + (stacked ? 0.08 * (high - low) : pad)];
     const fine = log ? Math.ceil((high - low) / 4) : roundLength((high - low) / 2.5);
@@ -78,7 +78,8 @@ class Plot {
     [...this.curves.keys()].reverse().forEach((k) => this.curve(pen, k, x, y, bottom));
     pen.strokeStyle = ink.text;
     pen.lineWidth = 1;
-    pen.beginPath(); pen.moveTo(x(time), top - 4); pen.lineTo(x(time), bottom); pen.stroke();
+    const now = x(Math.max(time, begin)); // the start has no step
+    pen.beginPath(); pen.moveTo(now, top - 4); pen.lineTo(now, bottom); pen.stroke();
   }
 
   curve(pen, k, x, y, bottom) {
