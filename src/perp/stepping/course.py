@@ -362,7 +362,6 @@ def _is_unsteady(w):
     A body that turns by another angle than its momentum asks for gains or loses energy, whatever pushes it.
     """
     x, v = w.course, w.problem.velocity
-    w.figure[end.UNSETTLED] = 0.0
     if x[DRIFTS] < _most_drifts(w) and not w.info[end.UNSOLVED]:
         return False
     delta, gained, parts = w.delta.copy(), w.gained.copy(), w.parts
@@ -374,8 +373,7 @@ def _is_unsteady(w):
     copy_into(w.gained, gained)
     if in_parts:
         arrive(w)  # the end of the step was room for that
-    w.figure[end.UNSETTLED] = change * max(1.0, w.scene.size) / w.speed
-    return w.figure[end.UNSETTLED] > _UNSTEADY
+    return change > _UNSTEADY * w.speed / max(1.0, w.scene.size)
 
 
 @part
@@ -399,7 +397,6 @@ def _look_further(w):
         if x[LOOKS] >= _MOST_LOOKS or not (w.level[1] and average_arms(w)):
             if w.stiff or not (_is_unsteady(w) or contacts_feed(w, _FEEDS - 1.0)):
                 return False
-            w.figure[end.UNSETTLED] = 0.0  # an impact at the start moves with its own
             _calm(w)
             return True
         again(w)

@@ -41,9 +41,6 @@ def cause(stepper: Stepper, residual: float) -> str:
         return f"joints are open by {open_by:.2g} m or rad at its end; try a smaller step"
     if w.info[end.CAUSE] == 5:
         return "its contacts or its turns have given bodies energy that nothing drives; try a smaller step"
-    if w.info[end.CAUSE] == 6:
-        share = float(w.figure[end.UNSETTLED])
-        return f"its Coriolis forces still change, by {share:.1%} of its speed; try a smaller step"
     row = row_name(stepper, int(w.figure[end.WORST_ROW]))
     what = "no impulses were found that satisfy" if w.info[end.CAUSE] == 1 else "its end violates"
     return (

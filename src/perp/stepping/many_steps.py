@@ -24,7 +24,7 @@ from perp.stepping.worlds import write_number
 # Besides what `course` asks for: wider lines of memory, which belong to all threads.
 NEEDS_MEMORY = 3
 # Statuses beyond the causes of `verdict.finish`: numbers overflow, contacts fill mujoco's memory.
-FAILED, FULL = 7, 8
+FAILED, FULL = 6, 7
 # Numbers a remembered contact takes: two shapes, a point in each of their bodies, a force and a torque.
 PER_CONTACT = 14
 

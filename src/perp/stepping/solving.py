@@ -113,8 +113,6 @@ def judge_as_itself(stepper: Stepper, record: StepRecord, own_residual: float | 
         w.info[end.CAUSE] = 4
     elif w.figure[end.GAINED] > 0.0:
         w.info[end.CAUSE] = 5
-    elif w.figure[end.UNSETTLED] > end.UNSETTLED_ALLOWED:
-        w.info[end.CAUSE] = 6
 
 
 def check_pair(stepper: Stepper, state: State, h: float) -> None:

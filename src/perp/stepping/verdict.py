@@ -25,14 +25,11 @@ NEWTON, SOLVES, ROUNDS, LOOKS, UNSOLVED = range(LEFT_OUT)
 BOUNCES, WANTED, CAUSE, PULLED, DEPENDENT = range(LEFT_OUT + 1, 11)
 RESIDUAL, JOINT_RESIDUAL, CONTACT_RESIDUAL, FRICTION_RESIDUAL, PENETRATION, JOINT_ERROR, TRAVEL = range(7)
 KINETIC, POTENTIAL, LINEAR, ANGULAR = 7, 8, 9, 12
-WORST_ROW, EXCESS, OPEN, GAINED, UNSETTLED = 15, 16, 17, 18, 19
+WORST_ROW, EXCESS, OPEN, GAINED = 15, 16, 17, 18
 # Overlap at the end that a step may leave beyond what it should, as a share of the largest body.
 OVERLAP_ALLOWED = 5e-4
 # Joints that velocity level may leave open, as a share of the largest body.
 OPEN_ALLOWED = 0.05
-# Change of Coriolis forces that a step may end with, as a share of its speed: a tumbling rover that was given
-# up at 1 % had 3 % of its angular momentum wrong.
-UNSETTLED_ALLOWED = 1e-3
 # A body that moves a million times its own size in a step has been pushed by mistake.
 LARGEST_TRAVEL = 1e6
 # What a solve may leave of the tolerance: the rest is for the curvature of the rows.
@@ -217,7 +214,7 @@ def finish(w):
     verdict(w)
     w.info[PULLED], w.figure[GAINED] = w.count[LATE], 1.0 if energy_rises(w) else 0.0
     # 1 the problem is not solved, 2 rows do not hold at the end, 3 shapes overlap, 4 joints are open, 5 there
-    # is energy that nothing gave, 6 Coriolis forces are not those of the motion
+    # is energy that nothing gave
     w.info[CAUSE] = 0
     if not w.figure[RESIDUAL] <= w.tolerance:
         w.info[CAUSE] = 1 if w.info[UNSOLVED] else 2
@@ -228,8 +225,6 @@ def finish(w):
         w.info[CAUSE] = 4
     elif w.figure[GAINED] > 0.0:
         w.info[CAUSE] = 5
-    elif w.figure[UNSETTLED] > UNSETTLED_ALLOWED:
-        w.info[CAUSE] = 6
     remember(w)
     if not w.foreign and (w.info[CAUSE] == 1 or w.info[CAUSE] == 2):
         # impulses that satisfy nothing are no start for the next step

@@ -22,7 +22,6 @@ class WorldStatus(IntEnum):
     OVERLAP = 3  # shapes overlap more than they should
     OPEN_JOINT = 4  # joints are open
     ENERGY_GAINED = 5  # bodies have energy that nothing gave them
-    UNSETTLED = 6  # Coriolis forces are not those of the motion
     FAILED = FAILED  # numbers overflow: the world stays at its last state until it is reset
     CONTACTS_FULL = FULL  # there are more contacts than mujoco's memory holds; as FAILED
 
