@@ -16,6 +16,17 @@ ROVER = library.rover(step_at=0.5)
 BOX = library.scene(
     library.plane(0.5) + library.box("box", (0.05, 0.05, 0.05), (0, 0, 0.08), turn=(0.3, 0.2, 0.1))
 )
+# On three feet: how a box slides and turns on four corners is not unique.
+FEET = library.scene(
+    library.plane(0.5)
+    + '<body name="box" pos="0 0 0.06"><freejoint/><geom type="box" size="0.05 0.05 0.04" mass="1" contype="0"'
+    ' conaffinity="0"/>'
+    + "".join(
+        f'<geom type="sphere" size="0.01" mass="0.01" pos="{x} {y} -0.05"/>'
+        for x, y in ((0.04, 0.0), (-0.03, 0.04), (-0.03, -0.04))
+    )
+    + "</body>"
+)
 WORLDS = 5
 
 
@@ -305,7 +316,7 @@ def test_a_batch_that_makes_no_sense(options: dict[str, Any]) -> None:
 
 def test_derivatives_are_those_of_single_worlds() -> None:
     """Each world with a friction and a mass of its own; nothing of the batch changes."""
-    batch = perp.Batch(BOX, 3, threads=1, step=0.005)
+    batch = perp.Batch(FEET, 3, threads=1, step=0.005)
     friction, mass = np.array([0.2, 0.3, 0.4]), np.array([1.0, 2.0, 3.0])
     batch.modify(friction=friction, mass={"box": mass})
     batch.qvel[:] = np.random.default_rng(0).standard_normal(batch.qvel.shape)
@@ -333,7 +344,7 @@ def test_derivatives_are_those_of_single_worlds() -> None:
 
 
 def batch_of_one(before, world: int, friction: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    one = perp.Batch(BOX, 1, threads=1, step=0.005)
+    one = perp.Batch(FEET, 1, threads=1, step=0.005)
     one.modify(friction=friction[world], mass={"box": mass[world]})
     kept = one.snapshot()
     one.restore({name: before[name][world : world + 1] for name in kept})

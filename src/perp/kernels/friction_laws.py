@@ -257,22 +257,23 @@ def recalled_velocities(kind, parameter, size, x, u, g, out):
 
 
 @part
-def _slip_factors(x, u, t, lengths, rows, g):
-    """Of the slope of a slipping disc: the bend of e, and what impulses are divided by beside it.
+def _slip_factors(x, u, factors, lengths, rows, g):
+    """Of the slope of a slipping disc: the bend of e, and what impulses are divided by in the place of one e.
 
     ‖y‖ F is linearised, not F: its slope has x over μ x_N in the place of one e. On the law both are the
     same, off it this one is nearer to linear. Impulses beyond the disc are cut to it, and where they point
     against e the bend is lowered, so that the slope by u keeps its sign (Hüeber, Stadler and Wohlmuth, 2008).
+    With large friction x is as good as 0 beside its limit, and e stays: the second number is then 0.
     """
-    radius, length = lengths
+    (t, mu), (radius, length) = factors, lengths
     square = along = 0.0
     for i in range(rows[0], rows[1]):
         if g[i] > 0.0:
             square += (x[i] / g[i]) ** 2
             along += x[i] / g[i] * (t * x[i] / g[i] - g[i] * u[i]) / length
     reach = max(math.sqrt(square), radius)
-    if not reach > 0.0:
-        return 0.0, 1.0
+    if mu > _LARGE or not reach > 0.0:
+        return radius / length, 0.0
     return radius / length / (1.0 - min(along / reach, 0.0)), reach
 
 
@@ -310,7 +311,9 @@ def linearise(kind, parameter, size, mobility, x, u, g, law):
                 length += (t * x[i] / g[i] - g[i] * u[i]) ** 2
         length = math.sqrt(length)
         sticks = length <= t * radius
-        ratio, reach = (0.0, 1.0) if sticks else _slip_factors(x, u, t, (radius, length), (first, last), g)
+        ratio, reach = 0.0, 0.0
+        if not sticks:
+            ratio, reach = _slip_factors(x, u, (t, mu), (radius, length), (first, last), g)
         for i in range(first, last):
             r = mobility[row_group(i)]
             if g[i] == 0.0:
@@ -327,7 +330,7 @@ def linearise(kind, parameter, size, mobility, x, u, g, law):
             F[i] = r * (x[i] - g[i] * radius * e)
             B[i, 0] = -r * g[i] * mu * e
             C[i, 0] = r * g[i] * mu * e / d
-            own = x[i] / g[i] / reach
+            own = x[i] / g[i] / reach if reach > 0.0 else e
             for j in range(first, last):
                 if g[j] == 0.0:
                     continue

@@ -63,7 +63,8 @@ _MOST_STEPS = 1500
 _MOST_DRIFTS = 6
 # Change of δ over the step's speed at which a step that was given up does not move as its velocities say, of
 # trees and of single bodies: a tumbling rover at 0.01 had 3 % of its angular momentum wrong. Single bodies
-# keep theirs, and an impact at the start lets them overlap: with 0.009 a third of the steps of hurled ones do.
+# keep theirs, and an impact at the start lets them overlap: with 0.009 a third of the steps of hurled ones
+# does.
 _UNSTEADY = 0.009, 0.05
 # Solves for the scale of restitution, and for contacts that only appear at the end of the step.
 _MOST_BOUNCES, _MOST_LOOKS = 10, 16
