@@ -182,9 +182,9 @@ def test_bounces_of_a_box_that_need_rounds(seed):
     assert compare_state(seed) == "agrees"
 
 
-def test_coriolis_forces_of_another_round_are_no_step_of_this_one():
-    """A wheel of a rover that tumbles opens and closes from round to round: δ is that of the impact."""
-    assert compare_state(6399) == "has none"
+def test_a_step_whose_coriolis_forces_do_not_settle_is_that_of_an_impact():
+    """A wheel of a rover that tumbles opens and closes from round to round."""
+    assert compare_state(6399) == "agrees"
 
 
 def test_normals_that_turn_settle_to_round_off():

@@ -27,7 +27,7 @@ Swept = tuple[Vector, float, int]
 # The compiled call, addresses of the packed problem and of the one as given, its rows, what is there.
 Short = tuple[Any, int, int, int, Any, Any]
 # looked up once: each takes as long as a product with W
-_SOLVED, _NEW, _EMPTY = Status.SOLVED, ContactSolution.__new__, np.empty
+_SOLVED, _NEW, _SET, _EMPTY = Status.SOLVED, ContactSolution.__new__, object.__setattr__, np.empty
 
 
 def keep_short(problem: ContactProblem) -> Short | None:
@@ -154,12 +154,12 @@ def _solution(
     seconds: float,
 ) -> ContactSolution:
     # the constructor of a frozen dataclass sets its fields one by one, which takes longer than a contact
-    solution = _NEW(ContactSolution)
-    fields = solution.__dict__
-    fields["problem"], fields["z"], fields["w"] = problem, *answer
-    fields["status"], fields["residual"], fields["tolerance"] = _SOLVED, found[0], tol
-    fields["iterations"], fields["solver"] = found[1], "block-gauss-seidel"
-    fields["solve_time"] = seconds
+    solution, (z, w), (value, iterations) = _NEW(ContactSolution), answer, found
+    fields = {
+        "problem": problem, "z": z, "w": w, "status": _SOLVED, "residual": value, "tolerance": tol,
+        "iterations": iterations, "solver": "block-gauss-seidel", "solve_time": seconds,
+    }  # fmt: skip
+    _SET(solution, "__dict__", fields)
     return solution
 
 

@@ -366,7 +366,8 @@ class Stepper:
                 break
         far = np.linalg.norm(moved.position - state.position, axis=1)
         if not solved or far.max(initial=0.0) > _FURTHEST * extent(self.model):
-            return state, f"the start {missed(wrong, allowed)}, and was not put right"
+            words = "too far to be corrected at once, so steps undo it slowly"
+            return state, f"the start {missed(wrong, allowed)}: {words}"
         self.refresh(moved)
         return moved, put_right(self.model, wrong, allowed, far)
 
