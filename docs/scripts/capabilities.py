@@ -178,8 +178,8 @@ def page(before: str) -> str:
     return f"""# Which solver takes which problem
 
 Written by `docs/scripts/capabilities.py`, which runs every pair on a small problem of each kind; a test
-fails when this page and such a run disagree. {DIRECT} solved it as it is, {THROUGH} through an exact
-formulation that `perp.solve` finds by itself. For a problem of your own, ask
+fails when this page and such a run disagree. {DIRECT} solved it directly, {THROUGH} through an exact
+formulation that `perp.solve` finds by itself. For your own problem, call
 `perp.solvers(problem)`.
 
 ## Solvers and problem types
@@ -192,29 +192,31 @@ formulation that `perp.solve` finds by itself. For a problem of your own, ask
 
 ## Formulations
 
-`perp.solve(problem, solver, formulation=name)`. They chain with `+`, and a number goes behind a colon:
-`"schur+split"`, `"stewart-trinkle:16"`. An answer through an inexact one is judged in the original problem,
-and ends as `RELAXED` or `APPROXIMATE` where it misses that. [What they are](theory/formulations.md).
-Named are those of our solvers that solved a sample in it; solvers of others are in the next table.
+`perp.solve(problem, solver, formulation=name)`. They chain with `+`, and a number follows a colon:
+`"schur+split"`, `"stewart-trinkle:16"`. The residual is always that of the original problem; an answer of an
+inexact formulation that misses the tolerance has the status `RELAXED` or `APPROXIMATE`.
+[What they are](theory/formulations.md). The last column lists our solvers that solved a sample in this
+formulation; third-party solvers are in the next table.
 
-{table(["formulation", "from", "to", "exact", "what it does", "our solvers"], formulation_rows())}
+{table(["formulation", "from", "to", "exact", "description", "our solvers"], formulation_rows())}
 
-## Solvers of others
+## Third-party solvers
 
-Listed by `perp solvers` with the command that adds what is missing. They take what a formulation makes;
-named are those in which they solved the sample (to 10⁻⁵, by our residual) where they were installed.
+`perp solvers` lists them with the command that installs a missing one. They solve problems through a
+formulation; the table lists those in which they solved the sample (to 10⁻⁵ in our residual), for the solvers
+that were installed.
 
-{table(["solver", "formulations", "what it is", "add it with"], vendor_rows(before))}
+{table(["solver", "formulations", "description", "installed by"], vendor_rows(before))}
 
-## As drivers of a simulation
+## Solvers in a simulation
 
 `Simulation(..., solver=, formulation=, level=)`: a pushed box, a stack of five cubes, a quadruped that lands,
 with a tolerance of 10⁻⁶, by `benchmarks/drivers.py`. {
         DIRECT
-    }: every step met it; otherwise how many did, the others
-say so in their record. Eight steps, 24 of the quadruped, which lands after 18; six and 18 with PATH, two and
-six with the other solvers of GAMS, with Ipopt, Uno, CasADi's SQP, CPLEX and Gurobi, empty cells were not
-run. Other pairs are refused before the first step, with the reason.
+    }: every step met it; otherwise the number that did (the
+records of the others say so). Eight steps, 24 of the quadruped, which lands after 18; six and 18 with PATH,
+two and six with the other solvers of GAMS, with Ipopt, Uno, CasADi's SQP, CPLEX and Gurobi. Empty cells were
+not run. Other pairs are refused before the first step, with the reason.
 
 {
         table(
@@ -234,10 +236,10 @@ run. Other pairs are refused before the first step, with the reason.
 
 ## Scenes
 
-Each line was asked with a scene that has this and nothing else, in the coordinates that `perp.Simulation`
-then takes by itself. What is left out of a scene of yours is in `sim.report`. [More on scenes](scenes.md).
+Each row was tested with a scene that has only this feature, in the coordinates that `perp.Simulation`
+chooses for it. `sim.report` lists what is left out of your own scene. [More on scenes](scenes.md).
 
-{table(["in the file", "what becomes of it", "coordinates", "in words"], features)}
+{table(["in the file", "status", "coordinates", "note"], features)}
 """
 
 

@@ -93,11 +93,11 @@ DOCUMENTS = {
             SLIDER.format(q=-3.0) + "perp.solve(p, 'pgs').z[0]",
         ),
         Row(
-            "Lemke takes the box through λ⁺, λ⁻, β⁺, β⁻.",
+            "Lemke's method handles a box through λ⁺, λ⁻, β⁺, β⁻.",
             SLIDER.format(q=-3.0) + "perp.solve(p, 'lemke', formulation='split').z[0]",
         ),
         Row(
-            "(1)–(8): at its limit λ⁺ = λₕ, and β⁺ is what is missing from the equation.",
+            "(1)–(8): at the limit λ⁺ = λₕ, and β⁺ is the remaining violation of the equation.",
             SLIDER.format(q=-3.0)
             + "[float(x[0]) for x in perp.solve(p, 'lemke', formulation='split').info['split']]",
         ),
@@ -125,7 +125,7 @@ DOCUMENTS = {
             + "l = boxed_as_split_lcp(p).problem\n(l.size, bool(np.linalg.eigvalsh(l.M + l.M.T).min() >= -1e-12))",
         ),
         Row(
-            "λₗ < 0 < λₕ is needed: not here, any lo ≤ hi is taken.",
+            "λₗ < 0 < λₕ is required there; here any lo ≤ hi is accepted.",
             "p = perp.BoxedLCP([[1.0]], [-3.0], 0.25, np.inf)\nperp.solve(p, 'lemke', formulation='split').z[0]",
         ),
         Row(
@@ -133,7 +133,7 @@ DOCUMENTS = {
             FRICTION.format(push=6.0) + "perp.solve(p, 'lemke', formulation='split').z.round(9).tolist()",
         ),
         Row(
-            "Slider friction of 2 N, pushed with 1 N: it holds; with 3 N: 1 kg slides, at 0.1 m/s after 0.1 s.",
+            "Slider friction of 2 N on 1 kg: pushed with 1 N it holds; with 3 N it slides at 0.1 m/s after 0.1 s.",
             RAIL.format(part=' frictionloss="2"', motor="") + "def after(force):\n"
             "    s = perp.Simulation(x, step=0.01, solver='lemke', formulation='box+split')\n"
             "    s.body('cart').apply([force, 0, 0])\n"
@@ -142,7 +142,7 @@ DOCUMENTS = {
             "[after(force) for force in (1.0, 3.0)]",
         ),
         Row(
-            "Slider motor of 2 N that drives 1 kg at 1 m/s; pushed back with 3 N it stalls, and slides back.",
+            "Slider motor of 2 N that drives 1 kg at 1 m/s; pushed back with 3 N it stalls and slides back.",
             RAIL.format(part="", motor=SERVO) + "def after(force):\n"
             "    s = perp.Simulation(x, step=0.01, solver='lemke', formulation='box+split')\n"
             "    s.body('cart').apply([-force, 0, 0])\n"
@@ -151,14 +151,14 @@ DOCUMENTS = {
             "[after(force) for force in (0.0, 3.0)]",
         ),
         Row(
-            "Hinge motor with a limit of 2 N·m that is overloaded: it stalls.",
+            "Overloaded hinge motor with a limit of 2 N·m: it stalls.",
             "p = perp.BoxedLCP([[0.5]], [-3.0], -2.0, 2.0)\n"
             "s = perp.solve(p, 'lemke', formulation='shifted')\n(float(s.z[0]), s.cases[0].words)",
         ),
     ],
     "001: pivoting methods": [
         Row(
-            "Active and free sets of an answer.",
+            "Active and free sets of a solution.",
             "s = perp.solve(perp.LCP([[2, 1], [1, 2]], [-5, 1]), 'lemke')\ns.info['active_set'].tolist()",
         ),
         Row(
@@ -170,20 +170,20 @@ DOCUMENTS = {
             "p = perp.LCP([[2, 1], [1, 2]], [-5, 1])\nperp.solve(p, 'clarabel', formulation='lcp-as-qp').z.round(6).tolist()",
         ),
         Row(
-            "Direct: tests all 2ⁿ cones; all solutions.",
+            "Direct: tests all 2ⁿ cones and finds all solutions.",
             "p = perp.LCP([[1, 2], [2, 1]], [-1, -1])\n"
             "len(perp.solve(p, 'direct', options={'all_solutions': True}).info['solutions'])",
         ),
         Row(
-            "Direct: three rows by spherical triangles, 8 cones.",
+            "Direct: three rows with spherical triangles, 8 cones.",
             "p = perp.LCP([[2, 1, 0], [1, 2, 1], [0, 1, 2]], [-1, -4, 1])\nperp.solve(p, 'direct').z.tolist()",
         ),
         Row(
-            'Direct: "no solution" once every cone was tested.',
+            'Direct: "no solution" after all cones were tested.',
             "perp.solve(perp.LCP([[0, 1], [0, 1]], [-1, 1]), 'direct', throw=False).status.name",
         ),
         Row(
-            "Direct: more rows are delegated, with a note.",
+            "Direct: larger problems are delegated, with a note.",
             "perp.solve(perp.LCP(np.eye(17), -np.ones(17)), 'direct').message",
         ),
         Row(
@@ -202,15 +202,15 @@ DOCUMENTS = {
             " friction_index=[-1, 0], negative_limit='magnitude')\nperp.solve(p, 'dantzig').z.round(9).tolist()",
         ),
         Row(
-            "Dantzig: no requirement on the matrix: not symmetric.",
+            "Dantzig: no requirement on the matrix: here it is not symmetric.",
             "p = perp.LCP([[1, 2], [-2, 1]], [-1, -1])\nperp.solve(p, 'dantzig').status.name",
         ),
         Row(
-            "… indefinite, as far as the method goes.",
+            "… here it is indefinite.",
             "p = perp.LCP([[1, 2], [2, 1]], [-1, -1])\nperp.solve(p, 'dantzig').status.name",
         ),
         Row(
-            "… and an honest stop where it breaks down.",
+            "… where the method breaks down, it says so.",
             "p = perp.LCP([[-1, 1], [1, -1]], [-1, -1])\nperp.solve(p, 'dantzig', throw=False).status.name",
         ),
         Row(
@@ -219,7 +219,7 @@ DOCUMENTS = {
         ),
         Row("Lemke: any matrix.", "perp.solve(perp.LCP([[0, 1], [-1, 0]], [-1, 1]), 'lemke').z.tolist()"),
         Row(
-            "Lemke: a ray where there is no solution, checked apart.",
+            "Lemke: a ray where there is no solution, checked independently.",
             "perp.solve(perp.LCP([[0.0]], [-1.0]), 'lemke', throw=False).status.name",
         ),
         Row(
@@ -236,17 +236,17 @@ DOCUMENTS = {
             "M = np.diag([1.0, 1e12]) + 1e-3\nperp.solve(perp.LCP(M, [-1, -1]), 'principal', tol=1e-12).status.name",
         ),
         Row(
-            "Guaranteed finite termination: all rows tie, and exchanging one wrong row at a time would cycle.",
+            "Guaranteed finite termination: all ratios tie, and exchanging one wrong row at a time would cycle.",
             "p = perp.LCP([[1, 2, 0], [0, 1, 2], [2, 0, 1]], [-1, -1, -1])\n"
             "[perp.solve(p, name).z.round(6).tolist() for name in ('lemke', 'principal', 'dantzig')]",
         ),
         Row(
-            "Validation of other solvers: the answer of another one, proved in rational arithmetic.",
+            "Validation of other solvers: their answer is proved in rational arithmetic.",
             "p = perp.LCP([[2, 1], [1, 2]], [-5, -6])\nc = perp.certify(p, perp.solve(p, 'pgs', tol=1e-12))\n"
             "(c.status, *map(str, c.z))",
         ),
         Row(
-            "Stewart and Trinkle's time steps as LCPs, by Lemke, in space.",
+            "Stewart and Trinkle's time steps as LCPs in 3D, solved by Lemke's method.",
             STEPPED.format(form="stewart-trinkle", level="position"),
         ),
         Row(
@@ -267,7 +267,7 @@ DOCUMENTS = {
             "phi(np.array([0.0, 2.0, 1.0, -1.0]), np.array([3.0, 0.0, 1.0, 0.0]))[0].round(6).tolist()",
         ),
         Row(
-            "Contacts and friction by this function: Newton on the whole system.",
+            "Contacts and friction with this function: Newton's method on the whole system.",
             "p = perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0.42, 0.56], 0.5)\n"
             "(perp.solve(p, 'fischer-burmeister', tol=1e-12).velocity.round(9) + 0.0).tolist()",
         ),
@@ -277,7 +277,7 @@ DOCUMENTS = {
             "(kinematic_map(np.array([1.0, 0, 0, 0])) @ [1, 2, 3, 0.2, 0.4, 0.6]).round(6).tolist()",
         ),
         Row(
-            "q⁺ = q⁻ + h G(q⁺) u⁺: its residual for the exponential map, which steps take, is of order h².",
+            "q⁺ = q⁻ + h G(q⁺) u⁺: perp's steps use the exponential map, whose residual here is of order h².",
             "from perp.dynamics.kinematic_map import kinematic_residual\n"
             "c, s = np.cos(0.005), np.sin(0.005)\n"
             "r = kinematic_residual(np.array([0, 0, 0, 1.0, 0, 0, 0]), np.array([0, 0, 0, c, 0, 0, s]), np.array([0, 0, 0, 0, 0, 1.0]), 0.01)\n"
@@ -305,7 +305,10 @@ DOCUMENTS = {
         Row("MINOS: all four.", gams("gams-minos", *FOUR)),
         Row("KNITRO: all four.", gams("gams-knitro", *FOUR)),
         Row("PATHNLP: dual and primal as NLP.", gams("gams-pathnlp", "dual:nlp", "primal:nlp")),
-        Row("MILES: dual as NLP (YES in the list, no number in the table), EOM.", gams("gams-miles", *MCPS)),
+        Row(
+            "MILES: dual as NLP (YES in the list, no number in the table), and equations of motion.",
+            gams("gams-miles", *MCPS),
+        ),
         Row("PATH: the same.", gams("gams-path", *MCPS)),
         Row("CPLEX's primal at 0°: 9.81 N.", gams("gams-cplex", "primal:qcp", angle=0)),
         Row(
@@ -316,7 +319,7 @@ DOCUMENTS = {
             "sorted(path.name for path in folder.iterdir())",
         ),
         Row(
-            "Lindo: the row and why it cannot be run.",
+            "Lindo: why it cannot be run.",
             "[info.reason for info in perp.solvers() if info.name == 'gams-lindo'][0]",
         ),
         Row(
@@ -337,7 +340,7 @@ DOCUMENTS = {
             + "'open by less than 1e-9: ' + str(max(s.step().joint_error for _ in range(100)) < 1e-9)",
         ),
         Row(
-            "Joints at velocity level with Υ: the error stays, and stays bounded.",
+            "Joints at velocity level with Υ: the error remains, but bounded.",
             PENDULUM_V.format(correction=0.2) + "e = [s.step().joint_error for _ in range(200)]\n"
             "(bool(max(e) > 1e-6), bool(max(e) < 1e-2))",
         ),
@@ -348,7 +351,7 @@ DOCUMENTS = {
             "bool(e[-1] > 3 * [t.step().joint_error for _ in range(200)][-1])",
         ),
         Row(
-            "Joints and contacts each at a level of their own.",
+            "Joints and contacts at different levels.",
             "s = perp.Simulation(library.box_on_plane(), level={'joints': 'position', 'contacts': 'velocity'})\n"
             "s.step().met",
         ),
@@ -361,15 +364,15 @@ DOCUMENTS = {
             RESTING.format(level="velocity") + WEIGHT,
         ),
         Row(
-            "Σ: c(q⁺) + Σ λ = 0. A ball of 1 kg on contacts that give 10⁻⁴ m/N sinks by 0.981 mm, at both levels.",
+            "Σ: c(q⁺) + Σ λ = 0. A ball of 1 kg on contacts with a compliance of 10⁻⁴ m/N sinks by 0.981 mm, at both levels.",
             SOFT + "[f'{1e3 * (0.1 - sunk(level)):.3f} mm' for level in ('position', 'velocity')]",
         ),
         Row(
-            "… and joints: 1 kg on a hinge that gives 10⁻⁴ m/N hangs 0.981 mm lower.",
+            "… and joints: 1 kg on a hinge with 10⁻⁴ m/N hangs 0.981 mm lower.",
             HANGING + "[f'{1e3 * sunk(level):.3f} mm' for level in ('position', 'velocity')]",
         ),
         Row(
-            "Σ of the file, as solref and solimp state it: the ball sinks in as far as in MuJoCo.",
+            "Σ of the file, from solref and solimp: the ball sinks as far as in MuJoCo.",
             "import mujoco\n"
             "s = perp.Simulation(library.sphere_on_plane(), step=0.002, softness='file')\n"
             "s.run(1.0)\n"
@@ -379,20 +382,20 @@ DOCUMENTS = {
             "[f'{1e3 * (0.1 - z):.3f} mm' for z in (s.body('sphere').position[2], d.qpos[2])]",
         ),
         Row(
-            "Υ has values between 0 and 1, by kind and by joint; others are refused.",
+            "Υ has values between 0 and 1, per kind and per joint; others are refused.",
             PENDULUM.split("s = ", maxsplit=1)[0]
             + "try:\n    perp.Simulation(x, correction={'joints': 1.5})\n"
             "except perp.ProblemError as error:\n    words = str(error)\nwords",
         ),
         Row(
-            "Υ: a step at velocity level takes that share of an overlap of 0.5 mm away.",
+            "Υ: a step at velocity level removes this share of an overlap of 0.5 mm.",
             "s = perp.Simulation(library.sphere_on_plane(), step=0.01, level='velocity', correction=0.2)\n"
             "s.body('sphere').set_pose([0, 0, 0.0995])\n"
             "s.step()\n"
             "f'{1e3 * (0.1 - s.body(\"sphere\").position[2]):.3f} mm'",
         ),
         Row(
-            "e = 1: elastic; e = 0: it stays.",
+            "e = 1: elastic; e = 0: no rebound.",
             BOUNCE.format(e="1.0, 0.0"),
         ),
         Row(
@@ -408,7 +411,7 @@ DOCUMENTS = {
             "(perp.solve(p, 'fischer-burmeister', tol=1e-12).impulse.round(9) + 0.0).tolist()",
         ),
         Row(
-            "… and what is needed where it sticks.",
+            "… and inside the cone where it sticks.",
             "p = perp.ContactProblem.coulomb(np.eye(3), [-1.0, 0.18, 0.24], 0.5)\n"
             "(perp.solve(p, 'fischer-burmeister', tol=1e-12).impulse.round(9) + 0.0).tolist()",
         ),
@@ -418,7 +421,7 @@ DOCUMENTS = {
             "perp.solve(p, 'fischer-burmeister', options={'linear_solver': 'conjugate-residual'}).status.name",
         ),
         Row(
-            "The complete system: M (u⁺ − ũ) = Jᵀ λ, with every matrix at q⁻.",
+            "The complete system: M (u⁺ − ũ) = Jᵀ λ, with all matrices at q⁻.",
             "p = perp.Simulation(library.stack(3)).contact_problem()\n"
             "x, d = perp.solve(p, 'fischer-burmeister').impulse, p.dynamics\n"
             "missing = d.mass @ d.body_velocity(x) - d.momentum - d.jacobian.T @ x\n"

@@ -39,7 +39,7 @@ def body(before: str) -> tuple[str, list[str]]:
     """The tables, and rows whose result has changed against the page as it was."""
     parts, changed, number = [], [], 0
     for title, rows in DOCUMENTS.items():
-        parts.append(f"## {title}\n\n| | it says | run it here | it gives |\n|---|---|---|---|")
+        parts.append(f"## {title}\n\n| | the document says | code | result |\n|---|---|---|---|")
         for row in rows:
             number += 1
             result = run(row)
@@ -60,12 +60,12 @@ def main() -> int:
     tables, changed = body(before)
     text = f"""# Sentence by sentence
 
-Five public documents were the starting point: a note on boxed constraints for pivoting solvers (000), DART's
+perp started from five public documents: a note on boxed constraints for pivoting solvers (000), DART's
 page on pivoting methods (001), two theory pages of Axion (002, 004) and a post of 2014 on frictional contact
-in GAMS (003). This page has what they say that can be done, how to do it here, and what came out when it was
-written by `docs/scripts/sentences.py`: every row was run, and a test runs them again. `np` is NumPy,
+in GAMS (003). This page lists what they say can be done, the code that does it here, and its result. It is
+written by `docs/scripts/sentences.py`, which runs every row; a test runs them again. `np` is NumPy,
 `box_on_slope` is in `perp.models.box_on_slope`, `library` in `perp.scenes`. Rows with a solver of GAMS need
-`make setup-gams`. Longer ones are benchmarks: sparse pivoting on 10⁵ rows is on
+`make setup-gams`. Longer runs are benchmarks: sparse pivoting on 10⁵ rows is on
 [Which pivoting solver](which-pivoting-solver.md), the whole table of solvers on
 [Three formulations](three-formulations.md), running scenes on
 [Formulations in motion](formulations-in-motion.md).
