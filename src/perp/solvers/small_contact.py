@@ -73,66 +73,78 @@ def solve_small(problem: ContactProblem, tol: float) -> tuple[ContactSolution | 
     return None, (z, value, sweeps)
 
 
-def solve_small_ones(problems: Sequence[ContactProblem], tol: float) -> list[ContactSolution | None]:
-    """Verified solutions of many, packed and solved in one compiled call without Python's lock.
+class SmallProblems:
+    """Problems that are packed, solved in compiled calls without Python's lock, and then made solutions of.
 
-    None where a problem is large, sparse or in dynamics form, and where sweeps and Newton steps do not do.
+    Args:
+        problems: What `is_plain` accepts.
+        tol: Residual to reach, positive and finite.
     """
-    began = working_time()
-    out: list[ContactSolution | None] = [None] * len(problems)
-    taken = [k for k, problem in enumerate(problems) if _is_plain(problem)]
-    if not taken or not 0.0 < tol < math.inf:
-        return out
-    with STOPWATCH.starting_up():
-        from perp.kernels.short_solve import Answers, short_solves
 
-    chunk = _chunk([problems[k] for k in taken])
-    rows, count = chunk.q.size, len(taken)
-    answers = Answers(np.empty(rows), np.empty(rows), np.empty(count), np.zeros(count, np.int64))
-    short_solves(chunk, tol, answers)
-    first = list(zip(answers.value.tolist(), answers.sweeps.tolist(), strict=True))
-    after = None
-    if not (answers.value <= tol).all():
+    def __init__(self, problems: Sequence[ContactProblem], tol: float) -> None:
         with STOPWATCH.starting_up():
+            from perp.kernels.short_solve import Answers, short_solves
             from perp.solvers.newton.short_newton import short_newtons
 
-        after = short_newtons(chunk, tol, answers).tolist()
-    share = (working_time() - began) / count
-    z, w, bounds, values = answers.impulse, answers.velocity, chunk.row.tolist(), answers.value.tolist()
-    for j, k in enumerate(taken):
-        part = slice(bounds[j], bounds[j + 1])
-        if first[j][0] <= tol:
-            out[k] = _solution(problems[k], (z[part], w[part]), first[j], tol, share)
-        elif after is not None and values[j] <= tol:
-            found = first[j], (values[j], after[j])
-            out[k] = _after_steps(problems[k], (z[part], w[part]), found, tol, share)
-    return out
+        began = working_time()
+        self._problems, self._tol, self._chunk = problems, tol, _chunk(problems)
+        self._kernels, self._steps = (short_solves, short_newtons), np.zeros(0, np.int64)
+        rows, count = self._chunk.q.size, len(problems)
+        self._answers = Answers(np.empty(rows), np.empty(rows), np.empty(count), np.zeros(count, np.int64))
+        self._first = self._answers.value
+        self._seconds = working_time() - began
+
+    def solve(self) -> SmallProblems:
+        """Sweeps, and Newton steps on what they leave; several threads may do this at once."""
+        began, answers = working_time(), self._answers
+        self._kernels[0](self._chunk, self._tol, answers)
+        self._first = answers.value.copy()
+        self._steps = self._kernels[1](self._chunk, self._tol, answers)
+        self._seconds += working_time() - began
+        return self
+
+    def solutions(self) -> list[ContactSolution | None]:
+        """Verified solutions; None where sweeps and Newton steps do not do."""
+        answers, tol, share = self._answers, self._tol, self._seconds / len(self._problems)
+        z, w, begin, out = answers.impulse, answers.velocity, 0, []
+        lists = self._first, answers.sweeps, answers.value, self._steps, self._chunk.row[1:]
+        each = zip(self._problems, *(array.tolist() for array in lists), strict=True)
+        for problem, before, sweeps, value, steps, end in each:
+            answer = z[begin:end], w[begin:end]
+            begin = end
+            if before <= tol:
+                out.append(_solution(problem, answer, (before, sweeps), tol, share))
+            elif value <= tol:
+                out.append(_after_steps(problem, answer, ((before, sweeps), (value, steps)), tol, share))
+            else:
+                out.append(None)
+        return out
 
 
-def _is_plain(problem: ContactProblem) -> bool:
+def is_plain(problem: ContactProblem) -> bool:
     """Whether a problem is given by a small dense matrix."""
     W = problem.__dict__.get("W")
     return type(W) is np.ndarray and 0 < len(W) <= LARGEST and problem.dynamics is None
 
 
-def _chunk(problems: list[ContactProblem]) -> Chunk:
+def _chunk(problems: Sequence[ContactProblem]) -> Chunk:
     """The problems in flat arrays."""
     from perp.kernels.short_solve import Chunk
 
+    # each pass over the problems is done with Python's lock held, which threads share
     sets = [problem.sets for problem in problems]
-    rows, counts = (
-        np.array(sizes) for sizes in ([len(problem.q) for problem in problems], [len(s.kind) for s in sets])
-    )
-    start = np.concatenate([s.start for s in sets])
-    if (np.diff(start) > 3).any():
+    q, kind, start = [problem.q for problem in problems], [s.kind for s in sets], [s.start for s in sets]
+    rows, counts = np.array(list(map(len, q))), np.array(list(map(len, kind)))
+    starts = np.concatenate(start)
+    if (np.diff(starts) > 3).any():
         length = np.concatenate([problem.rolling_length for problem in problems])
     else:
         length = np.ones(counts.sum())
     return Chunk(
-        np.concatenate([problem.W.reshape(-1) for problem in problems]),
-        np.concatenate([problem.q for problem in problems]),
-        np.concatenate([s.kind for s in sets]),
-        start,
+        np.concatenate([problem.W for problem in problems], axis=None),
+        np.concatenate(q),
+        np.concatenate(kind),
+        starts,
         np.concatenate([s.parameters for s in sets]),
         length,
         _offsets(rows**2),

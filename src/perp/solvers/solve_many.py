@@ -6,13 +6,16 @@ solved by one thread with the same code as `solve`, so that the bits do not depe
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import chain
 from typing import Any
 
-from perp.problems import ContactProblem, NotSolved, Problem, ProblemError, Solution
-from perp.solvers.small_contact import solve_small_ones
+from perp.problems import ContactProblem, NotSolved, Problem, ProblemError, Solution, Status
+from perp.solvers.small_contact import SmallProblems, is_plain
 from perp.solvers.solve import solve
 
 # The default of `solve`.
@@ -47,38 +50,46 @@ def solve_many(
     if threads is not None and not (isinstance(threads, int) and threads > 0):
         raise ProblemError(f"threads = {threads!r}: a positive whole number or None is needed")
     count = max(1, min(_cores() if threads is None else threads, len(listed)))
-    # neighbours in the list go to one thread in turn: a chunk is long enough for its own bookkeeping not to
-    # matter
-    chunk = max(1, len(listed) // (8 * count))
-    chunks = [listed[k : k + chunk] for k in range(0, len(listed), chunk)]
+    tol = options.get("tol", _TOLERANCE)
+    short = solver == "auto" and not options.keys() - {"tol"} and type(tol) is float and 0.0 < tol < math.inf
+    found = (
+        [(k, p) for k, p in enumerate(listed) if type(p) is ContactProblem and is_plain(p)] if short else []
+    )
+    solutions: list[Any] = [None] * len(listed)
+    with ThreadPoolExecutor(count) if count > 1 else nullcontext() as pool:
+        # packing and solutions take Python's lock, so one thread makes them while others solve
+        packed = (SmallProblems([p for _, p in some], tol) for some in _chunks(found, count))
+        solved = chain.from_iterable(each.solutions() for each in _each(SmallProblems.solve, packed, pool))
+        for (k, _), solution in zip(found, solved, strict=True):
+            solutions[k] = solution
+        left = [k for k, solution in enumerate(solutions) if solution is None]
 
-    short = solver == "auto" and not options.keys() - {"tol"} and type(options.get("tol", 0.0)) is float
+        def run(some: list[int]) -> list[Solution]:
+            return [solve(listed[k], solver, throw=False, **options) for k in some]
 
-    def run(part: list[Problem]) -> list[Solution]:
-        found: dict[int, Solution] = {}
-        if short:
-            # small contact problems of a chunk in one compiled call; whatever is left takes the long way
-            small = [k for k, problem in enumerate(part) if type(problem) is ContactProblem]
-            solved = solve_small_ones([part[k] for k in small], options.get("tol", _TOLERANCE))  # pyright: ignore[reportArgumentType]
-            found = {k: solution for k, solution in zip(small, solved, strict=True) if solution is not None}
-        return [
-            found[k] if k in found else solve(problem, solver, throw=False, **options)
-            for k, problem in enumerate(part)
-        ]
-
-    if count == 1:
-        solutions = run(listed)
-    else:
         # the first solve compiles or loads kernels: threads would wait for each other there
-        first = run(chunks[:1][0][:1])
-        later = [chunks[0][1:], *chunks[1:]]
-        with ThreadPoolExecutor(count) as pool:
-            solutions = first + [solution for part in pool.map(run, later) for solution in part]
+        parts = [left[:1], *_chunks(left[1:], count)] if left else []
+        longer = [run(parts[0]), *_each(run, parts[1:], pool)] if left else []
+        for k, solution in zip(left, chain(*longer), strict=True):
+            solutions[k] = solution
     if throw:
         for problem, solution in zip(listed, solutions, strict=True):
-            if not solution.solved:
+            if solution.status is not Status.SOLVED:
                 raise NotSolved(problem, solution)
     return solutions
+
+
+def _chunks(some: list[Any], count: int) -> list[list[Any]]:
+    """Neighbours for one thread in turn: some chunks a thread share large problems evenly."""
+    size = max(1, len(some) // (8 * count))
+    return [some[k : k + size] for k in range(0, len(some), size)]
+
+
+def _each(work: Any, parts: Any, pool: Any) -> Any:
+    """What work makes of the parts, in their order."""
+    if pool is None:
+        return map(work, parts)
+    return (future.result() for future in [pool.submit(work, part) for part in parts])
 
 
 def _listed(problems: Any) -> list[Problem]:
