@@ -130,9 +130,11 @@ def test_what_is_no_command_is_refused_and_does_nothing(box: Runner, body: str) 
 
 def test_frames_hold_poses_contacts_and_figures() -> None:
     sim = perp.Simulation(library.box_on_plane(), step=0.01)
-    with Runner(sim) as runner:
-        runner.send(kind="pause")
-        runner.until(lambda: not runner.page.playing)
+    runner = Runner(sim)
+    # before the run begins: a step that is under way when a run is paused is taken
+    runner.send(kind="pause")
+    assert not runner.page.playing
+    with runner:
         before = sim.time
         assert runner.send(kind="step") == 204
         runner.until(lambda: sim.time > before)
