@@ -29,12 +29,21 @@ def _loop(scene: PrecisionScene, advance: Callable[[int], None], read: Callable[
     return np.array(out), spent
 
 
-def run_perp(scene: PrecisionScene, h: float, **options: Any) -> Outcome:
+def run_staggered(scene: PrecisionScene, h: float) -> Outcome:
+    """perp from velocities half a step back."""
+    return run_perp(scene, h, staggered=True)
+
+
+def run_perp(scene: PrecisionScene, h: float, *, staggered: bool = False, **options: Any) -> Outcome:
     """perp in the coordinates it chooses."""
     sim = perp.Simulation(scene.text, step=h, **options)
     body, count = sim.body(scene.body), round(SAMPLE / h)
     if any(scene.linear) or any(scene.angular):
         body.set_velocity(scene.linear, scene.angular)
+    if scene.controls.size:
+        sim.set_control(scene.controls[0])
+    if staggered:
+        sim.stagger()
 
     def advance(k: int) -> None:
         if scene.controls.size:

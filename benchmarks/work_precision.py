@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from precision_engines import Engine, drake_with, mujoco_with, run_perp
+from precision_engines import Engine, drake_with, mujoco_with, run_perp, run_staggered
 from precision_scenes import SCENES, PrecisionScene
 
 # Step lengths that divide 20 ms.
@@ -27,6 +27,7 @@ ACCURACIES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 
 ENGINES: dict[str, Engine] = {
     "perp": run_perp,
+    "perp, staggered": run_staggered,
     "MuJoCo": mujoco_with(),
     "MuJoCo, hard": mujoco_with(hard=True),
     "MuJoCo, RK4": mujoco_with(integrator="RK4"),
@@ -35,7 +36,7 @@ ENGINES: dict[str, Engine] = {
     "Drake, continuous": drake_with("continuous"),
 }
 COLOURS = {"perp": "#c1272d", "MuJoCo": "#1f5fa8", "Drake": "#3a8a3a"}
-MARKS = {"perp": "o", "MuJoCo": "s", "MuJoCo, hard": "D", "MuJoCo, RK4": "^", "Drake, SAP": "v",
+MARKS = {"perp": "o", "perp, staggered": "*", "MuJoCo": "s", "MuJoCo, hard": "D", "MuJoCo, RK4": "^", "Drake, SAP": "v",
          "Drake, lagged, stiff": "P", "Drake, continuous": "X"}  # fmt: skip
 
 Row = dict[str, Any]
@@ -107,7 +108,7 @@ def draw(rows: list[Row], path: Path) -> None:
             colour = COLOURS[engine.split(",", maxsplit=1)[0]]
             axis.loglog(
                 [r["seconds"] for r in mine], [r["error"] for r in mine], marker=MARKS[engine], color=colour,
-                label=engine, markersize=5, lw=2.2 if engine == "perp" else 1.2,
+                label=engine, markersize=5, lw=2.2 if engine.startswith("perp") else 1.2,
                 ls="-" if engine in ("perp", "MuJoCo", "Drake, SAP") else "--",
             )  # fmt: skip
         floor = max(r["error"] for r in rows if r["scene"] == name and r["engine"] == "reference")

@@ -18,6 +18,7 @@ from perp.simulation.generalised import coordinates, go_to, read_positions, stat
 from perp.simulation.handles import Body, Contact, JointView, Site, contacts_of
 from perp.simulation.mechanics import bias_force, jacobian, mass_matrix, sensor_data, sensor_slice
 from perp.simulation.sharing import Seat
+from perp.simulation.start import stagger
 from perp.stepping.course import SETTLED
 from perp.stepping.sleeping import wake
 
@@ -114,6 +115,19 @@ class Access:
         given = vector("qvel", value, self.stepper.mujoco_model.nv)
         self.state = state_at(self._whole, self.qpos, np.array(given, dtype=np.float64))
         wake(self.stepper.world.struct, -1)
+
+    def stagger(self) -> None:
+        """Move velocities half a step back, v ← v − ½ h a: positions are then of second order in the step.
+
+        A step moves positions with the velocities of its end, which is leapfrog for velocities that belong to
+        the middle of a step. Those that a user sets belong to the start. To be called once, after velocities
+        and controls are set and before the first step; `qvel` is half a step behind `qpos` from then on.
+
+        Raises:
+            ProblemError: Something hits something in the first step: there is no acceleration then, and
+                nothing was changed.
+        """
+        stagger(self._whole)
 
     @property
     def geometry(self) -> tuple[Shape, ...]:

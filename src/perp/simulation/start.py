@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perp.dynamics.actuators import control_names
 from perp.dynamics.state import State
+from perp.problems import ProblemError
 from perp.scenes import Model, SceneError, load_scene
 from perp.scenes.engine import engine
 from perp.scenes.mjcf import Lines
@@ -19,6 +20,12 @@ from perp.simulation.generalised import coordinates, cut_state
 from perp.stepping import Stepper
 from perp.stepping.explaining import length
 
+if TYPE_CHECKING:
+    from perp.simulation.simulation import Simulation
+
+# Length of a second first step over the first one, and by how much their accelerations differ where something
+# is hit in one of them. Below the last share of the speed changes are round-off.
+_SHORT, _IMPACT, _STILL = 0.1, 0.5, 1e-9
 # Pairs of bodies that a message names; overlaps below this [m] are touch.
 _NAMED, _TOUCHING = 3, 1e-6
 
@@ -77,6 +84,21 @@ def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
     state = cut_state(stepper, data)
     given = dict(zip(control_names(m), data.ctrl, strict=True))
     return state, np.array([given[name] for name in stepper.motor_names], dtype=np.float64)
+
+
+def stagger(simulation: Simulation) -> None:
+    """Velocities half a step back; see `Simulation.stagger`."""
+    before, changes = simulation.qvel, []
+    for share in (1.0, _SHORT):
+        trial = simulation.copy()
+        trial.step_size *= share
+        trial.step()
+        changes.append((trial.qvel - before) / share)
+    whole, other = (float(np.linalg.norm(x)) for x in (changes[0], changes[1] - changes[0]))
+    fall = simulation.step_size * float(np.linalg.norm(simulation.stepper.mujoco_model.opt.gravity))
+    if other > _IMPACT * whole + _STILL * (fall + float(np.linalg.norm(before))):
+        raise ProblemError("stagger: something hits something in the first step; velocities were not changed")
+    simulation.qvel = before - 0.5 * changes[0]
 
 
 def mocap_of_file(m: Any) -> tuple[np.ndarray, np.ndarray]:
