@@ -36,8 +36,8 @@ ENGINES: dict[str, Engine] = {
     "Drake, continuous": drake_with("continuous"),
 }
 COLOURS = {"perp": "#c1272d", "MuJoCo": "#1f5fa8", "Drake": "#3a8a3a"}
-MARKS = {"perp": "o", "perp, staggered": "*", "MuJoCo": "s", "MuJoCo, hard": "D", "MuJoCo, RK4": "^", "Drake, SAP": "v",
-         "Drake, lagged, stiff": "P", "Drake, continuous": "X"}  # fmt: skip
+MARKS = {"perp": "o", "perp, staggered": "*", "MuJoCo": "s", "MuJoCo, hard": "D", "MuJoCo, RK4": "^",
+         "Drake, SAP": "v", "Drake, lagged, stiff": "P", "Drake, continuous": "X"}  # fmt: skip
 
 Row = dict[str, Any]
 
