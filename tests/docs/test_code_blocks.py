@@ -61,7 +61,7 @@ def test_readme_prints_what_it_says() -> None:
     assert np.allclose(force, [2 * 9.81, -0.25 * 2 * 9.81, 0])
     assert np.allclose(velocity, 0, atol=1e-9)
     distance, lift = map(float, scene.split())
-    assert round(distance, 5) == 3.66673
+    assert round(distance, 5) == 3.66972
     assert lift < 1e-9
 
 
