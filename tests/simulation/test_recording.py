@@ -126,7 +126,7 @@ def test_a_file_gives_back_every_bit(scene: str, coordinates: str, tmp_path: Pat
     recording.save(tmp_path / "run.h5")
     again = perp.Recording.open(tmp_path / "run.h5")
     assert_same_bits(recording, again)
-    assert again.about == {"format": "perp recording 4", **recording.about}
+    assert again.about == {"format": "perp recording 5", **recording.about}
     assert (again.body_names, again.geom_names) == (recording.body_names, recording.geom_names)
     assert again.seconds.tolist() == recording.seconds.tolist()
     for one, other in zip(recording.geometry, again.geometry, strict=True):
@@ -284,3 +284,20 @@ def test_words_point_to_the_command_that_takes_the_file(tmp_path: Path) -> None:
     (tmp_path / "scene.xml").write_text(OFF_CENTRE)
     with pytest.raises(perp.FileError, match="is not a recording: `perp simulate` makes one of a scene"):
         perp.Recording.open(tmp_path / "scene.xml")
+
+
+@pytest.mark.parametrize("condim", [4, 6])
+def test_a_box_that_slides_and_spins_at_the_limit_of_one_cone_does_not_creep(condim: int) -> None:
+    """Forces and torques share the limit: neither alone is at it."""
+    friction = f'friction="0.5 0.02 0.001" condim="{condim}"'
+    sim = perp.Simulation(
+        f'''<mujoco><worldbody><geom type="plane" size="9 9 1" {friction}/><body name="box" pos="0 0 0.05">
+        <freejoint/><geom type="box" size="0.05 0.05 0.05" {friction}/></body></worldbody></mujoco>''',
+        step=0.005,
+    )
+    sim.body("box").set_velocity((1.0, 0, 0), (0, 0, 20.0))
+    recording = sim.run(0.1)
+    assert recording.met.all()
+    assert abs(recording.contact_torque).max() > 1e-3
+    assert recording.contact_slip.max() > 0.5
+    assert recording.creep().max() < 1e-9

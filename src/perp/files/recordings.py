@@ -27,7 +27,7 @@ from perp.files.journal import JournalFile
 from perp.files.reading import PathName, open_regular, reason
 from perp.problems.errors import FileError
 
-FORMAT = "perp recording 4"
+FORMAT = "perp recording 5"
 # Bytes of a row group on the disk: large enough to read fast, small enough to rewrite with each chunk.
 _CHUNK_BYTES = 1 << 16
 _CHUNK_ROWS = 1024

@@ -175,6 +175,10 @@ class StepRecord:
         """Force of the first body on the second at each contact in the world, shape (contacts, 3) [N]."""
         return np.einsum("cr,crk->ck", self.contact_impulses[:, :3], self.contacts.frame) / self.step
 
+    def contact_torques(self) -> np.ndarray:
+        """Torque of spin and rolling friction, as `contact_forces`, shape (contacts, 3) [N m]."""
+        return np.einsum("cr,crk->ck", self.contact_impulses[:, 3:], self.contacts.frame) / self.step
+
 
 def contacts_of_lines(x: np.ndarray) -> Contacts:
     """Contacts that were packed one a line."""

@@ -52,6 +52,7 @@ CONTACT_COLUMNS: dict[str, tuple[tuple[int | str, ...], str]] = {
     "point": ((3,), _NUMBER),
     "frame": ((3, 3), _NUMBER),
     "force": ((3,), _NUMBER),
+    "torque": ((3,), _NUMBER),
     "gap": ((), _NUMBER),
     "friction": ((5,), _NUMBER),
     "state": ((), _WHOLE),

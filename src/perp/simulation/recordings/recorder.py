@@ -181,6 +181,7 @@ class Recorder:
         found = [record.contacts for record in records]
         contacts = {
             "force": np.concatenate([record.contact_forces() for record in records]),
+            "torque": np.concatenate([record.contact_torques() for record in records]),
             "state": np.concatenate([record.sticking for record in records]),
             "slip": np.concatenate([record.slip for record in records]),
         }

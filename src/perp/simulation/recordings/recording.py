@@ -43,6 +43,7 @@ class ContactRows:
     Attributes:
         body, geom: Indices of both sides, −1 for the world, shape (contacts, 2).
         point: [m]. frame: normal (first to second) and two tangents as rows. force: [N].
+        torque: Of spin and rolling friction [N m].
         gap: [m]. friction: Two sliding coefficients, one of spin and two of rolling [m].
         state: −1 open, 0 slipping, 1 sticking. slip: Sliding speed [m/s].
     """
@@ -52,6 +53,7 @@ class ContactRows:
     point: np.ndarray
     frame: np.ndarray
     force: np.ndarray
+    torque: np.ndarray
     gap: np.ndarray
     friction: np.ndarray
     state: np.ndarray
@@ -98,7 +100,8 @@ class Recording:
         contact_start: Row of the first contact of each step, shape (n + 1,).
         contact_body, contact_geom: Shape (contacts of all steps, 2), −1 for the world.
         contact_point, contact_frame: [m]; normal (first body to second) and tangents as rows.
-        contact_force: Of the first body on the second in the world, shape (…, 3) [N].
+        contact_force, contact_torque: Of the first body on the second in the world, shape (…, 3) [N, N m];
+            the torque is that of spin and rolling friction.
         contact_gap: [m]. contact_friction: Shape (…, 5). contact_state: −1 open, 0 slip, 1 stick.
         contact_slip: Sliding speed [m/s].
         about: Settings and versions of the run.
@@ -147,6 +150,7 @@ class Recording:
     contact_point: np.ndarray
     contact_frame: np.ndarray
     contact_force: np.ndarray
+    contact_torque: np.ndarray
     contact_gap: np.ndarray
     contact_friction: np.ndarray
     contact_state: np.ndarray
@@ -356,9 +360,12 @@ class Recording:
 
         Zero for the other contacts, of which some slide because they must.
         """
-        force = np.einsum("crk,ck->cr", self.contact_frame, self.contact_force)
-        limit = np.maximum(self.contact_friction[:, :2], np.finfo(float).tiny)
-        used = np.hypot(force[:, 1] / limit[:, 0], force[:, 2] / limit[:, 1])
+        force, torque = (
+            np.einsum("crk,ck->cr", self.contact_frame, x) for x in (self.contact_force, self.contact_torque)
+        )
+        # one cone limits forces and torques; what a contact does not limit is zero
+        limit = np.maximum(self.contact_friction, np.finfo(float).tiny)
+        used = np.linalg.norm(np.hstack([force[:, 1:], torque]) / limit, axis=1)
         holds = used < (1.0 - _AT_THE_LIMIT) * force[:, 0]
         return np.where(holds, self.contact_slip, 0.0)
 
