@@ -291,8 +291,8 @@ def test_a_box_that_slides_and_spins_at_the_limit_of_one_cone_does_not_creep(con
     """Forces and torques share the limit: neither alone is at it."""
     friction = f'friction="0.5 0.02 0.001" condim="{condim}"'
     sim = perp.Simulation(
-        f'''<mujoco><worldbody><geom type="plane" size="9 9 1" {friction}/><body name="box" pos="0 0 0.05">
-        <freejoint/><geom type="box" size="0.05 0.05 0.05" {friction}/></body></worldbody></mujoco>''',
+        f"""<mujoco><worldbody><geom type="plane" size="9 9 1" {friction}/><body name="box" pos="0 0 0.05">
+        <freejoint/><geom type="box" size="0.05 0.05 0.05" {friction}/></body></worldbody></mujoco>""",
         step=0.005,
     )
     sim.body("box").set_velocity((1.0, 0, 0), (0, 0, 20.0))
