@@ -10,7 +10,6 @@ import h5py
 import numpy as np
 import pytest
 
-import perp
 from files.refusal import refusal
 from files.shared_data import shared_files
 from perp.files import hdf5

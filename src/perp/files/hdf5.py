@@ -24,7 +24,7 @@ from perp.files.reading import MIB, Budget, PathName, open_regular, reason, refu
 from perp.problems.errors import FileError
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
-# FCLib's largest group has a dozen members and its deepest path three names; a damaged file may go in circles.
+# FCLib's largest group has a dozen members, its deepest path three names; a damaged file may go in circles.
 _MAX_MEMBERS, _MAX_DEPTH = 10_000, 4
 # No filter packs tighter than deflate: 1032 to 1.
 _TIGHTEST = 1032
@@ -150,7 +150,11 @@ def _serve(descriptor: int, pipe: int, budget: Budget, only: tuple[str, ...]) ->
 
 
 def _collect(
-    descriptor: int, budget: Budget, only: tuple[str, ...], members: dict[str, Any], attributes: dict[str, Any]
+    descriptor: int,
+    budget: Budget,
+    only: tuple[str, ...],
+    members: dict[str, Any],
+    attributes: dict[str, Any],
 ) -> list[np.ndarray]:
     """Members and attributes into the dictionaries, type and size in place of numbers; the numbers."""
     import h5py
