@@ -210,15 +210,10 @@ HOSTILE = {
         lambda f, n: huge(f, n, chunks=(1024,), compression="gzip"),
         "claims 800000000000",
     ),
-    "a fill value": (
-        lambda f, n: f.create_dataset(n, shape=(3,), dtype="f8", fillvalue=1.0),
-        "not zero by default",
-    ),
     "chunks of which few were written": (
         lambda f, n: f.create_dataset(n, shape=(2 * 10**7,), chunks=(1024,), dtype="f8").__setitem__(0, 1.0),
-        "of which 1 chunks are there",
+        "claims 160000000 bytes",
     ),
-    "another filter": (lambda f, n: f.create_dataset(n, data=np.ones(3), compression="lzf"), "h5repack"),
     "an object type": (lambda f, n: f.create_dataset(n, data=["a", "b"]), "entries of another type"),
     "a variable length": (
         lambda f, n: f.create_dataset(n, shape=(3,), dtype=h5py.vlen_dtype("f8")),
@@ -263,7 +258,7 @@ def test_virtual_datasets(fclib: Path, tmp_path: Path):
     layout = h5py.VirtualLayout(shape=(3,), dtype="f8")
     layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "x", shape=(3,))
     spoil(fclib, "vectors/q", lambda file, name: file.create_virtual_dataset(name, layout))
-    refused(fclib, message="stored in a way that is not read")
+    refused(fclib, message="other files")
 
 
 def test_hdf5_bomb(fclib: Path):

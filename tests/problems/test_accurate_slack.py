@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 import perp
 from perp.compilation.kernel import whole
-from perp.problems.accurate_slack import dense_row, sparse_row
+from perp.problems.accurate_slack import exact_row
+from perp.problems.matrix_entries import entries_of
 from perp.problems.validation import freeze
 
 
@@ -27,12 +28,10 @@ def test_a_row_that_cancels_is_as_accurate_as_its_digits(seed):
     sparse = csr_array(M)
     for i in range(n):
         true = float(exact(M[i], z, q[i]))
-        value, terms = whole(dense_row)(freeze(M), freeze(q), freeze(z), i)
+        value, terms = whole(exact_row)(entries_of(freeze(M)), freeze(q), freeze(z), i)
         assert value == pytest.approx(true, rel=1e-12)
         assert terms == pytest.approx(np.abs(M[i] * z).max())
-        again = whole(sparse_row)(
-            freeze(sparse.data), freeze(sparse.indices), freeze(sparse.indptr), freeze(q), freeze(z), i
-        )
+        again = whole(exact_row)(entries_of(sparse), freeze(q), freeze(z), i)
         assert again[0] == pytest.approx(true, rel=1e-12)
 
 

@@ -48,8 +48,7 @@ def load(path: PathName) -> Problem:
                 layout = npz if "perp_format" in archive else siconos_npz
                 return layout.read_problem(archive)
         if start == hdf5.MAGIC:
-            with hdf5.open_numbers(path) as file:
-                return fclib.read_problem(file)
+            return fclib.read_problem(hdf5.read_numbers(path, fclib.GROUPS))
         text = read_text(path)
         if text.lstrip().startswith(b"<"):
             raise FileError(path, "is a scene, not a problem: `perp simulate` and perp.Simulation take it")
@@ -100,8 +99,7 @@ def load_guess(path: PathName) -> dict[str, np.ndarray]:
             with open_archive(path) as archive:
                 vectors = siconos_npz.read_guesses(archive)
         elif start == hdf5.MAGIC:
-            with hdf5.open_numbers(path) as file:
-                vectors = fclib.read_guesses(file)
+            vectors = fclib.read_guesses(hdf5.read_numbers(path, fclib.GUESSES))
         vectors = {name: vector(name, values) for name, values in vectors.items()}
     solved = "sol_r" in vectors and vectors["sol_r"].any()
     return {name: values for name, values in vectors.items() if solved or not name.startswith("sol")}

@@ -27,6 +27,7 @@ from perp.problems import ContactProblem, FileError, ProblemError
 from perp.problems.sets import Sets
 
 GROUPS = ("fclib_local", "fclib_global", "fclib_local_rolling", "fclib_global_rolling")
+GUESSES = ("guesses", "solution")
 COLUMNS, ROWS = -1, -2
 # An attribute of perp's on a matrix group: how the matrix was held. Readers of FCLib files ignore attributes.
 # 0: a dense array; k > 0: one dense k × k block per body; absent: sparse.

@@ -82,9 +82,8 @@ def _read(path: PathName, start: bytes) -> np.ndarray:
         with open_archive(path) as archive:
             return archive.read(_choose(path, archive.names))
     if start.startswith(hdf5.MAGIC):
-        with hdf5.open_numbers(path) as file:
-            vectors = fclib.read_guesses(file)
-            return vectors[_choose(path, set(vectors))]
+        vectors = fclib.read_guesses(hdf5.read_numbers(path, fclib.GUESSES))
+        return vectors[_choose(path, set(vectors))]
     text = read_text(path)
     if start.lstrip()[:1] in (b"{", b"["):
         return _parse_json(path, text)

@@ -1,7 +1,7 @@
 """Small contact problems in one compiled call: sweeps from zero, and the verdict of the shared residual.
 
-A contact or two are solved in a microsecond; what is done around that counts. The verdict is `judge_sparse`
-or `judge_dense` on the problem as it was given, which know nothing of the sweeps.
+A contact or two are solved in a microsecond; what is done around that counts. The verdict is
+`judge_contacts` on the problem as it was given, which knows nothing of the sweeps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from perp.kernels.structs import INTEGERS, REALS, StructType, address_of, struct
 from perp.kernels.sweep import sweep
 from perp.kernels.sweeping import LOOK, sweep_while_it_pays
 from perp.problems.data_size import set_mobilities
-from perp.problems.law_kernels import judge_dense, judge_sparse
+from perp.problems.law_kernels import judge_contacts
 from perp.problems.set_kernels import COHESION, COULOMB
 
 # What is left to do for the verdict, whose velocities have twice the digits.
@@ -33,7 +33,7 @@ SWEEPS = 400
 
 
 class Given(NamedTuple):
-    """A problem as it was given, with the scales of its residual: what `judge_sparse` takes.
+    """A problem as it was given, with the scales of its residual: what `judge_contacts` takes.
 
     W is in `entries`: those of a dense matrix row by row, or of compressed rows with `indices` and `indptr`.
     """
@@ -81,18 +81,11 @@ def addresses(packed, given):
 @part
 def judge_given(given, relaxed, impulse, velocity):
     """The shared residual, with velocities into `velocity`."""
-    entries, q = borrowed(given.entries), borrowed(given.q)
-    size, kind, start, parameters = (
-        borrowed(given.size), borrowed(given.kind), borrowed(given.start), borrowed(given.parameters)
+    return judge_contacts(
+        (borrowed(given.entries), borrowed(given.indices), borrowed(given.indptr)), borrowed(given.q),
+        borrowed(given.size), borrowed(given.kind), borrowed(given.start), borrowed(given.parameters),
+        borrowed(given.d), borrowed(given.length), relaxed, impulse, velocity,
     )  # fmt: skip
-    d, length = borrowed(given.d), borrowed(given.length)
-    if given.indptr.size:
-        return judge_sparse(
-            entries, borrowed(given.indices), borrowed(given.indptr), q, size, kind, start, parameters, d,
-            length, relaxed, impulse, velocity,
-        )  # fmt: skip
-    W = entries.reshape(q.size, q.size)
-    return judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse, velocity)
 
 
 @part

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 
 from perp.compilation.kernel import kernel, part
+from perp.problems.matrix_entries import column, row_ends, rows_of
 
 UNIT = 2.0**-53
 # Errors below this part of what is at work cannot change a verdict at the tolerances that doubles allow.
@@ -49,27 +50,16 @@ def hidden(terms, count, size):
 
 
 @part
-def dense_row(M, q, z, i):
-    """Entry i of M z + q for a dense M, and the largest of its terms."""
+def exact_row(A, q, z, i):
+    """Entry i of A z + q for the entries A of a matrix, and the largest of its terms."""
     total, lost, largest = q[i], 0.0, 0.0
-    for j in range(z.size):
-        product = M[i, j] * z[j]
+    first, last = row_ends(A, z.size, i)
+    for k in range(first, last):
+        x = z[column(A, k, first)]
+        product = A[0][k] * x
         largest = max(largest, abs(product))
         new = total + product
-        lost += product_error(M[i, j], z[j], product) + sum_error(total, product, new)
-        total = new
-    return total + lost if math.isfinite(lost) else total, largest
-
-
-@part
-def sparse_row(data, indices, indptr, q, z, i):
-    """The same for M in compressed rows."""
-    total, lost, largest = q[i], 0.0, 0.0
-    for k in range(indptr[i], indptr[i + 1]):
-        product = data[k] * z[indices[k]]
-        largest = max(largest, abs(product))
-        new = total + product
-        lost += product_error(data[k], z[indices[k]], product) + sum_error(total, product, new)
+        lost += product_error(A[0][k], x, product) + sum_error(total, product, new)
         total = new
     return total + lost if math.isfinite(lost) else total, largest
 
@@ -85,34 +75,19 @@ def largest_length(entries):
 
 
 @part
-def _largest_push(d, z):
-    largest = 0.0
-    for j in range(z.size):
-        largest = max(largest, d[j] * abs(z[j]))
-    return largest
+def improve(A, q, z, push, size, start, w):
+    """Rows of w that are not accurate beside the `size` of their constraint, again.
 
-
-@part
-def improve_dense(M, q, z, d, size, w):
-    """Rows of w that are not accurate beside their `size`, again; d is the largest entry of each column.
-
-    Returns what a huge z hides of some row even then, relative to its size.
+    `push` is the largest that an entry of z does to any row. Returns what a huge z hides of some row even
+    then, relative to its size.
     """
-    push, worst = _largest_push(d, z), 0.0
-    for i in range(q.size):
-        if q.size > largest_length(push / size[i]):
-            w[i], terms = dense_row(M, q, z, i)
-            worst = max(worst, hidden(terms, q.size, size[i]))
-    return worst
-
-
-@part
-def improve_sparse(data, indices, indptr, q, z, d, size, w):
-    """The same for M in compressed rows."""
-    push, worst = _largest_push(d, z), 0.0
-    for i in range(q.size):
-        length = indptr[i + 1] - indptr[i]
-        if length > largest_length(push / size[i]):
-            w[i], terms = sparse_row(data, indices, indptr, q, z, i)
-            worst = max(worst, hidden(terms, length, size[i]))
+    worst = 0.0
+    for c in range(size.size):
+        longest = largest_length(push / size[c])
+        begin, end = rows_of(start, c)
+        for i in range(begin, end):
+            first, last = row_ends(A, z.size, i)
+            if last - first > longest:
+                w[i], terms = exact_row(A, q, z, i)
+                worst = max(worst, hidden(terms, last - first, size[c]))
     return worst

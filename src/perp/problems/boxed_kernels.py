@@ -12,35 +12,6 @@ STRICT = 1e290
 DENORMAL, ALL_DIGITS = 5e-324, 1e-300
 
 
-@kernel(nogil=True)
-def dense_slack(M, q, z, w):
-    """The slack w = M z + q row by row with four partial sums: the same bits on any number of threads."""
-    n = q.size
-    for i in range(n):
-        s0 = s1 = s2 = s3 = 0.0
-        j = 0
-        while j + 3 < n:
-            s0 += M[i, j] * z[j]
-            s1 += M[i, j + 1] * z[j + 1]
-            s2 += M[i, j + 2] * z[j + 2]
-            s3 += M[i, j + 3] * z[j + 3]
-            j += 4
-        while j < n:
-            s0 += M[i, j] * z[j]
-            j += 1
-        w[i] = ((s0 + s1) + (s2 + s3)) + q[i]
-
-
-@kernel(nogil=True)
-def sparse_slack(data, indices, indptr, q, z, w):
-    """The slack w = M z + q for M in CSR."""
-    for i in range(q.size):
-        total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            total += data[k] * z[indices[k]]
-        w[i] = total + q[i]
-
-
 @part
 def underflow(z, size):
     """What sums of products of z may lose below the least normal number, relative to `size`.

@@ -16,8 +16,9 @@ import numpy as np
 
 from perp.compilation.kernel import kernel, part
 from perp.problems.boxed_kernels import STRICT
+from perp.problems.matrix_entries import column, entries_of, row_ends
 from perp.problems.set_kernels import BOX
-from perp.problems.validation import Matrix, Vector, freeze, is_sparse
+from perp.problems.validation import Matrix, Vector, freeze
 
 
 @part
@@ -37,24 +38,17 @@ def join(parent, i, j):
 
 
 @kernel(nogil=True)
-def join_dense(M, owner, parent):
-    """Join the owners of rows and columns that an entry of a dense M couples."""
+def join_entries(A, owner, parent):
+    """Join the owners of rows and columns that an entry of a matrix couples."""
     n, islands = owner.size, parent.size
     for i in range(n):
         if islands == 1:
             break
-        for j in range(n):
-            if M[i, j] != 0.0 and owner[i] != owner[j]:
+        first, last = row_ends(A, n, i)
+        for k in range(first, last):
+            j = column(A, k, first)
+            if A[0][k] != 0.0 and owner[i] != owner[j]:
                 islands -= join(parent, owner[i], owner[j])
-
-
-@kernel(nogil=True)
-def join_sparse(data, indices, indptr, owner, parent):
-    """The same for M in compressed rows."""
-    for i in range(owner.size):
-        for k in range(indptr[i], indptr[i + 1]):
-            if data[k] != 0.0 and owner[i] != owner[indices[k]]:
-                join(parent, owner[i], owner[indices[k]])
 
 
 @kernel(nogil=True)
@@ -111,10 +105,7 @@ def mobility_within(low, high, d, size):
 def join_rows(M: Matrix, owner: np.ndarray, count: int) -> np.ndarray:
     """The islands of a matrix whose row i belongs to owner[i]: the parent of each of `count` owners."""
     parent = np.arange(count)
-    if is_sparse(M):
-        join_sparse(freeze(M.data), freeze(M.indices), freeze(M.indptr), owner, parent)
-    else:
-        join_dense(M, owner, parent)
+    join_entries(entries_of(M), owner, parent)
     return parent
 
 
@@ -138,43 +129,21 @@ def join_through_bodies(jacobian: Any, mass: Any, owner: np.ndarray, count: int)
 
 def boxed_sizes(M: Matrix, q: Vector, lo: Vector, hi: Vector, limiting_row: np.ndarray, d: Vector) -> Vector:
     """What is at work at each row of a boxed LCP, shape (n,)."""
-    if is_sparse(M):
-        matrix = (freeze(M.data), freeze(M.indices), freeze(M.indptr))
-        return freeze(_sparse_sizes(*matrix, q, lo, hi, limiting_row, d))
-    return freeze(_dense_sizes(M, q, lo, hi, limiting_row, d))
+    return freeze(_row_sizes(entries_of(M), q, lo, hi, limiting_row, d))
 
 
 @kernel(nogil=True)
-def _dense_sizes(M, q, lo, hi, limiting_row, d):
-    parent = np.arange(q.size)
-    join_dense(M, parent.copy(), parent)
-    return _row_sizes(parent, q, lo, hi, limiting_row, d)
-
-
-@kernel(nogil=True)
-def _sparse_sizes(data, indices, indptr, q, lo, hi, limiting_row, d):
-    parent = np.arange(q.size)
-    join_sparse(data, indices, indptr, parent.copy(), parent)
-    return _row_sizes(parent, q, lo, hi, limiting_row, d)
-
-
-@part
-def _row_sizes(parent, q, lo, hi, limiting_row, d):
-    size = np.abs(q)
+def _row_sizes(A, q, lo, hi, limiting_row, d):
+    parent, size = np.arange(q.size), np.abs(q)
+    join_entries(A, parent.copy(), parent)
     for i in range(q.size):
-        if limiting_row[i] == -1:
+        j = limiting_row[i]
+        if j == -1:
             size[i] = max(size[i], d[i] * demanded(lo[i], hi[i]))
-    _join_limited(limiting_row, parent)
+        else:
+            join(parent, i, j if j >= 0 else -2 - j)
     spread(parent, size)
     return size
-
-
-@part
-def _join_limited(limiting_row, parent):
-    for i in range(parent.size):
-        j = limiting_row[i]
-        if j != -1:
-            join(parent, i, j if j >= 0 else -2 - j)
 
 
 def boxed_mobility(lo: Vector, hi: Vector, limiting_row: np.ndarray, d: Vector, size: Vector) -> Vector:

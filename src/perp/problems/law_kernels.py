@@ -12,18 +12,11 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import kernel, part
-from perp.problems.accurate_slack import dense_row, hidden, largest_length, sparse_row
-from perp.problems.boxed_kernels import beyond, clip, dense_slack, sparse_slack, underflow
+from perp.problems.accurate_slack import improve
+from perp.problems.boxed_kernels import beyond, clip, underflow
 from perp.problems.data_size import set_mobilities
-from perp.problems.own_scale import (
-    ENOUGH,
-    beside_dense,
-    beside_sparse,
-    effect_dense,
-    effect_sparse,
-    own_dense,
-    own_sparse,
-)
+from perp.problems.matrix_entries import slack
+from perp.problems.own_scale import ENOUGH, beside, effects, own_terms
 from perp.problems.polar_kernels import beyond_cone
 from perp.problems.set_kernels import (
     BOX,
@@ -299,50 +292,19 @@ def _own_mobility(size, kind, start, parameters, d, length, effect):
 
 
 @kernel(nogil=True)
-def judge_dense(W, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
-    """Residual of a problem with a dense W in one call, and its velocities into `u`."""
-    dense_slack(W, q, impulse, u)
-    push, unknown = _largest_push(start, d, length, impulse), 0.0
-    for c in range(kind.size):
-        if q.size > largest_length(push / size[c]):
-            for i in range(start[c], start[c + 1]):
-                u[i], terms = dense_row(W, q, impulse, i)
-                unknown = max(unknown, hidden(terms, q.size, size[c]))
-    own = np.empty(size.size)
-    if not own_dense(W, q, impulse, size, start, length, own):
+def judge_contacts(A, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
+    """Residual of a problem with the entries A of W in one call, and its velocities into `u`."""
+    slack(A, q, impulse, u)
+    push = _largest_push(start, d, length, impulse)
+    unknown = improve(A, q, impulse, push, size, start, u)
+    own, effect = np.empty(size.size), np.empty(q.size)
+    if not own_terms(A, q, impulse, size, start, length, own):
         return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
-    effect = np.empty(q.size)
-    effect_dense(W, _row_sizes(own, start, length), effect)
-    mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
-    value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
-    if value > ENOUGH and beside_dense(W, q, size, start, length, own):
-        effect_dense(W, _row_sizes(own, start, length), effect)
-        mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
-        value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
-    return max(value, unknown)
-
-
-@kernel(nogil=True)
-def judge_sparse(data, indices, indptr, q, size, kind, start, parameters, d, length, relaxed, impulse, u):
-    """Residual of a problem with W in compressed rows in one call, and its velocities into `u`."""
-    sparse_slack(data, indices, indptr, q, impulse, u)
-    push, unknown = _largest_push(start, d, length, impulse), 0.0
-    for c in range(kind.size):
-        longest = largest_length(push / size[c])
-        for i in range(start[c], start[c + 1]):
-            entries = indptr[i + 1] - indptr[i]
-            if entries > longest:
-                u[i], terms = sparse_row(data, indices, indptr, q, impulse, i)
-                unknown = max(unknown, hidden(terms, entries, size[c]))
-    own = np.empty(size.size)
-    if not own_sparse(data, indices, indptr, q, impulse, size, start, length, own):
-        return max(verdict(size, kind, start, parameters, d, length, relaxed, impulse, u), unknown)
-    effect = np.empty(q.size)
-    effect_sparse(data, indices, indptr, _row_sizes(own, start, length), effect)
-    mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
-    value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
-    if value > ENOUGH and beside_sparse(data, indices, indptr, q, size, start, length, own):
-        effect_sparse(data, indices, indptr, _row_sizes(own, start, length), effect)
+    value = math.inf
+    for look in range(2):
+        if look and not (value > ENOUGH and beside(A, q, size, start, length, own)):
+            break
+        effects(A, _row_sizes(own, start, length), effect)
         mobility = _own_mobility(own, kind, start, parameters, d, length, effect)
         value = verdict(own, kind, start, parameters, mobility, length, relaxed, impulse, u)
     return max(value, unknown)

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import part
+from perp.problems.matrix_entries import column, diagonal_entry, row_ends, rows_of
 
 # What is at work at a row itself counts this many times: rows of an island that differ by less than a tenth
 # share what is at work there, and solvers that aim at that are not asked twice.
@@ -32,42 +33,34 @@ LEAST = 1e-290
 
 
 @part
-def _root(diagonal):
-    return math.sqrt(diagonal) if diagonal > 0.0 else 0.0
-
-
-@part
 def _left_over(entry, root, other, z):
     """What round-off leaves of a neighbour in a row: a share of √(M_ii M_jj) |z_j|."""
     return SHARED * ROUND_OFF_SHARE * root * (other * abs(z)) if abs(entry) > _COUPLED * root * other else 0.0
 
 
 @part
-def _rows(start, c):
-    return (start[c], start[c + 1]) if start.size else (c, c + 1)
-
-
-@part
-def _terms_dense(M, q, z, i, most):
+def _terms(A, q, z, i, most):
     """|q_i| + Σ |M_ij z_j|, or a number of at least `most`."""
-    terms, n, j = abs(q[i]), z.size, 0
-    while terms < most and j + 3 < n:
-        terms += (abs(M[i, j] * z[j]) + abs(M[i, j + 1] * z[j + 1])) + (
-            abs(M[i, j + 2] * z[j + 2]) + abs(M[i, j + 3] * z[j + 3])
+    data, terms = A[0], abs(q[i])
+    first, last = row_ends(A, z.size, i)
+    k = first
+    while terms < most and k + 3 < last:
+        terms += (abs(data[k] * z[column(A, k, first)]) + abs(data[k + 1] * z[column(A, k + 1, first)])) + (
+            abs(data[k + 2] * z[column(A, k + 2, first)]) + abs(data[k + 3] * z[column(A, k + 3, first)])
         )
-        j += 4
-    while terms < most and j < n:
-        terms += abs(M[i, j] * z[j])
-        j += 1
+        k += 4
+    while terms < most and k < last:
+        terms += abs(data[k] * z[column(A, k, first)])
+        k += 1
     return terms
 
 
 @part
-def own_dense(M, q, z, size, start, length, own):
+def own_terms(A, q, z, size, start, length, own):
     """What is at work at each constraint itself into `own`, at most `size`; whether that is less anywhere.
 
     Args:
-        M: The matrix, dense, shape (n, n).
+        A: The entries of the matrix.
         q: Its right side, shape (n,).
         z: The answer, shape (n,).
         size: What is at work on the islands, shape (count,).
@@ -75,113 +68,71 @@ def own_dense(M, q, z, size, start, length, own):
         length: What brings the rows from the fourth on to the unit of the others, shape (count,).
         own: Is filled, shape (count,).
     """
-    less, root, most = False, own[:0], 0.0
+    less, root, most, n = False, own[:0], 0.0, q.size
     for c in range(size.size):
-        terms, (first, last) = 0.0, _rows(start, c)
-        for i in range(first, last):
-            unit = length[c] if i - first >= 3 else 1.0
-            terms = max(terms, SHARED * unit * _terms_dense(M, q, z, i, size[c] / (SHARED * unit)))
+        terms, (begin, end) = 0.0, rows_of(start, c)
+        for i in range(begin, end):
+            unit = SHARED * (length[c] if i - begin >= 3 else 1.0)
+            terms = max(terms, unit * _terms(A, q, z, i, size[c] / unit))
             if terms >= size[c]:
                 break
         own[c] = size[c]
         if terms < size[c]:
             if not less:
-                less, root = True, np.empty(q.size)
-                for j in range(q.size):
-                    root[j] = _root(M[j, j])
+                less, root = True, np.empty(n)
+                for j in range(n):
+                    root[j] = math.sqrt(max(diagonal_entry(A, n, j), 0.0))
                     most = max(most, SHARED * ROUND_OFF_SHARE * root[j] * abs(z[j]))
-            for i in range(first, last):
-                unit = length[c] if i - first >= 3 else 1.0
+            for i in range(begin, end):
+                unit = length[c] if i - begin >= 3 else 1.0
                 if unit * root[i] * most <= terms:
                     continue
-                for j in range(q.size):
-                    terms = max(terms, unit * _left_over(M[i, j], root[i], root[j], z[j]))
+                first, last = row_ends(A, n, i)
+                for k in range(first, last):
+                    j = column(A, k, first)
+                    terms = max(terms, unit * _left_over(A[0][k], root[i], root[j], z[j]))
             own[c] = min(max(terms, LEAST), size[c])
     return less
 
 
 @part
-def own_sparse(data, indices, indptr, q, z, size, start, length, own):
-    """The same for M in compressed rows."""
-    less = False
-    root = own[:0]
-    for c in range(size.size):
-        terms, (first, last) = 0.0, _rows(start, c)
-        for i in range(first, last):
-            unit, total = length[c] if i - first >= 3 else 1.0, abs(q[i])
-            for k in range(indptr[i], indptr[i + 1]):
-                total += abs(data[k] * z[indices[k]])
-            terms = max(terms, SHARED * unit * total)
-            if terms >= size[c]:
-                break
-        own[c] = size[c]
-        if terms < size[c]:
-            if not less:
-                less, root = True, np.zeros(q.size)
-                for j in range(q.size):
-                    for k in range(indptr[j], indptr[j + 1]):
-                        if indices[k] == j:
-                            root[j] = _root(data[k])
-            for i in range(first, last):
-                unit = length[c] if i - first >= 3 else 1.0
-                for k in range(indptr[i], indptr[i + 1]):
-                    j = indices[k]
-                    terms = max(terms, unit * _left_over(data[k], root[i], root[j], z[j]))
-            own[c] = min(max(terms, LEAST), size[c])
-    return less
-
-
-@part
-def _pass_dense(M, size, start, length, order, reach):
+def _pass(A, diagonal, size, start, length, owner, order, reach):
     """One pass over the constraints: what the data of each one's neighbours would cause at it."""
     for c in order:
-        first, last = _rows(start, c)
-        for b in range(reach.size):
-            begin, end = _rows(start, b)
-            diagonal = entry = 0.0
-            for j in range(begin, end):
-                other = length[b] if j - begin >= 3 else 1.0
-                diagonal = max(diagonal, other * other * M[j, j])
-                for i in range(first, last):
-                    unit = length[c] if i - first >= 3 else 1.0
-                    entry = max(entry, unit * other * abs(M[i, j]))
-            if diagonal > 0.0 and b != c:
-                reach[c] = max(reach[c], min(size[c], reach[b] * (entry / diagonal)))
-
-
-@part
-def _pass_sparse(matrix, diagonal, size, start, length, owner, order, reach):
-    """The same for M in compressed rows."""
-    data, indices, indptr = matrix
-    for c in order:
-        first, last = _rows(start, c)
-        for i in range(first, last):
-            unit = length[c] if i - first >= 3 else 1.0
-            for k in range(indptr[i], indptr[i + 1]):
-                j = indices[k]
-                b = owner[j] if owner.size else j
+        begin, end = rows_of(start, c)
+        for i in range(begin, end):
+            unit = length[c] if i - begin >= 3 else 1.0
+            first, last = row_ends(A, owner.size, i)
+            for k in range(first, last):
+                j = column(A, k, first)
+                b = owner[j]
                 if b != c and diagonal[b] > 0.0:
-                    other = length[b] if owner.size and j - start[b] >= 3 else 1.0
-                    caused = reach[b] * (unit * other * abs(data[k]) / diagonal[b])
+                    other = length[b] if start.size and j - start[b] >= 3 else 1.0
+                    caused = reach[b] * (unit * other * abs(A[0][k]) / diagonal[b])
                     reach[c] = max(reach[c], min(size[c], caused))
 
 
 @part
-def _data(q, start, length, count):
-    """The largest |q| of each constraint."""
-    reach = np.zeros(count)
+def beside(A, q, size, start, length, own):
+    """What the data of neighbours, and of theirs, would cause at each constraint, into `own` if it is more.
+
+    The impulse that stops constraint b causes |M_cb| / M_bb of its velocity at c. Passes forth and back carry
+    that along chains, never beyond `size`; where it fades on long ones, the terms of the answer count.
+    Returns whether it is more anywhere.
+    """
+    count, n = size.size, q.size
+    reach, diagonal, owner = np.zeros(count), np.zeros(count), np.empty(n, dtype=np.int64)
     for c in range(count):
-        first, last = _rows(start, c)
-        for i in range(first, last):
-            reach[c] = max(reach[c], (length[c] if i - first >= 3 else 1.0) * abs(q[i]))
-    return reach
-
-
-@part
-def _take(reach, size, own):
-    """Whether what neighbours cause is more than `own` anywhere; it is taken, up to `size`."""
+        begin, end = rows_of(start, c)
+        for i in range(begin, end):
+            unit = length[c] if i - begin >= 3 else 1.0
+            owner[i] = c
+            reach[c] = max(reach[c], unit * abs(q[i]))
+            diagonal[c] = max(diagonal[c], unit * unit * diagonal_entry(A, n, i))
+    _pass(A, diagonal, size, start, length, owner, range(count), reach)
+    _pass(A, diagonal, size, start, length, owner, range(count - 1, -1, -1), reach)
     more = False
-    for c in range(own.size):
+    for c in range(count):
         value = min(SHARED * reach[c], size[c])
         if own[c] <= LEAST and value == 0.0:
             value = size[c]  # nothing is at work at it or beside it
@@ -191,53 +142,14 @@ def _take(reach, size, own):
 
 
 @part
-def beside_dense(M, q, size, start, length, own):
-    """What the data of neighbours, and of theirs, would cause at each constraint, into `own` if it is more.
-
-    The impulse that stops constraint b causes |M_cb| / M_bb of its velocity at c. Passes forth and back carry
-    that along chains, never beyond `size`; where it fades on long ones, the terms of the answer count.
-    """
-    reach = _data(q, start, length, size.size)
-    _pass_dense(M, size, start, length, range(size.size), reach)
-    _pass_dense(M, size, start, length, range(size.size - 1, -1, -1), reach)
-    return _take(reach, size, own)
-
-
-@part
-def beside_sparse(data, indices, indptr, q, size, start, length, own):
-    """The same for M in compressed rows."""
-    count = size.size
-    reach, diagonal = _data(q, start, length, count), np.zeros(count)
-    owner = np.empty(q.size if start.size else 0, dtype=np.int64)
-    for c in range(count):
-        first, last = _rows(start, c)
-        for i in range(first, last):
-            unit = length[c] if i - first >= 3 else 1.0
-            if owner.size:
-                owner[i] = c
-            for k in range(indptr[i], indptr[i + 1]):
-                if indices[k] == i:
-                    diagonal[c] = max(diagonal[c], unit * unit * data[k])
-    matrix = (data, indices, indptr)
-    _pass_sparse(matrix, diagonal, size, start, length, owner, range(count), reach)
-    _pass_sparse(matrix, diagonal, size, start, length, owner, range(count - 1, -1, -1), reach)
-    return _take(reach, size, own)
-
-
-@part
-def effect_dense(M, size, effect):
+def effects(A, size, effect):
     """The largest of what a unit of each z does to any row in that row's size, into `effect`."""
-    effect[:] = 0.0
+    effect[:], sparse = 0.0, A[2].size > 0
     for i in range(size.size):
         weight = 1.0 / size[i]
-        for j in range(size.size):
-            effect[j] = max(effect[j], abs(M[i, j]) * weight)
-
-
-@part
-def effect_sparse(data, indices, indptr, size, effect):
-    """The same for M in compressed rows."""
-    effect[:] = 0.0
-    for i in range(size.size):
-        for k in range(indptr[i], indptr[i + 1]):
-            effect[indices[k]] = max(effect[indices[k]], abs(data[k]) / size[i])
+        first, last = row_ends(A, size.size, i)
+        if not sparse:  # by itself: it becomes vector instructions
+            for j in range(size.size):
+                effect[j] = max(effect[j], abs(A[0][first + j]) * weight)
+        for k in range(first, last if sparse else first):
+            effect[A[1][k]] = max(effect[A[1][k]], abs(A[0][k]) * weight)

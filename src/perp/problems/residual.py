@@ -28,7 +28,7 @@ from perp.problems.errors import ProblemError
 from perp.problems.lcp import LCP
 from perp.problems.mcp import MCP
 from perp.problems.sets import BOX, COHESION
-from perp.problems.validation import Vector, freeze, is_sparse, vector
+from perp.problems.validation import Vector, freeze, vector
 
 Problem = LCP | BoxedLCP | MCP | ContactProblem
 
@@ -60,18 +60,15 @@ class Residuals:
     dissipation_angle: float = 0.0
 
 
-def slack(problem: Problem, z: Vector) -> Vector:
+def slack_of(problem: Problem, z: Vector) -> Vector:
     """The w (for contact the velocity u) that belongs to z, by code that solvers share with nobody."""
-    from perp.problems.boxed_kernels import dense_slack, sparse_slack
+    from perp.problems.matrix_entries import entries_of, slack
 
     if isinstance(problem, MCP) or (isinstance(problem, ContactProblem) and problem.dynamics is not None):
         return problem.evaluate(z)
-    matrix = problem.W if isinstance(problem, ContactProblem) else problem.M
     w = np.empty(problem.size)
-    if is_sparse(matrix):
-        sparse_slack(matrix.data, matrix.indices, matrix.indptr, problem.q, z, w)
-    else:
-        dense_slack(matrix, problem.q, z, w)
+    matrix = problem.W if isinstance(problem, ContactProblem) else problem.M
+    slack(entries_of(matrix), problem.q, z, w)
     return w
 
 
@@ -82,18 +79,17 @@ def judge(problem: Problem, z: Vector) -> tuple[float, Vector]:
     if not np.isfinite(z).all():
         return np.inf, np.full(problem.size, np.nan)
     if isinstance(problem, MCP):
-        w = slack(problem, z)
+        w = slack_of(problem, z)
         return _judge_mcp(problem, z, w), w
-    from perp.problems.row_verdict import judge_dense_rows, judge_sparse_rows
+    from perp.problems.matrix_entries import entries_of
+    from perp.problems.row_verdict import judge_entries
 
-    M, w = problem.M, np.empty(problem.size)
-    law = (
-        problem.q, problem.lo, problem.hi, problem.limiting_row, problem.mobility, problem.data_size,
-        freeze(z), w,
+    w = np.empty(problem.size)
+    value = judge_entries(
+        entries_of(problem.M), problem.q, problem.lo, problem.hi, problem.limiting_row, problem.mobility,
+        problem.data_size, freeze(z), w,
     )  # fmt: skip
-    if is_sparse(M):
-        return judge_sparse_rows(M.data, M.indices, M.indptr, *law), w
-    return judge_dense_rows(M, *law), w
+    return value, w
 
 
 def _judge_mcp(problem: MCP, z: Vector, w: Vector) -> float:
@@ -107,7 +103,8 @@ def _judge_mcp(problem: MCP, z: Vector, w: Vector) -> float:
 
 def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vector]:
     """In one compiled call where W is given: small contact problems are solved in microseconds."""
-    from perp.problems.law_kernels import judge_dense, judge_sparse, verdict
+    from perp.problems.law_kernels import judge_contacts, verdict
+    from perp.problems.matrix_entries import entries_of
 
     sets, u = problem.sets, np.empty(problem.size)
     law = (
@@ -120,10 +117,7 @@ def _judge_contact(problem: ContactProblem, impulse: Vector) -> tuple[float, Vec
             return np.inf, u
         size, mobility = _own_scales(problem, impulse)
         return verdict(size, *law[1:4], mobility, *law[5:], u), u
-    W = problem.W
-    if is_sparse(W):
-        return judge_sparse(W.data, W.indices, W.indptr, problem.q, *law, u), u
-    return judge_dense(W, problem.q, *law, u), u
+    return judge_contacts(entries_of(problem.W), problem.q, *law, u), u
 
 
 def _own_scales(problem: ContactProblem, impulse: Vector) -> tuple[Vector, Vector]:

@@ -10,18 +10,11 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import kernel, part
-from perp.problems.accurate_slack import improve_dense, improve_sparse
-from perp.problems.boxed_kernels import boxed_verdict, dense_slack, sparse_slack
+from perp.problems.accurate_slack import improve
+from perp.problems.boxed_kernels import boxed_verdict
 from perp.problems.data_size import mobility_within
-from perp.problems.own_scale import (
-    ENOUGH,
-    beside_dense,
-    beside_sparse,
-    effect_dense,
-    effect_sparse,
-    own_dense,
-    own_sparse,
-)
+from perp.problems.matrix_entries import slack
+from perp.problems.own_scale import ENOUGH, beside, effects, own_terms
 
 # Impulses are told apart by what they do, up to this.
 _MOST_MOBILE = 1e300
@@ -43,53 +36,32 @@ def _own_mobility(lo, hi, limiting_row, size, effect, mobility):
         effect[i] = mobility_within(lo[i], hi[i], d, size[i]) if limiting_row[i] == -1 else d
 
 
+@kernel(nogil=True)
+def judge_entries(A, q, lo, hi, limiting_row, mobility, size, z, w):
+    """The residual of z; w = A z + q is written. Infinite where z or w is not finite."""
+    if not _finite(z):
+        return math.inf
+    slack(A, q, z, w)
+    if not _finite(w):
+        return math.inf
+    push, own, d, alone = 0.0, np.empty(z.size), np.empty(z.size), limiting_row[:0]
+    for j in range(z.size):
+        push = max(push, mobility[j] * abs(z[j]))
+    unknown = improve(A, q, z, push, size, alone, w)
+    if not own_terms(A, q, z, size, alone, own[:0], own):
+        return max(boxed_verdict(lo, hi, limiting_row, mobility, size, z, w), unknown)
+    value = math.inf
+    for look in range(2):
+        if look and not (value > ENOUGH and beside(A, q, size, alone, own[:0], own)):
+            break
+        effects(A, own, d)
+        _own_mobility(lo, hi, limiting_row, own, d, mobility)
+        value = boxed_verdict(lo, hi, limiting_row, d, own, z, w)
+    return max(value, unknown)
+
+
 @part
 def judge_rows(M, q, lo, hi, limiting_row, mobility, size, z, w):
-    """The residual of z; w = M z + q is written. Infinite where z or w is not finite."""
-    if not _finite(z):
-        return math.inf
-    dense_slack(M, q, z, w)
-    if not _finite(w):
-        return math.inf
-    unknown = improve_dense(M, q, z, mobility, size, w)
-    own, alone = np.empty(z.size), limiting_row[:0]
-    if not own_dense(M, q, z, size, alone, own[:0], own):
-        return max(boxed_verdict(lo, hi, limiting_row, mobility, size, z, w), unknown)
-    d = np.empty(z.size)
-    effect_dense(M, own, d)
-    _own_mobility(lo, hi, limiting_row, own, d, mobility)
-    value = boxed_verdict(lo, hi, limiting_row, d, own, z, w)
-    if value > ENOUGH and beside_dense(M, q, size, alone, own[:0], own):
-        effect_dense(M, own, d)
-        _own_mobility(lo, hi, limiting_row, own, d, mobility)
-        value = boxed_verdict(lo, hi, limiting_row, d, own, z, w)
-    return max(value, unknown)
-
-
-@kernel(nogil=True)
-def judge_dense_rows(M, q, lo, hi, limiting_row, mobility, size, z, w):
-    """`judge_rows` for calls from Python."""
-    return judge_rows(M, q, lo, hi, limiting_row, mobility, size, z, w)
-
-
-@kernel(nogil=True)
-def judge_sparse_rows(data, indices, indptr, q, lo, hi, limiting_row, mobility, size, z, w):
-    """The same for M in compressed rows."""
-    if not _finite(z):
-        return math.inf
-    sparse_slack(data, indices, indptr, q, z, w)
-    if not _finite(w):
-        return math.inf
-    unknown = improve_sparse(data, indices, indptr, q, z, mobility, size, w)
-    own, alone = np.empty(z.size), limiting_row[:0]
-    if not own_sparse(data, indices, indptr, q, z, size, alone, own[:0], own):
-        return max(boxed_verdict(lo, hi, limiting_row, mobility, size, z, w), unknown)
-    d = np.empty(z.size)
-    effect_sparse(data, indices, indptr, own, d)
-    _own_mobility(lo, hi, limiting_row, own, d, mobility)
-    value = boxed_verdict(lo, hi, limiting_row, d, own, z, w)
-    if value > ENOUGH and beside_sparse(data, indices, indptr, q, size, alone, own[:0], own):
-        effect_sparse(data, indices, indptr, own, d)
-        _own_mobility(lo, hi, limiting_row, own, d, mobility)
-        value = boxed_verdict(lo, hi, limiting_row, d, own, z, w)
-    return max(value, unknown)
+    """The same for a dense M, shape (n, n)."""
+    none = limiting_row[:0]
+    return judge_entries((M.reshape(M.size), none, none), q, lo, hi, limiting_row, mobility, size, z, w)

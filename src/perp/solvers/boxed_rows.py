@@ -11,7 +11,8 @@ import numpy as np
 
 from perp.formulations.contact_as_boxed import not_scalar, rows_of
 from perp.problems import LCP, BoxedLCP, ContactProblem
-from perp.problems.boxed_kernels import boxed_natural_map, dense_slack, sparse_slack
+from perp.problems.boxed_kernels import boxed_natural_map
+from perp.problems.matrix_entries import entries_of, slack
 from perp.problems.validation import Matrix, Vector, freeze, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import Algorithm, NoOptions, register
@@ -65,10 +66,7 @@ class Rows:
 
     def slack(self, z: Vector, out: Vector) -> Vector:
         """The slack w = M z + q into `out`."""
-        if is_sparse(self.M):
-            sparse_slack(self.M.data, self.M.indices, self.M.indptr, self.q, z, out)
-        else:
-            dense_slack(self.M, self.q, z, out)
+        slack(entries_of(self.M), self.q, z, out)
         return out
 
     def natural_map(self, z: Vector, w: Vector, out: Vector) -> Vector:

@@ -22,7 +22,7 @@ import numpy as np
 
 from perp.compilation.kernel import kernel
 from perp.problems import LCP, BoxedLCP, Status
-from perp.problems.accurate_slack import sparse_row, sum_error
+from perp.problems.accurate_slack import exact_row, sum_error
 from perp.problems.validation import Vector
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.linear import factorise
@@ -58,7 +58,7 @@ SHARP = 1e-13
 def slack_of_pairs(data, indices, indptr, q, z, low, w):
     """w = M (z + low) + q for z in two parts, as if with twice the digits."""
     for i in range(q.size):
-        w[i], _ = sparse_row(data, indices, indptr, q, z, i)
+        w[i], _ = exact_row((data, indices, indptr), q, z, i)
         for k in range(indptr[i], indptr[i + 1]):
             w[i] += data[k] * low[indices[k]]
 
