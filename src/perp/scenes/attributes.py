@@ -23,6 +23,9 @@ _OWN = "it sets mujoco's solver: perp has its own"
 _TENDON = "tendons need reduced coordinates"
 _FREE = "springs, losses and rotor inertia of a free joint need reduced coordinates"
 _MOTOR_ROTOR = "rotor inertia of a motor needs reduced coordinates"
+_ALL_MOTORS = "a limit of the force of all motors on a joint needs reduced coordinates"
+_STATE = "motors with a state need reduced coordinates"
+_FLUID = "drag of a fluid needs reduced coordinates"
 
 
 Lines = list[tuple[str, str]]
@@ -102,18 +105,11 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "margin": both("limits act where they are", 0, lambda m: m.jnt_limited != 0),
         "stiffnesspoly": both(_POLYNOMIAL),
         "springyield": both(_PLASTIC),
-        "actfrcrange": Ignored(
-            "a limit of the force of all motors on a joint needs reduced coordinates",
-            None,
-            0,
-            lambda m: m.jnt_actfrclimited != 0,
-        ),
+        "actfrcrange": Ignored(_ALL_MOTORS, None, 0, lambda m: m.jnt_actfrclimited != 0),
         "actgravcomp": both("compensation of gravity is a force of the body, beside its motors"),
     },
     "dof": {
-        "damping": Ignored(_FREE, None, 0, _free),
-        "frictionloss": Ignored(_FREE, None, 0, _free),
-        "armature": Ignored(_FREE, None, 0, _free),
+        **dict.fromkeys(("damping", "frictionloss", "armature"), Ignored(_FREE, None, 0, _free)),
         "dampingpoly": both(_POLYNOMIAL),
         "solref": both(_SOFT, _SOLREF, lambda m: m.dof_frictionloss > 0),
         "solimp": both(_SOFT, _SOLIMP, lambda m: m.dof_frictionloss > 0),
@@ -124,7 +120,7 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "solimp": both(_SOFT, _SOLIMP, _touches),
         "margin": both("contacts act where the surfaces touch", 0, _touches),
         "gap": both("contacts act where the surfaces touch", 0, _touches),
-        "fluid": Ignored("drag of a fluid needs reduced coordinates", None),
+        "fluid": Ignored(_FLUID, None),
         "plugin": both("plugins are not run", -1),
     },
     "pair": {
@@ -138,10 +134,7 @@ IGNORED: dict[str, dict[str, Ignored]] = {
     "eq": {"solref": both(_SOFT, _SOLREF), "solimp": both(_SOFT, _SOLIMP)},
     "tendon": {
         "range": Ignored(_TENDON, None, 0, lambda m: m.tendon_limited != 0),
-        "stiffness": Ignored(_TENDON, None),
-        "damping": Ignored(_TENDON, None),
-        "frictionloss": Ignored(_TENDON, None),
-        "armature": Ignored(_TENDON, None),
+        **dict.fromkeys(("stiffness", "damping", "frictionloss", "armature"), Ignored(_TENDON, None)),
         "lengthspring": Ignored(_TENDON, None, 0, lambda m: m.tendon_stiffness > 0),
         "actfrcrange": Ignored(_TENDON, None, 0, lambda m: m.tendon_actfrclimited != 0),
         "stiffnesspoly": both(_POLYNOMIAL),
@@ -154,11 +147,9 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "solimp_fri": both(_SOFT, _SOLIMP, lambda m: m.tendon_frictionloss > 0),
     },
     "actuator": {
-        "dyntype": Ignored("motors with a state need reduced coordinates", None),
-        "actrange": Ignored(
-            "motors with a state need reduced coordinates", None, 0, lambda m: m.actuator_actlimited != 0
-        ),
-        "actearly": Ignored("motors with a state need reduced coordinates", None),
+        "dyntype": Ignored(_STATE, None),
+        "actrange": Ignored(_STATE, None, 0, lambda m: m.actuator_actlimited != 0),
+        "actearly": Ignored(_STATE, None),
         "armature": Ignored(_MOTOR_ROTOR, None),
         "dampingpoly": both(_POLYNOMIAL),
         "delay": both("controls act at once"),
@@ -175,9 +166,7 @@ OPTIONS: dict[str, Ignored | None] = {
     "gravity": None,
     "disableflags": None,
     "enableflags": both("flags that only concern mujoco's solver and reports are left out"),
-    "density": Ignored("drag of a fluid needs reduced coordinates", None),
-    "viscosity": Ignored("drag of a fluid needs reduced coordinates", None),
-    "wind": Ignored("drag of a fluid needs reduced coordinates", None),
+    **dict.fromkeys(("density", "viscosity", "wind"), Ignored(_FLUID, None)),
     "magnetic": both("it is read by magnetometers only"),
     "timestep": None,
     "integrator": both("perp has its own time stepping"),
@@ -250,18 +239,11 @@ def unused_elements(m: Any, *, reduced: bool) -> Lines:
     if m.ntendon and not reduced:
         lines.append((f"{m.ntendon} tendons", _TENDON))
     if reduced:
-        lines += _unused_equalities(m)
+        kinds = engine().mjtEq
+        soft = [int(kinds.mjEQ_FLEX), int(kinds.mjEQ_FLEXVERT), int(kinds.mjEQ_FLEXSTRAIN)]
+        found = [e for e in range(m.neq) if int(m.eq_type[e]) in soft]
+        lines += [(f"equality {m.eq(e).name or e!r}", "deformable bodies are not simulated") for e in found]
     return lines
-
-
-def _unused_equalities(m: Any) -> Lines:
-    kinds = engine().mjtEq
-    soft = [int(kinds.mjEQ_FLEX), int(kinds.mjEQ_FLEXVERT), int(kinds.mjEQ_FLEXSTRAIN)]
-    return [
-        (f"equality {m.eq(e).name or e!r}", "deformable bodies are not simulated")
-        for e in range(m.neq)
-        if int(m.eq_type[e]) in soft
-    ]
 
 
 def import_report(m: Any, of_file: Lines, more: Lines, *, reduced: bool) -> ImportReport:

@@ -74,13 +74,9 @@ def relative_frame(model: Model, body: int, frame: np.ndarray) -> np.ndarray:
 def to_matrices(quaternion: np.ndarray) -> np.ndarray:
     """Rotation matrices of quaternions, shapes (n, 4) and (n, 3, 3)."""
     w, x, y, z = np.asarray(quaternion, dtype=np.float64).reshape(-1, 4).T
-    return np.ascontiguousarray(
-        np.stack(
-            [
-                np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=-1),
-                np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], axis=-1),
-                np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=-1),
-            ],
-            axis=-2,
-        )
-    )
+    matrices = np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+    return np.ascontiguousarray(np.moveaxis(matrices, -1, 0))

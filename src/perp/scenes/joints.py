@@ -8,13 +8,14 @@ free are its freedoms, each with a coordinate; a ball joint has an angle, that o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perp.problems.validation import freeze
+from perp.scenes.frames import frame_along, into_body, relative_frame
 
 if TYPE_CHECKING:
     from perp.scenes.model import Model
@@ -145,17 +146,7 @@ class Joint:
         """The coordinate that the joint's own fields describe; None without a freedom."""
         if not FREEDOMS[self.kind]:
             return None
-        names = (
-            "name",
-            "reference",
-            "lower",
-            "upper",
-            "stiffness",
-            "spring_reference",
-            "damping",
-            "friction",
-            "armature",
-        )
+        names = {field.name for field in fields(Coordinate)} - {"freedom", "sign"}
         return Coordinate(FREEDOMS[self.kind][0], **{name: getattr(self, name) for name in names})
 
     @property
@@ -211,24 +202,21 @@ def attach(
         options: Further fields of `Joint`: lower, upper, stiffness, spring_reference, damping, friction,
             compliance, armature, coordinates.
     """
-    from perp.scenes.frames import frame_along, into_body, relative_frame
-
     kind = JointKind(kind)
-    a = model.body_index(child)
-    b = -1 if parent is None else model.body_index(parent)
+    bodies = model.body_index(child), -1 if parent is None else model.body_index(parent)
     here = np.asarray(anchor, dtype=np.float64)
     there = here if other_anchor is None else np.asarray(other_anchor, dtype=np.float64)
-    world_frame = frame_along(axis, second_axis)
-    joint = Joint(
-        name=name or f"{kind.value} {child}",
-        kind=kind,
-        child=a,
-        parent=b,
-        child_anchor=freeze(into_body(model, a, here)),
-        parent_anchor=freeze(into_body(model, b, there)),
-        child_frame=freeze(relative_frame(model, a, world_frame)),
-        parent_frame=freeze(relative_frame(model, b, world_frame)),
-        length=float(np.linalg.norm(here - there)),
-        **options,
-    )
+    joint = joint_between(
+        model, name or f"{kind.value} {child}", kind, bodies, (here, there),
+        (frame_along(axis, second_axis),) * 2, length=float(np.linalg.norm(here - there)), **options,
+    )  # fmt: skip
     return replace(model, joints=(*model.joints, joint))
+
+
+def joint_between(
+    model: Model, name: str, kind: JointKind, bodies: Any, points: Any, frames: Any, **options: Any
+) -> Joint:
+    """A joint of two bodies, child and parent, with anchors and frames in the world at the start."""
+    anchors = [freeze(into_body(model, b, point)) for b, point in zip(bodies, points, strict=True)]
+    turned = [freeze(relative_frame(model, b, frame)) for b, frame in zip(bodies, frames, strict=True)]
+    return Joint(name, kind, *bodies, *anchors, *turned, **options)

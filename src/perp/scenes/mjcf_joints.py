@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from perp.problems.validation import freeze
 from perp.scenes.engine import enabled, engine
-from perp.scenes.frames import IDENTITY, conjugate, frame_along, into_body, multiply, relative_frame, rotate
-from perp.scenes.joints import Coordinate, Freedom, Joint, JointKind
+from perp.scenes.frames import IDENTITY, frame_along, multiply, rotate
+from perp.scenes.joints import Coordinate, Freedom, Joint, JointKind, joint_between
 from perp.scenes.model import Model, SceneError
 from perp.scenes.naming import joint_names
 
@@ -36,17 +35,9 @@ def read_joints(
             continue
         child = int(index[b])
         if not types:
-            joints.append(
-                _joint(
-                    model,
-                    f"weld {model.body_names[child]}",
-                    JointKind.FIXED,
-                    child,
-                    parent,
-                    data.xipos[b],
-                    IDENTITY,
-                )
-            )
+            name, place = f"weld {model.body_names[child]}", (data.xipos[b],) * 2
+            pair = child, parent
+            joints.append(joint_between(model, name, JointKind.FIXED, pair, place, (IDENTITY,) * 2))
             continue
         kind, frame, anchor, free = _kind(data, list(ids), types, kinds, model.body_names[child], b)
         first = ids[0]
@@ -63,8 +54,8 @@ def read_joints(
                     for j, (freedom, sign) in zip(ids, free, strict=True)
                 )
             }
-        name = names[first]
-        joints.append(_joint(model, name, kind, child, parent, anchor, frame, **options))
+        pair = child, parent
+        joints.append(joint_between(model, names[first], kind, pair, (anchor,) * 2, (frame,) * 2, **options))
     return joints, where
 
 
@@ -142,30 +133,6 @@ def _coordinate(shapes: Any, j: int) -> dict[str, float]:
     }
 
 
-def _joint(
-    model: Model,
-    name: str,
-    kind: JointKind,
-    child: int,
-    parent: int,
-    anchor: np.ndarray,
-    frame: np.ndarray,
-    **options: Any,
-) -> Joint:
-    """A joint whose two frames coincide at the model's starting pose."""
-    return Joint(
-        name=name,
-        kind=kind,
-        child=child,
-        parent=parent,
-        child_anchor=freeze(into_body(model, child, anchor)),
-        parent_anchor=freeze(into_body(model, parent, anchor)),
-        child_frame=freeze(relative_frame(model, child, frame)),
-        parent_frame=freeze(relative_frame(model, parent, frame)),
-        **options,
-    )
-
-
 def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ignored: Ignored) -> list[Joint]:
     """`connect` as ball joints and `weld` as fixed ones; others are reported."""
     mujoco = engine()
@@ -178,78 +145,27 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
         if kind not in known or not shapes.eq_active0[e]:
             ignored.append((f"equality {name!r}", "only active connect and weld are simulated"))
             continue
-        first, second = int(shapes.eq_obj1id[e]), int(shapes.eq_obj2id[e])
+        pair, values = (int(shapes.eq_obj1id[e]), int(shapes.eq_obj2id[e])), shapes.eq_data[e]
+        # places and orientations in the frames of the bodies
+        turns = (IDENTITY, IDENTITY)
         if by_site:
-            joint = _between_sites(shapes, data, model, index, name, kind == known[1], (first, second))
-            joints += [] if joint is None else [joint]
-            continue
-        a, b = int(index[first]), int(index[second])
-        values = shapes.eq_data[e]
-        here, there = (values[0:3], values[3:6]) if kind == known[0] else (np.zeros(3), values[0:3])
-        if kind == known[1]:
-            # relpose: the second body seen from the first; mujoco's anchor is fixed in the second
-            here = values[3:6] + rotate(values[6:10], values[0:3])
-        points = [_in_principal(data, model, i, k, p) for i, k, p in ((first, a, here), (second, b, there))]
-        frames = [_frame_in_principal(data, model, i, k) for i, k in ((first, a), (second, b))]
-        if kind == known[1]:
-            frames[0] = multiply(frames[0], values[6:10])
-        if a < 0:
-            a, b, points, frames = b, a, points[::-1], frames[::-1]
-        if a < 0:
-            continue
-        joint_kind = JointKind.BALL if kind == known[0] else JointKind.FIXED
-        joints.append(
-            Joint(
-                name,
-                joint_kind,
-                a,
-                b,
-                freeze(points[0]),
-                freeze(points[1]),
-                freeze(frames[0]),
-                freeze(frames[1]),
+            places, turns = (
+                [shapes.site_pos[site] for site in pair],
+                [shapes.site_quat[site] for site in pair],
             )
-        )
+            pair = [int(shapes.site_bodyid[site]) for site in pair]
+        elif kind == known[0]:
+            places = (values[0:3], values[3:6])
+        else:
+            # relpose: the second body seen from the first; mujoco's anchor is fixed in the second
+            places = (values[3:6] + rotate(values[6:10], values[0:3]), values[0:3])
+            turns = (values[6:10], IDENTITY)
+        points = [data.xpos[b] + data.xmat[b].reshape(3, 3) @ x for b, x in zip(pair, places, strict=True)]
+        frames = [multiply(data.xquat[b], turn) for b, turn in zip(pair, turns, strict=True)]
+        ends = [int(index[b]) for b in pair]
+        if ends[0] < 0:
+            ends, points, frames = ends[::-1], points[::-1], frames[::-1]
+        if ends[0] >= 0:
+            made = JointKind.BALL if kind == known[0] else JointKind.FIXED
+            joints.append(joint_between(model, name, made, ends, points, frames))
     return joints
-
-
-def _between_sites(
-    shapes: Any, data: Any, model: Model, index: np.ndarray, name: str, weld: bool, sites: tuple[int, int]
-) -> Joint | None:
-    """`connect` or `weld` of two sites; None between things that do not move."""
-    bodies = [int(shapes.site_bodyid[site]) for site in sites]
-    ends = [int(index[body]) for body in bodies]
-    points = [
-        _in_principal(data, model, body, k, shapes.site_pos[site])
-        for body, k, site in zip(bodies, ends, sites, strict=True)
-    ]
-    frames = [
-        multiply(_frame_in_principal(data, model, body, k), shapes.site_quat[site])
-        for body, k, site in zip(bodies, ends, sites, strict=True)
-    ]
-    if ends[0] < 0:
-        ends, points, frames = ends[::-1], points[::-1], frames[::-1]
-    if ends[0] < 0:
-        return None
-    kind = JointKind.FIXED if weld else JointKind.BALL
-    return Joint(
-        name,
-        kind,
-        ends[0],
-        ends[1],
-        freeze(points[0]),
-        freeze(points[1]),
-        freeze(frames[0]),
-        freeze(frames[1]),
-    )
-
-
-def _in_principal(data: Any, model: Model, body: int, k: int, point: np.ndarray) -> np.ndarray:
-    """A point of a mujoco body frame in the principal frame, or in the world for what does not move."""
-    world = data.xpos[body] + data.xmat[body].reshape(3, 3) @ point
-    return into_body(model, k, world)
-
-
-def _frame_in_principal(data: Any, model: Model, body: int, k: int) -> np.ndarray:
-    world = data.xquat[body].copy()
-    return world if k < 0 else multiply(conjugate(model.quaternion[k]), world)

@@ -33,12 +33,8 @@ def read_motors(
             motors.append(replace(_motor(shapes, i, name, -1, ignored), shapes=(first, last)))
             continue
         if not on_joint or joint not in joint_index or not plain:
-            ignored.append(
-                (
-                    f"actuator {name!r}",
-                    "motors but stateless affine ones on hinges and sliders need reduced coordinates",
-                )
-            )
+            why = "motors but stateless affine ones on hinges and sliders need reduced coordinates"
+            ignored.append((f"actuator {name!r}", why))
             continue
         index, freedom = joint_index[joint]
         motors.append(replace(_motor(shapes, i, name, index, ignored), freedom=freedom))
@@ -64,21 +60,13 @@ def _motor(shapes: Any, i: int, name: str, joint: int, ignored: list[tuple[str, 
     limit = limit * abs(gear) if enabled(shapes, "ACTUATION") else 0.0
     clamped = bool(shapes.actuator_ctrllimited[i]) and enabled(shapes, "CLAMPCTRL")
     least, most = (float(x) for x in shapes.actuator_ctrlrange[i]) if clamped else (-math.inf, math.inf)
-    more: dict[str, Any] = {"control_low": least, "control_high": most}
+    kind, stiffness, damping, scale, offset = MotorKind.FORCE, 0.0, 0.0, gear * gain, gear * b0
     if b1 < 0:
+        kind, stiffness, damping = MotorKind.POSITION, -b1 * gear**2, max(-b2, 0.0) * gear**2
         scale, offset = gain / -b1 / gear, b0 / -b1 / gear
-        return Motor(
-            name,
-            joint,
-            MotorKind.POSITION,
-            -b1 * gear**2,
-            max(-b2, 0.0) * gear**2,
-            limit,
-            scale,
-            offset,
-            **more,
-        )
-    if b2 < 0:
+    elif b2 < 0:
+        kind, damping = MotorKind.VELOCITY, -b2 * gear**2
         scale, offset = gain / -b2 / gear, b0 / -b2 / gear
-        return Motor(name, joint, MotorKind.VELOCITY, 0.0, -b2 * gear**2, limit, scale, offset, **more)
-    return Motor(name, joint, MotorKind.FORCE, 0.0, 0.0, limit, gear * gain, gear * b0, **more)
+    return Motor(
+        name, joint, kind, stiffness, damping, limit, scale, offset, control_low=least, control_high=most
+    )

@@ -36,9 +36,7 @@ _LEAST_MASS, _LEAST_GYRATION = 1e-3, 1e-2  # [kg], [m]
 
 def is_urdf(text: str) -> bool:
     """Whether XML text is a robot description."""
-    return re.search(r"<\s*(\w+)[\s>]", re.sub(r"<[?!].*?>", "", text, flags=re.DOTALL)) is not None and (
-        re.sub(r"<!--.*?-->|<\?.*?\?>", "", text, flags=re.DOTALL).lstrip().startswith("<robot")
-    )
+    return re.sub(r"<!--.*?-->|<\?.*?\?>", "", text, flags=re.DOTALL).lstrip().startswith("<robot")
 
 
 def read_urdf(text: str, path: Path | None) -> tuple[Any, Lines]:
