@@ -20,10 +20,12 @@ solved island by island (`islands`):
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from perp.derivatives.boxed import BoxedDerivative, Gradient, Tangent
+from perp.derivatives.contact import ContactDerivative
 from perp.derivatives.errors import DerivativeError
+from perp.derivatives.verifying import verify_boxed, verify_contact
 from perp.problems import (
     LCP,
     MCP,
@@ -34,9 +36,6 @@ from perp.problems import (
     Solution,
     SolverMismatch,
 )
-
-if TYPE_CHECKING:
-    from perp.derivatives.contact import ContactDerivative
 
 __all__ = ["BoxedDerivative", "DerivativeError", "Gradient", "Tangent", "derivative"]
 
@@ -84,8 +83,6 @@ def derivative(problem: Problem, solution: Solution, *, verify: bool = False, sm
         raise ProblemError(f"smoothing = {smoothing!r}: a number from 0 on is needed")
     if smoothing and (verify or not isinstance(problem, ContactProblem)):
         raise SolverMismatch("smoothing is for contact problems, and has no difference to compare with")
-    from perp.derivatives.verifying import verify_boxed, verify_contact
-
     if not isinstance(problem, ContactProblem):
         plain = BoxedDerivative(problem, solution.z)
         if verify:

@@ -14,6 +14,7 @@ import numpy as np
 from perp.compilation.kernel import kernel, part
 from perp.derivatives.elimination import add_rows, eliminate, solve_rows
 from perp.derivatives.implicit import (
+    add_line,
     add_part,
     by_laws,
     moving,
@@ -44,12 +45,9 @@ def _by_end(e, dofs, gradient, out):
         add_part(e.end_p, d, f, dofs, by_q)
         add_part(e.end_v, d, f, dofs, by_v)
         add_part(e.end_q, d, f, dofs, by_start)
-        for m in range(na):
-            out[2 * nv + m] -= f * e.change[d] * e.extra_a[d, m]
-        for m in range(nu):
-            out[2 * nv + na + m] -= f * e.change[d] * e.extra_u[d, m]
-        for m in range(e.Z.shape[1]):
-            out[2 * nv + na + nu + m] += f * e.Z[d, m]
+        add_line(e.extra_a, d, -f * e.change[d], out[2 * nv :])
+        add_line(e.extra_u, d, -f * e.change[d], out[2 * nv + na :])
+        add_line(e.Z, d, f, out[2 * nv + na + nu :])
     for j in range(n):
         by_v[j] += e.h * by_q[j]
         out[dofs[j]] += by_start[j] + by_q[j]
@@ -79,12 +77,9 @@ def _add_transposed(e, matrices, line, factor, dofs, through, out):
         through[j] += factor * by_p[line, j]
         out[j] += factor * by_q[line, j]
         out[nv + j] += factor * by_o[line, j]
-    for j in range(na):
-        out[2 * nv + j] += factor * by_a[line, j]
-    for j in range(nu):
-        out[2 * nv + na + j] += factor * by_u[line, j]
-    for j in range(by_parameter.shape[1]):
-        out[2 * nv + na + nu + j] += factor * by_parameter[line, j]
+    add_line(by_a, line, factor, out[2 * nv :])
+    add_line(by_u, line, factor, out[2 * nv + na :])
+    add_line(by_parameter, line, factor, out[2 * nv + na + nu :])
 
 
 @part
@@ -154,7 +149,7 @@ def backward(e, smoothing, gradient, out):
     Returns:
         Whether all points of the central path were found and all matrices are regular.
     """
-    nv, na, nu = e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1]
+    nv, na = e.Gq.shape[0], e.Ga.shape[1]
     fine, through = True, np.zeros(nv)
     out[:] = 0.0
     for k in range(e.islands):
@@ -168,8 +163,6 @@ def backward(e, smoothing, gradient, out):
             for r in range(3):
                 out[j + c] += e.P[b, r, c] * through[j + r]
     for i in range(na):
-        for j in range(na):
-            out[2 * nv + j] += e.act_a[i, j] * gradient[2 * nv + i]
-        for j in range(nu):
-            out[2 * nv + na + j] += e.act_u[i, j] * gradient[2 * nv + i]
+        add_line(e.act_a, i, gradient[2 * nv + i], out[2 * nv :])
+        add_line(e.act_u, i, gradient[2 * nv + i], out[2 * nv + na :])
     return fine

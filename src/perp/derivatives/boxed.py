@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from perp.problems import LCP, MCP, BoxedLCP
+from perp.problems.mcp_residual import relative_parts
 from perp.problems.validation import Vector, is_sparse, vector
 
 FREE, LOWER, UPPER, FOLLOWS = "free", "lower", "upper", "follows"
@@ -30,6 +31,29 @@ DEGENERATE = 1e-6
 # Singular values below this fraction of the largest are those of a solution that is not unique.
 RANK = 1e-10
 LARGEST_DENSE = 1000
+
+
+def pseudo_inverse(A: Any, largest: int) -> tuple[Any, Any, Any]:
+    """Solves with A and with its transpose, of least norm where A is singular.
+
+    Returns:
+        Both, and what A cannot see, as columns; None where A is sparse, above `largest` and singular.
+    """
+    if is_sparse(A) and A.shape[0] > largest:
+        from scipy.sparse.linalg import lsqr, splu
+
+        try:
+            factor = splu(A.tocsc())
+            return factor.solve, lambda b: factor.solve(b, trans="T"), np.zeros((A.shape[0], 0))
+        except RuntimeError:  # exactly singular
+            return (
+                lambda b: lsqr(A, b, atol=1e-14, btol=1e-14)[0],
+                lambda b: lsqr(A.T, b, atol=1e-14, btol=1e-14)[0], None,
+            )  # fmt: skip
+    u, s, vt = np.linalg.svd(A.toarray() if is_sparse(A) else A)
+    kept = s > RANK * s.max(initial=0.0)
+    inverse = (vt[kept].T / s[kept]) @ u[:, kept].T
+    return (lambda b: inverse @ b), (lambda b: inverse.T @ b), vt[~kept].T
 
 
 @dataclass(frozen=True)
@@ -133,30 +157,18 @@ class BoxedDerivative:
     @cached_property
     def _system(self) -> Any:
         A = (self.jacobian @ self._basis)[self.free]
-        return A.tocsc() if is_sparse(A) else np.asarray(A)
+        return A if is_sparse(A) else np.asarray(A)
 
     @cached_property
-    def _solver(self) -> tuple[Any, Any, bool]:
-        """Solves with the matrix of the free rows and its transpose; whether it is regular."""
-        A = self._system
-        if is_sparse(A) and A.shape[0] > LARGEST_DENSE:
-            from scipy.sparse.linalg import lsqr, splu
-
-            try:
-                factor = splu(A)
-                return factor.solve, lambda b: factor.solve(b, trans="T"), True
-            except RuntimeError:  # exactly singular
-                return (lambda b: lsqr(A, b)[0]), (lambda b: lsqr(A.T, b)[0]), False
-        dense = A.toarray() if is_sparse(A) else A
-        u, s, vt = np.linalg.svd(dense)
-        kept = s > RANK * s.max(initial=0.0)
-        inverse = (vt[kept].T / s[kept]) @ u[:, kept].T
-        return (lambda b: inverse @ b), (lambda b: inverse.T @ b), bool(kept.all())
+    def _solver(self) -> tuple[Any, Any, Any]:
+        """Of the matrix of the free rows."""
+        return pseudo_inverse(self._system, LARGEST_DENSE)
 
     @property
     def unique(self) -> bool:
         """Whether the free rows determine the derivative."""
-        return not self.free.any() or self._solver[2]
+        hidden = self._solver[2] if self.free.any() else np.zeros((0, 0))
+        return hidden is not None and hidden.shape[1] == 0
 
     def jvp(
         self, *, df: Any = None, dM: Any = None, dq: Any = None, dlower: Any = None, dupper: Any = None
@@ -212,7 +224,5 @@ def _bounds(problem: LCP | BoxedLCP, z: Vector) -> tuple[Vector, Vector]:
 
 def _relative(boxed: MCP, z: Vector, w: Vector) -> tuple[Vector, Vector, Vector]:
     """Distances from both bounds and the slack, in each row's own size (see `mcp_residual`)."""
-    from perp.problems.mcp_residual import relative_parts
-
     below, above, slack = relative_parts(boxed, z, w)
     return np.abs(below), np.abs(above), np.abs(slack)

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from perp.derivatives.boxed import pseudo_inverse
 from perp.derivatives.errors import DerivativeError
 from perp.problems import ContactProblem
 from perp.problems.errors import ProblemError
@@ -30,8 +31,6 @@ from perp.problems.validation import Vector, is_sparse, vector
 
 # Velocities below this share of what is at work at a constraint, within which a mode counts as at a switch.
 DEGENERATE = 1e-6
-# Singular values below this fraction of the largest are those of impulses that are not unique.
-RANK = 1e-10
 LARGEST_DENSE = 1500
 # What a change of the data may contradict redundant constraints by, relative to it.
 CONTRADICTION = 1e-7
@@ -98,12 +97,12 @@ class ContactGradient:
     @property
     def jacobian(self) -> np.ndarray:
         """By the Jacobian of the dynamics form, shape (rows, n)."""
-        return np.outer(self.velocity, self._bodies) + np.outer(self.impulse_at, self._momentum)
+        return np.outer(self.velocity, self._of_bodies[1]) + np.outer(self.impulse_at, self._of_bodies[0])
 
     @property
     def mass(self) -> np.ndarray:
         """By the mass of the dynamics form as one matrix, shape (n, n)."""
-        return -np.outer(self._momentum, self._bodies)
+        return -np.outer(*self._of_bodies)
 
     @property
     def mu(self) -> Vector:
@@ -126,16 +125,10 @@ class ContactGradient:
         return self.parameters[:, 5]
 
     @property
-    def _bodies(self) -> Vector:
-        if self.body_velocity_at is None:
+    def _of_bodies(self) -> tuple[Vector, Vector]:
+        if self.momentum is None or self.body_velocity_at is None:
             raise ProblemError("the problem is not in dynamics form: it has no mass and no Jacobian")
-        return self.body_velocity_at
-
-    @property
-    def _momentum(self) -> Vector:
-        if self.momentum is None:
-            raise ProblemError("the problem is not in dynamics form: it has no mass and no Jacobian")
-        return self.momentum
+        return self.momentum, self.body_velocity_at
 
 
 class ContactDerivative:
@@ -234,35 +227,24 @@ class ContactDerivative:
     @cached_property
     def _solver(self) -> tuple[Any, Any, Any]:
         """Solves with B + C W and its transpose; changes of impulses that it cannot see, as columns."""
+        from scipy.sparse import diags_array
+
         B, C, _ = self._blocks
         W, n = self.problem.W, self.problem.size
         sets = self.problem.sets
         owner = np.repeat(np.arange(sets.count), sets.dimension)
         line = np.arange(n) - np.repeat(sets.start[:-1], sets.dimension)
         scale = 1.0 / self._mobility[owner, np.where(line == 0, 0, np.where(line >= 3, 2, 1))]
-        if is_sparse(W) and n > LARGEST_DENSE:
-            from scipy.sparse import diags_array
-            from scipy.sparse.linalg import lsqr, splu
-
-            A = ((B + C @ W) @ diags_array(scale)).tocsc()
-            try:
-                factor = splu(A)
-                return (
-                    lambda b: scale * factor.solve(b), lambda b: factor.solve(scale * b, trans="T"),
-                    np.zeros((n, 0)),
-                )  # fmt: skip
-            except RuntimeError:  # exactly singular
-                return (
-                    lambda b: scale * lsqr(A, b, atol=1e-14, btol=1e-14)[0],
-                    lambda b: lsqr(A.T, scale * b, atol=1e-14, btol=1e-14)[0], None,
-                )  # fmt: skip
-        dense = W.toarray() if is_sparse(W) else np.asarray(W)
-        A = (B.toarray() + C @ dense) * scale
-        weight = 1.0 / np.maximum(np.abs(A).max(axis=1, initial=0.0), 1e-300)
-        u, s, vt = np.linalg.svd(weight[:, None] * A)
-        kept = s > RANK * s.max(initial=0.0)
-        inverse = scale[:, None] * ((vt[kept].T / s[kept]) @ u[:, kept].T) * weight
-        return (lambda b: inverse @ b), (lambda b: inverse.T @ b), scale[:, None] * vt[~kept].T
+        A: Any = B + C @ W if is_sparse(W) else B.toarray() + C @ np.asarray(W)
+        A = A @ diags_array(scale) if is_sparse(A) else A * scale
+        largest: Any = abs(A).max(axis=1) if n else np.zeros(0)
+        weight = 1.0 / np.maximum(largest.toarray().ravel() if is_sparse(largest) else largest, 1e-300)
+        weighed = diags_array(weight) @ A if is_sparse(A) else weight[:, None] * A
+        solve, back, hidden = pseudo_inverse(weighed, LARGEST_DENSE)
+        return (
+            lambda b: scale * solve(weight * b), lambda b: weight * back(scale * b),
+            None if hidden is None else scale[:, None] * hidden,
+        )  # fmt: skip
 
     @property
     def unique(self) -> bool:

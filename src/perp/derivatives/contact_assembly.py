@@ -98,9 +98,7 @@ def _add_motion(x, motion, at, first, last):
 @part
 def _carry(t, e, x, j, first, last):
     """Changes of both velocities of the bodies, which freedom j carries along, into `dT` and `dO`."""
-    for side in range(2):
-        for k in range(6):
-            x.dT[side, k] = x.dO[side, k] = 0.0
+    x.dT[:, :] = x.dO[:, :] = 0.0
     if not t.carry[j]:
         return
     S, before = e.S[j], t.before[j]
@@ -143,9 +141,7 @@ def _at_end(t, e, x, j, first, last):
         e.Up[x.at, j] += _along(x.N, e.E[j], 12, first, last) / e.h
     if x.turns_on:
         _add_motion(x, e.E[j], 12, first, last)
-        for side in range(2):
-            for k in range(6):
-                x.dT[side, k] = 0.0
+        x.dT[:, :] = 0.0
         _forces(t, e, x, j, e.Gp)
         _relative_change(e.T[x.ends[0]], e.T[x.ends[1]], x, x.dT)
         _rows_change(x, 1, j, e.Up)
@@ -160,9 +156,7 @@ def _by_spin(t, e, x, j, first, last):
             if k < 3:
                 x.turn[k] = x.moved[side, k] = 0.0
     _spin(x, x.dT)
-    for side in range(2):
-        for k in range(6):
-            x.dT[side, k] = 0.0
+    x.dT[:, :] = 0.0
     _forces(t, e, x, j, e.Gv)
     _relative_change(e.T[x.ends[0]], e.T[x.ends[1]], x, x.dT)
     _rows_change(x, 0 if x.kind == RATE else 1, j, e.Uv)

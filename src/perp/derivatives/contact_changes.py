@@ -21,6 +21,7 @@ from numba import types
 from numba.experimental import structref
 
 from perp.compilation.kernel import part
+from perp.derivatives.equations import of
 from perp.dynamics.row_kernels import cross
 from perp.dynamics.scene_tables import F2, F3, F, I
 from perp.kernels.structs import StructType
@@ -34,11 +35,8 @@ GAP, RATE = range(2)
 # One contact as kernels take it, `x`; arrays are room that the contacts of a step share.
 _FIELDS = [
     # first row and how many; what the normal row is, its restitution, its share of the gap at the start
-    ("at", types.int64),
-    ("rows", types.int64),
-    ("kind", types.int64),
-    ("bounce", types.float64),
-    ("share", types.float64),
+    *of(types.int64, "at rows kind"),
+    *of(types.float64, "bounce share"),
     # last freedom of both bodies or −1, first freedom that both have or −1; whether each body moves
     ("ends", I),
     ("stop", types.int64),
@@ -49,9 +47,7 @@ _FIELDS = [
     ("frame", F2),
     ("gap", types.float64),
     ("radius", F),
-    ("carried", F2),
-    ("ended", F2),
-    ("acts", F2),
+    *of(F2, "carried ended acts"),
     ("height", types.float64),
     # rotation of each body over the step, shape (2, 3, 3)
     ("turns", F3),
@@ -75,19 +71,11 @@ _FIELDS = [
     ("arms", types.boolean),
     # force and moment of the impulses; velocities of the second point over the first and of turning, for the
     # moving velocity and that of the start, and their change
-    ("push", F),
-    ("twist", F),
-    ("rate", F),
-    ("old", F),
-    ("change", F),
+    *of(F, "push twist rate old change"),
     # of one freedom: turn of the frame, ways of the points, changes of both velocities of the bodies; room
     ("turn", F),
-    ("moved", F2),
-    ("dT", F2),
-    ("dO", F2),
-    ("force", F),
-    ("first", F),
-    ("second", F),
+    *of(F2, "moved dT dO"),
+    *of(F, "force first second"),
 ]
 ContactType = StructType(_FIELDS)
 
@@ -109,7 +97,7 @@ def new_contact():
 
 
 @part
-def _add_velocity(out, column, P):
+def add_velocity(out, column, P):
     """The velocity of P under a motion into columns of `out`, shape (3, …)."""
     x, y, z = P[0], P[1], P[2]
     out[0, column + 1], out[0, column + 2] = z, -y
@@ -125,32 +113,22 @@ def geometry_table(x, code):
     n, gap, radius, carried, G = x.frame[0], x.gap, x.radius, x.carried, x.G
     G[:, :] = 0.0
     V0, V1 = np.zeros((3, 12)), np.zeros((3, 12))
-    if code == CENTRES:
-        _add_velocity(V0, 0, carried[0])
-        _add_velocity(V1, 6, carried[1])
-        length = gap + radius[0] + radius[1]
-        for k in range(12):
-            along = 0.0
-            for r in range(3):
-                along += n[r] * (V1[r, k] - V0[r, k])
-            G[6, k] = along
-            for r in range(3):
-                G[r, k] = (V1[r, k] - V0[r, k] - n[r] * along) / length
-                G[3 + r, k] = V0[r, k] + G[r, k] * (radius[0] + 0.5 * gap) + 0.5 * n[r] * along
-        return
-    C, r1 = carried[1], radius[1]
-    _add_velocity(V0, 0, C)
-    _add_velocity(V1, 6, C)
-    G[0, 1], G[0, 2] = n[2], -n[1]
-    G[1, 2], G[1, 0] = n[0], -n[2]
-    G[2, 0], G[2, 1] = n[1], -n[0]
+    add_velocity(V0, 0, carried[0] if code == CENTRES else carried[1])
+    add_velocity(V1, 6, carried[1])
+    if code != CENTRES:
+        G[0, 1], G[0, 2] = n[2], -n[1]
+        G[1, 2], G[1, 0] = n[0], -n[2]
+        G[2, 0], G[2, 1] = n[1], -n[0]
+    length = gap + radius[0] + radius[1]
     for k in range(12):
         along = 0.0
         for r in range(3):
             along += n[r] * (V1[r, k] - V0[r, k])
         G[6, k] = along
         for r in range(3):
-            G[3 + r, k] = V1[r, k] - G[r, k] * (r1 + 0.5 * gap) - 0.5 * n[r] * along
+            if code == CENTRES:
+                G[r, k] = (V1[r, k] - V0[r, k] - n[r] * along) / length
+            G[3 + r, k] = V1[r, k] - G[r, k] * (radius[1] + 0.5 * gap) - 0.5 * n[r] * along
 
 
 @part
@@ -229,7 +207,7 @@ def contact_changes(x):
     for side in range(2):
         sign, moves, turns = -1.0 if side == 0 else 1.0, x.moving[side], x.turns[side]
         Q[:, :] = 0.0
-        _add_velocity(Q, 6 * side, x.carried[side])
+        add_velocity(Q, 6 * side, x.carried[side])
         away, inward = 0.0, 0.5 * x.gap + x.radius[side]
         for r in range(3):
             away += (x.carried[side, r] - x.acts[side, r]) * n[r]
@@ -286,8 +264,8 @@ def turned_changes(x):
     x.turns_on = True
     V = np.zeros((2, 3, 24))
     for side in range(2):
-        _add_velocity(V[side], 6 * side, carried[side])
-        _add_velocity(V[side], 12 + 6 * side, ended[side])
+        add_velocity(V[side], 6 * side, carried[side])
+        add_velocity(V[side], 12 + 6 * side, ended[side])
     for r in range(3):
         D[r], E[r] = carried[1, r] - carried[0, r], ended[1, r] - ended[0, r]
     end = math.sqrt(E[0] ** 2 + E[1] ** 2 + E[2] ** 2)

@@ -15,6 +15,7 @@ from perp.derivatives.contact_changes import (
     GAP,
     RATE,
     TABLE,
+    add_velocity,
     contact_changes,
     geometry_table,
     new_contact,
@@ -161,15 +162,6 @@ def _turn_of(w, b, out):
 
 
 @part
-def _own(P, column, out):
-    """The velocity of a point that its body carries, by the motions of the body."""
-    out[:, :] = 0.0
-    for k in range(3):
-        a, b = (k + 1) % 3, (k + 2) % 3
-        out[k, column + a], out[k, column + b], out[k, column + 3 + k] = P[b], -P[a], 1.0
-
-
-@part
 def _surface_point(x, side, out):
     """How the carried point moves within the world, shape (3, 12)."""
     G, sign, inward = x.G, -1.0 if side == 0 else 1.0, 0.5 * x.gap + x.radius[side]
@@ -230,7 +222,8 @@ def _arms(w, t, e, c, x):
         for r in range(3):
             angle[r] = h * rate[r]
         turn_matrices(angle, turn, mean)
-        _own(place.x[b], 6 * side, own)
+        own[:, :] = 0.0
+        add_velocity(own, 6 * side, place.x[b])
         _surface_point(x, side, moved)
         for r in range(3):
             for k in range(12):

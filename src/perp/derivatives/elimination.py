@@ -106,11 +106,12 @@ def solve_rows(A, X, backwards):
         A = A.T.copy()
     off = 0.0
     rank, rows, order = _factorise(A)
-    null = _null_space(A, rank)
+    null = _null_space(A, rank, False)
     if rank < n:
         # what rows that depend on each other cannot agree on is left out
         kept = X.copy()
-        _shorten(rank, rows, _left_null_space(A, rank), X)
+        # y = L⁻ᵀ e for the lines behind `rank`: yᵀ A = 0
+        _shorten(rank, rows, _null_space(A.T.copy(), rank, True), X)
         off = _distance(kept, X)
     found = _substituted(A, rank, rows, X)
     for k in range(n):
@@ -244,30 +245,19 @@ def _subtract(A, to, factor, row, first):
 
 
 @part
-def _null_space(A, rank):
-    """How the first `rank` unknowns change with the others where A x = 0, shape (rank, n - rank)."""
-    n = A.shape[0]
+def _null_space(U, rank, unit):
+    """How the first `rank` unknowns change with the others where U x = 0, shape (rank, n - rank).
+
+    Only the upper triangle counts; with `unit` its diagonal is that of the identity.
+    """
+    n = U.shape[0]
     null = np.empty((rank, n - rank))
     for k in range(rank - 1, -1, -1):
         for j in range(n - rank):
-            total = -A[k, rank + j]
+            total = -U[k, rank + j]
             for i in range(k + 1, rank):
-                total -= A[k, i] * null[i, j]
-            null[k, j] = total / A[k, k]
-    return null
-
-
-@part
-def _left_null_space(A, rank):
-    """The same of yᵀ A = 0: y = L⁻ᵀ e for the lines behind `rank`."""
-    n = A.shape[0]
-    null = np.empty((rank, n - rank))
-    for k in range(rank - 1, -1, -1):
-        for j in range(n - rank):
-            total = -A[rank + j, k]
-            for i in range(k + 1, rank):
-                total -= A[i, k] * null[i, j]
-            null[k, j] = total
+                total -= U[k, i] * null[i, j]
+            null[k, j] = total if unit else total / U[k, k]
     return null
 
 

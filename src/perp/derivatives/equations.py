@@ -28,73 +28,49 @@ from perp.kernels.tree_problem import problem_view
 from perp.kernels.tree_workspace import workspace_view
 from perp.stepping.world import JOINTS
 
+
+def of(kind: Any, names: str) -> list[tuple[str, Any]]:
+    """Fields of one type."""
+    return [(name, kind) for name in names.split()]
+
+
 FIELDS = [
     ("h", types.float64),
     # motions of the freedoms about the origin at the start and the end, shape (nv, 6)
-    ("S", F2),
-    ("E", F2),
+    *of(F2, "S E"),
     # velocities behind each freedom with a line of zeros for the world: moving velocity, and velocity of the
     # start, both at the start, shape (nv + 1, 6)
-    ("T", F2),
-    ("T_old", F2),
+    *of(F2, "T T_old"),
     # momentum balance by q, q of the end, moving velocity, velocity of the start, activations, controls
-    ("Gq", F2),
-    ("Gp", F2),
-    ("Gv", F2),
-    ("Go", F2),
-    ("Ga", F2),
-    ("Gu", F2),
+    *of(F2, "Gq Gp Gv Go Ga Gu"),
     # velocities of the rows by the same
-    ("Uq", F2),
-    ("Up", F2),
-    ("Uv", F2),
-    ("Uo", F2),
-    ("Ua", F2),
-    ("Uu", F2),
+    *of(F2, "Uq Up Uv Uo Ua Uu"),
     # what is added to the diagonal of M, and activations of the end, by activations and controls
-    ("extra_a", F2),
-    ("extra_u", F2),
-    ("act_a", F2),
-    ("act_u", F2),
+    *of(F2, "extra_a extra_u act_a act_u"),
     # the end: Lᵀ D L of M⁺ in the layout of mujoco's M, nothing where M⁺ is the identity; E_v, E_q, E_p; what
     # the velocity of the end has over the moving one
-    ("end_begin", I),
-    ("end_count", I),
-    ("end_column", I),
+    *of(I, "end_begin end_count end_column"),
     ("end_factor", F),
-    ("end_v", F2),
-    ("end_q", F2),
-    ("end_p", F2),
+    *of(F2, "end_v end_q end_p"),
     ("change", F),
     # kinematic map: the identity but for a block a rotation, whose first freedoms are triples
-    ("P", F3),
-    ("Q", F3),
+    *of(F3, "P Q"),
     ("triples", I),
     # Jacobian, compliance, impulses and velocities of the rows; rows, set, parameters and mode of each
     # constraint, how near it is to another mode and within what it counts as there, whether it is at a
     # switch, whether it has no part in the step, and whether its impulses can move; mobilities of its rows;
     # its law
     ("J", F2),
-    ("compliance", F),
-    ("impulse", F),
-    ("velocity", F),
-    ("start", I),
-    ("kind", I),
+    *of(F, "compliance impulse velocity"),
+    *of(I, "start kind"),
     ("parameter", F2),
     ("mode", I),
-    ("margin", F),
-    ("near", F),
-    ("degenerate", I),
-    ("left_out", I),
-    ("moves", I),
+    *of(F, "margin near"),
+    *of(I, "degenerate left_out moves"),
     ("mobility", F2),
-    ("B", F3),
-    ("C", F3),
-    ("D", F3),
+    *of(F3, "B C D"),
     # asked parameters: columns of G, of U, of what M⁺ dv⁺ is, and of parameters of the sets
-    ("G", F2),
-    ("U", F2),
-    ("Z", F2),
+    *of(F2, "G U Z"),
     ("dp", F3),
     # impulses of rows that rest at a bound by the parameters
     ("bound", F2),
@@ -102,8 +78,7 @@ FIELDS = [
     ("held", I),
     ("geom", I2),
     # island of each freedom and of each constraint, −1 for what stays open; how many there are
-    ("island", I),
-    ("place", I),
+    *of(I, "island place"),
     ("islands", types.int64),
     # whether open contacts take part: they do in smoothed derivatives
     ("all_contacts", types.int64),
@@ -126,9 +101,7 @@ DEGENERATE = 1e-6
 # What derivatives know of a scene; kernels take it as `t`.
 TREE_FIELDS = [
     # freedom before each freedom, and before its joint, or −1; last freedom of its joint
-    ("parent", I),
-    ("before", I),
-    ("last", I),
+    *of(I, "parent before last"),
     # whether a freedom carries the rates behind it: rates of a rotation in the world do not; whether rates of
     # a rotation turn their own axes
     ("carry", I),
@@ -147,8 +120,7 @@ TREE_FIELDS = [
     ("round", types.boolean),
     # mujoco's type and size of each shape; coefficients and priority, which decide contacts
     ("geom_type", I),
-    ("geom_size", F2),
-    ("geom_friction", F2),
+    *of(F2, "geom_size geom_friction"),
     ("geom_priority", I),
     # addresses of mujoco's functions that find contacts of two shapes, by their types
     ("collide", I2),

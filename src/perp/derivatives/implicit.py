@@ -43,6 +43,13 @@ def add_part(A, row, factor, dofs, out):
 
 
 @part
+def add_line(A, row, factor, out):
+    """out += factor A[row], for what all islands have."""
+    for j in range(A.shape[1]):
+        out[j] += factor * A[row, j]
+
+
+@part
 def rotations_of(e, dofs):
     """Where the rotations of the scene begin among the freedoms of an island, -1 for those of others."""
     out = np.full(e.triples.size, -1)
@@ -123,16 +130,26 @@ def path_laws(e, constraints, rows, first, W, smoothing):
 def by_laws(e, constraints, first, W):
     """B + C W of an island."""
     out = np.zeros(W.shape)
+    _add_blocks(e.C, constraints, first, 1.0, W, out)
     for n in range(constraints.size):
-        a, size, c = first[n], first[n + 1] - first[n], constraints[n]
+        a, size = first[n], first[n + 1] - first[n]
         for i in range(size):
             for k in range(size):
-                out[a + i, a + k] += e.B[c, i, k]
-                f = e.C[c, i, k]
-                if f != 0.0:
-                    for j in range(W.shape[1]):
-                        out[a + i, j] += f * W[a + k, j]
+                out[a + i, a + k] += e.B[constraints[n], i, k]
     return out
+
+
+@part
+def _add_blocks(C, constraints, first, sign, X, out):
+    """out += sign C X, with a block of C for each constraint."""
+    for n in range(constraints.size):
+        a, size = first[n], first[n + 1] - first[n]
+        for i in range(size):
+            for k in range(size):
+                f = sign * C[constraints[n], i, k]
+                if f != 0.0:
+                    for j in range(X.shape[1]):
+                        out[a + i, j] += f * X[a + k, j]
 
 
 @part
@@ -175,12 +192,9 @@ def _sides(e, dofs, rows, constraints, first):
         add_part(e.Gq, d, -1.0, dofs, G[i])
         add_part(e.Go, d, -1.0, dofs, G[i, n:])
         _add_mapped(e.Gp, d, -1.0, dofs, rotations, e.P, G[i])
-        for j in range(na):
-            G[i, 2 * n + j] = -e.Ga[d, j]
-        for j in range(nu):
-            G[i, 2 * n + na + j] = -e.Gu[d, j]
-        for j in range(k):
-            G[i, 2 * n + na + nu + j] = -e.G[d, j]
+        add_line(e.Ga, d, -1.0, G[i, 2 * n :])
+        add_line(e.Gu, d, -1.0, G[i, 2 * n + na :])
+        add_line(e.G, d, -1.0, G[i, 2 * n + na + nu :])
         for j in range(m):
             G[i, width + j] = e.J[rows[j], d]
     for i in range(m):
@@ -188,12 +202,9 @@ def _sides(e, dofs, rows, constraints, first):
         add_part(e.Uq, r, 1.0, dofs, U[i])
         add_part(e.Uo, r, 1.0, dofs, U[i, n:])
         _add_mapped(e.Up, r, 1.0, dofs, rotations, e.P, U[i])
-        for j in range(na):
-            U[i, 2 * n + j] = e.Ua[r, j]
-        for j in range(nu):
-            U[i, 2 * n + na + j] = e.Uu[r, j]
-        for j in range(k):
-            U[i, 2 * n + na + nu + j] = e.U[r, j]
+        add_line(e.Ua, r, 1.0, U[i, 2 * n :])
+        add_line(e.Uu, r, 1.0, U[i, 2 * n + na :])
+        add_line(e.U, r, 1.0, U[i, 2 * n + na + nu :])
     for c in range(constraints.size):
         for q in range(6):
             for j in range(k):
@@ -227,10 +238,7 @@ def forward(e, smoothing, whole, impulse):
         K, V = moving(e, dofs, rows)
         G, U, D = _sides(e, dofs, rows, constraints, first)
         fine = fine and eliminate(K, G)
-        dv = np.empty((n, width))
-        for i in range(n):
-            for j in range(width):
-                dv[i, j] = G[i, j]
+        dv = G[:, :width].copy()
         if m:
             Z, W = G[:, width:].copy(), np.zeros((m, m))
             _add_product(V, Z, W)
@@ -240,16 +248,9 @@ def forward(e, smoothing, whole, impulse):
                 fine = fine and path_laws(e, constraints, rows, first, W, smoothing)
             _add_product(V, dv, U)
             dx = np.zeros((m, width))
-            for c in range(constraints.size):
-                a, size = first[c], first[c + 1] - first[c]
-                for i in range(size):
-                    for q in range(size):
-                        f = -e.C[constraints[c], i, q]
-                        if f != 0.0:
-                            for j in range(width):
-                                dx[a + i, j] += f * U[a + q, j]
-                    for j in range(D.shape[1]):
-                        dx[a + i, 2 * n + na + nu + j] -= D[a + i, j]
+            _add_blocks(e.C, constraints, first, -1.0, U, dx)
+            for i in range(m):
+                add_line(D, i, -1.0, dx[i, 2 * n + na + nu :])
             agree, space = solve_rows(by_laws(e, constraints, first, W), dx, False)
             if space[0] < m:
                 redundant, consistent = True, consistent and agree
@@ -276,12 +277,9 @@ def _end_of(e, dofs, dv):
         add_part(e.end_q, d, 1.0, dofs, out[i])
         _add_mapped(e.end_p, d, e.h, dofs, rotations, e.Q, by_v[i])
         _add_mapped(e.end_p, d, 1.0, dofs, rotations, e.P, out[i])
-        for m in range(na):
-            out[i, 2 * n + m] = -e.change[d] * e.extra_a[d, m]
-        for m in range(nu):
-            out[i, 2 * n + na + m] = -e.change[d] * e.extra_u[d, m]
-        for m in range(e.Z.shape[1]):
-            out[i, 2 * n + na + nu + m] = e.Z[d, m]
+        add_line(e.extra_a, d, -e.change[d], out[i, 2 * n :])
+        add_line(e.extra_u, d, -e.change[d], out[i, 2 * n + na :])
+        add_line(e.Z, d, 1.0, out[i, 2 * n + na + nu :])
     _add_product(by_v, dv, out)
     return out
 

@@ -80,19 +80,14 @@ def differences(m: Any, data: Any, state: tuple[np.ndarray, ...], h: float) -> t
     for which, size in enumerate((nv, nv, act.size, u.size)):
         columns = np.zeros((nv + act.size, size))
         for k in range(size):
-            sides = []
+            sides, e = [], np.eye(1, size, k)[0]
             for step in (_STEP, -_STEP):
-                e = np.zeros(size)
-                e[k] = 1.0
-                at = q.copy()
+                moved = [q.copy(), v, act, u]
                 if which == 0:
-                    mujoco.mj_integratePos(m, at, e, step)
-                sides.append(
-                    forces(
-                        at, v + step * e if which == 1 else v, act + step * e if which == 2 else act,
-                        u + step * e if which == 3 else u,
-                    )
-                )  # fmt: skip
+                    mujoco.mj_integratePos(m, moved[0], e, step)
+                else:
+                    moved[which] = moved[which] + step * e
+                sides.append(forces(*moved))
             columns[:, k] = (sides[0] - sides[1]) / (2 * _STEP)
         blocks.append(columns)
     by_act, by_control = _activations(m, act_end, h, blocks[2][nv:], blocks[3][nv:])

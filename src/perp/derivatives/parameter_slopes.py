@@ -11,7 +11,8 @@ from perp.derivatives.contact_assembly import GAP
 from perp.derivatives.contact_slopes import normal_row
 from perp.derivatives.detector import BOX
 from perp.derivatives.smooth import spin_momentum
-from perp.derivatives.spatial import apply, cross_force, cross_motion, dot, inertia_about_origin
+from perp.derivatives.spatial import apply, cross_force, dot, inertia_about_origin
+from perp.derivatives.tree_dynamics import spread_motion
 from perp.dynamics.row_kernels import cross
 from perp.dynamics.rows import RATE, TARGET
 from perp.dynamics.scalar_tables import MOTOR, RUB
@@ -58,7 +59,7 @@ def parameter_slopes(w, t, e, codes, rest):
             for k in range(width):
                 _size(w, t, e, which, k, column + k)
         elif w.scene.cut:
-            _cut_servo(w, e, kind, which, column)
+            _cut_joint(w, e, kind, which, column)
         else:
             _servo(w, e, kind, which, column)
 
@@ -130,12 +131,19 @@ def _gravity(w, t, e, column):
 @part
 def _body(w, t, e, kind, b, k, column):
     """Mass, a moment or the centre of a body of a tree: what its inertia adds to the balance."""
-    h, V, A = w.h, np.empty(6), np.empty(6)
+    v, scale, nv = w.problem.velocity, math.sqrt(0.5 * w.h), w.v.size
+    scaled, rate, gravity = np.empty(nv), np.empty(nv), np.zeros(3)
+    motions_V, motions_A = np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6))
     change, x, y, F = np.empty((6, 6)), np.empty(6), np.empty(6), np.empty(6)
     for end in range(2):
         place, S = (w.start, e.S) if end == 0 else (w.end, e.E)
         _inertia_change(t, place, kind, b, k, change)
-        _motion(w, t, S, b, end == 1, math.sqrt(0.5 * h), V, A)
+        for j in range(nv):
+            scaled[j], rate[j] = scale * v[j], w.v_end[j] - v[j] if end else v[j] - w.v[j]
+        for r in range(3):
+            gravity[r] = 0.0 if end else w.h * w.scene.gravity[r]
+        spread_motion(t, S, (scaled, rate, gravity), motions_V, motions_A)
+        V, A = motions_V[t.end[b]], motions_A[t.end[b]]
         apply(change, V, x)
         cross_force(V, x, F)
         apply(change, A, y)
@@ -172,30 +180,6 @@ def _inertia_change(t, place, kind, b, k, out):
     for i in range(6):
         for j in range(6):
             out[i, j] = (out[i, j] - other[i, j]) / (2.0 * step)
-
-
-@part
-def _motion(w, t, S, b, end, scale, V, A):
-    """Velocity scale · v̄ and acceleration of a body of a tree, about the origin."""
-    v, path, n = w.problem.velocity, np.empty(w.v.size, np.int64), 0
-    j = t.end[b]
-    while j >= 0:
-        path[n] = j
-        n, j = n + 1, t.parent[j]
-    V[:], A[:] = 0.0, 0.0
-    if not end:
-        for r in range(3):
-            A[3 + r] = -w.h * w.scene.gravity[r]
-    x, joint = np.empty(6), V.copy()
-    for m in range(n - 1, -1, -1):
-        j = path[m]
-        if m < n - 1 and t.before[path[m + 1]] != t.before[j]:
-            joint[:] = V
-        cross_motion(joint, S[j], x)
-        a = w.v_end[j] - v[j] if end else v[j] - w.v[j]
-        for r in range(6):
-            V[r] += S[j, r] * scale * v[j]
-            A[r] += S[j, r] * a + x[r] * scale * v[j]
 
 
 @part
@@ -239,8 +223,8 @@ def _joint(w, e, kind, dof, column, stretch):
 
 @part
 def _cut_joint(w, e, kind, line, column):
-    """The same as rows between bodies."""
-    h, k = w.h, _row_of(w, TABLE_ROWS, line)
+    """The same as rows between bodies; gains of a servo are stiffness and damping of its row."""
+    h, k, par = w.h, _row_of(w, TABLE_ROWS, line), w.scene.parameters[line]
     if kind == FRICTIONLOSS:
         e.dp[k, 0, column], e.dp[k, 1, column] = -h, h
         return
@@ -248,22 +232,10 @@ def _cut_joint(w, e, kind, line, column):
     slack = (h * w.drive[k] - impulse) / (gain * gain)
     if kind == ARMATURE:
         e.U[k, column] -= impulse / (gain * gain)
-    elif kind == DAMPING:
-        e.U[k, column] += slack * h
-    else:
-        e.U[k, column] += slack * h * h + h * (w.linear[k] - w.scene.parameters[line, TARGET]) / gain
-
-
-@part
-def _cut_servo(w, e, kind, line, column):
-    """A gain of a servo on a cut joint."""
-    h, k, par = w.h, _row_of(w, TABLE_ROWS, line), w.scene.parameters[line]
-    gain = w.gain[k]
-    slack = (h * w.drive[k] - w.problem.impulse[k]) / (gain * gain)
-    if kind == KP:
-        e.U[k, column] += slack * h * h + h * (w.linear[k] - par[TARGET]) / gain
-    else:
+    elif kind == DAMPING or kind == KV:
         e.U[k, column] += slack * h - h * par[RATE] / gain
+    else:
+        e.U[k, column] += slack * h * h + h * (w.linear[k] - par[TARGET]) / gain
 
 
 @part

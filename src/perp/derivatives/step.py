@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,14 +31,12 @@ from perp.dynamics.rows import LIMIT
 from perp.problems.errors import ProblemError
 from perp.scenes.engine import engine
 from perp.scenes.motors import MotorKind
+from perp.stepping import Stepper
 from perp.stepping.contact_rows import bounces
 from perp.stepping.explaining import cause
 from perp.stepping.settings import Softness
 from perp.stepping.verdict import CAUSE, RESIDUAL, UNSOLVED
 from perp.stepping.world import JOINTS, WorldType
-
-if TYPE_CHECKING:
-    from perp.stepping import Stepper
 
 # Overlap below this share of the scene's size counts as none.
 _CLOSED = 1e-7
@@ -46,6 +44,11 @@ _CLOSED = 1e-7
 _OVERLAP = 3
 # What `_equations` says.
 _READY, _STIFF, _UNSOLVED, _UNSETTLED, _LOOSE = range(5)
+_WHY_NOT = {
+    _STIFF: "put positions right after velocities",
+    _UNSOLVED: "was not solved",
+    _UNSETTLED: "ended before its Coriolis forces settled",
+}
 # How far Coriolis forces may be from those of the step's velocities, as shares of its speed, for a derivative
 # that says so, and for one that does not: a step asks for the latter.
 _WRONG, _SETTLED = 1e-3, 1e-6
@@ -293,12 +296,8 @@ class StepDifferentiator:
         code, rows, parts, e = _equations(
             w.struct, self._tree, self._given(), numbers, self._motor_rows, int(smoothing > 0.0)
         )
-        if code == _STIFF:
-            raise DerivativeError("the step put positions right after velocities: it has no derivative")
-        if code == _UNSOLVED:
-            raise DerivativeError("the step was not solved: it has no derivative")
-        if code == _UNSETTLED:
-            raise DerivativeError("the step ended before its Coriolis forces settled: it has no derivative")
+        if code in _WHY_NOT:
+            raise DerivativeError(f"the step {_WHY_NOT[code]}: it has no derivative")
         words = (*self._held, why) if why else self._held
         if code == _LOOSE:
             words += ("Coriolis forces, which had not settled to a millionth of the speed",)

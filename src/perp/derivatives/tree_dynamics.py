@@ -40,6 +40,19 @@ def twists(S, parent, v, out):
 
 
 @part
+def spread_motion(t, S, motion, V, A):
+    """Velocity and acceleration of what is behind each freedom, and of the world in the last line."""
+    parent, before, (v, a, gravity), x = t.parent, t.before, motion, np.empty(6)
+    for k in range(3):
+        A[-1, 3 + k] = -gravity[k]
+    for j in range(S.shape[0]):
+        cross_motion(V[before[j]], S[j], x)
+        for k in range(6):
+            V[j, k] = V[parent[j], k] + S[j, k] * v[j]
+            A[j, k] = A[parent[j], k] + S[j, k] * a[j] + x[k] * v[j]
+
+
+@part
 def inverse_dynamics(t, S, place, motion, by_q, by_v, factors):
     """Add derivatives of M a + c(q, v) − weights by q and v, times two factors, to matrices (nv, nv).
 
@@ -53,17 +66,9 @@ def inverse_dynamics(t, S, place, motion, by_q, by_v, factors):
         factors: Of both.
     """
     nv, parent, before = S.shape[0], t.parent, t.before
-    v, a, gravity = motion
     V, A = np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6))
-    # the last line is that of the world
-    for k in range(3):
-        A[nv, 3 + k] = -gravity[k]
+    spread_motion(t, S, motion, V, A)
     x, y, z = np.empty(6), np.empty(6), np.empty(6)
-    for j in range(nv):
-        cross_motion(V[before[j]], S[j], x)
-        for k in range(6):
-            V[j, k] = V[parent[j], k] + S[j, k] * v[j]
-            A[j, k] = A[parent[j], k] + S[j, k] * a[j] + x[k] * v[j]
     behind = _behind(t, place, V, A)
     # what I is applied to and, behind it, the turning that H is applied to: by q, then by v
     to_q, to_v, near = np.empty((nv, 9)), np.empty((nv, 9)), np.empty(9)

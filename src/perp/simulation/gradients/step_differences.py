@@ -9,6 +9,7 @@ import numpy as np
 from perp.derivatives.errors import DerivativeError
 from perp.derivatives.step import StepDerivative
 from perp.derivatives.tangent import between, moved, size
+from perp.derivatives.verifying import check_comparable
 from perp.simulation.gradients.parameter_values import parameter_values, with_parameters
 from perp.simulation.impacts import step_with_impacts
 
@@ -31,11 +32,7 @@ def verify_step(sim: Simulation, found: StepDerivative) -> None:
     Raises:
         DerivativeError: One differs, or there is none: a constraint at a switch, velocities not unique.
     """
-    if found.degenerate.any():
-        at = np.flatnonzero(found.degenerate).tolist()
-        raise DerivativeError(f"constraints {at} are at a switch of modes: only one-sided derivatives exist")
-    if not found.velocity_unique:
-        raise DerivativeError("the velocities are not unique: they have no derivative")
+    check_comparable(found)
     if not found.consistent:
         raise DerivativeError("redundant constraints switch their modes under a small change of the state")
     for name, mine in (("A", found.A), ("B", found.B), *found.parameters.items()):
