@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from perp.dynamics.state import State
+from perp.problems import ProblemError
 from perp.problems.validation import vector
-from perp.scenes import SceneError
+from perp.scenes import Model, SceneError
 from perp.scenes.geometry import Shape, read_geometry
 from perp.scenes.model import find
 from perp.scenes.naming import joint_names
@@ -16,17 +18,19 @@ from perp.scenes.sensors import sensor_names
 from perp.simulation.arguments import motor_index, number, read_only, triple, unit_quaternion
 from perp.simulation.generalised import coordinates, go_to, read_positions, state_at
 from perp.simulation.handles import Body, Contact, JointView, Site, contacts_of
-from perp.simulation.mechanics import bias_force, jacobian, mass_matrix, sensor_data, sensor_slice
 from perp.simulation.sharing import Seat
 from perp.simulation.start import stagger
+from perp.stepping import Stepper, StepRecord
 from perp.stepping.course import SETTLED
 from perp.stepping.sleeping import wake
+from perp.view.notebook import simulation_html
 
 if TYPE_CHECKING:
-    from perp.dynamics.state import State
-    from perp.scenes import Model
     from perp.simulation.simulation import Simulation
-    from perp.stepping import Stepper, StepRecord
+
+
+# How names of what the stepper remembers begin in a snapshot.
+_MEMORY = "memory."
 
 
 class Access:
@@ -59,8 +63,6 @@ class Access:
         return f"<Simulation at t = {self.state.time:g} s, step {self._whole.step_size:g} s: {words}>"
 
     def _repr_html_(self) -> str:
-        from perp.view.notebook import simulation_html
-
         return simulation_html(self._whole)
 
     @property
@@ -170,38 +172,6 @@ class Access:
         m = self.stepper.mujoco_model
         return tuple(m.site(i).name for i in range(m.nsite) if m.site(i).name)
 
-    @property
-    def sensordata(self) -> np.ndarray:
-        """Values of the file's sensors one after the other, shape (values,).
-
-        Forces and accelerations are means over the last step, NaN before the first. A sensor that is not
-        read (`report` tells which) is NaN.
-        """
-        return sensor_data(self._whole)
-
-    def sensor(self, name: str) -> np.ndarray:
-        """The values of one sensor."""
-        i = find(name, self.sensor_names, "sensor")
-        return self.sensordata[sensor_slice(self.stepper.mujoco_model, i)]
-
-    def mass_matrix(self) -> np.ndarray:
-        """M(q) over `qvel`, with the inertia of rotors, shape (nv, nv)."""
-        return mass_matrix(self._whole)
-
-    def bias_force(self) -> np.ndarray:
-        """Gravity, Coriolis and centrifugal forces over `qvel`, shape (nv,): what holds a robot still."""
-        return bias_force(self._whole)
-
-    def jacobian(self, body: str, point: Any = None) -> np.ndarray:
-        """Velocity of a point that moves with a body, and angular velocity, over `qvel`, shape (6, nv).
-
-        Args:
-            body: Its name.
-            point: In the world [m]; the origin of the body's frame without one.
-        """
-        view = self.body(body)
-        return jacobian(self._whole, view.index, view.position if point is None else triple("point", point))
-
     def apply_force(self, body: str, force: Any, point: Any = None) -> None:
         """A force [N] on a body at a point [m] of the world; at its centre of mass without one.
 
@@ -260,3 +230,38 @@ class Access:
         m.flg_surfacevel = 1
         self.stepper.world.course[SETTLED] = 0
         wake(self.stepper.world.struct, -1)
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """The whole state, with what the stepper remembers: a run from it gives the same bits."""
+        out = {"state.time": np.array(self.state.time), "state.packed": self.state.packed.copy()}
+        position, quaternion = self.stepper.mocap
+        if len(position):
+            out |= {"mocap.position": position, "mocap.quaternion": quaternion}
+        memory = {_MEMORY + name: np.array(x) for name, x in self.stepper.memory().items()}
+        return {**out, **memory, "control": self.ctrl, "wrench": self._whole.wrench}
+
+    def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
+        """Go back to a snapshot of this simulation, or of another one of the same scene.
+
+        Raises:
+            ProblemError: It belongs to another scene; nothing is changed.
+        """
+        now = self.snapshot()
+        for name, array in now.items():
+            if name.startswith(_MEMORY):
+                continue
+            found = np.shape(snapshot[name]) if name in snapshot else None
+            if found != array.shape:
+                has = "is missing" if found is None else f"has shape {found}"
+                raise ProblemError(f"snapshot[{name!r}] {has}: this scene needs shape {array.shape}")
+        packed = np.array(snapshot["state.packed"], dtype=np.float64)
+        self.state = self.stepper.unpacked(float(snapshot["state.time"]), packed)
+        self.set_control(snapshot["control"])
+        self._whole.wrench = snapshot["wrench"]
+        if "mocap.position" in now:
+            self.stepper.set_mocap(snapshot["mocap.position"], snapshot["mocap.quaternion"])
+        # a new control wakes sleepers: memory comes last
+        self.stepper.set_memory(
+            {name.removeprefix(_MEMORY): x for name, x in snapshot.items() if name.startswith(_MEMORY)}
+        )
+        self._last = self._whole._before = None

@@ -148,14 +148,9 @@ def step_settings(
             known = [*signature(Simulation).parameters][1:-1]
             known += [name for name in names if name not in known]
             raise ProblemError(f"Simulation has no option {name!r}; there are: {', '.join(known)}")
-    given = dict(options)
-    if level is not None:
-        given["level"] = level
-    if solver is not None:
-        given["solver"] = solver
-    if formulation is not None:
-        given["formulation"] = formulation
-    out = dataclasses.replace(base, **given)
+    named = {"level": level, "solver": solver, "formulation": formulation}
+    given = {name: x for name, x in named.items() if x is not None}
+    out = dataclasses.replace(base, **options, **given)
     if isinstance(out.level, Mapping):
         for name in out.level:
             if name not in ("joints", "contacts"):

@@ -17,11 +17,11 @@ from perp.scenes import SceneError
 from perp.scenes.engine import enabled, engine
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.scenes.naming import element_name, joint_names
+from perp.stepping import Stepper
 from perp.stepping.start import contradiction
 
 if TYPE_CHECKING:
     from perp.simulation.simulation import Simulation
-    from perp.stepping import Stepper
 
 # Numbers of positions and of velocities of mujoco's joints: free, ball, slide, hinge.
 SIZES = {0: (7, 6), 1: (4, 3), 2: (1, 1), 3: (1, 1)}

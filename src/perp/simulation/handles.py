@@ -15,7 +15,6 @@ from perp.scenes.frames import multiply, rotate
 from perp.scenes.naming import body_name, joint_names
 from perp.simulation.arguments import triple, unit_quaternion
 from perp.simulation.generalised import addresses, go_to
-from perp.simulation.mechanics import site_pose
 from perp.stepping import StepRecord
 
 if TYPE_CHECKING:
@@ -195,12 +194,12 @@ class Site:
     @property
     def position(self) -> np.ndarray:
         """Of its origin in the world, shape (3,) [m]."""
-        return site_pose(self._simulation, self.name)[0]
+        return self._simulation._site_pose(self.name)[0]
 
     @property
     def quaternion(self) -> np.ndarray:
         """Orientation in the world (w, x, y, z)."""
-        return site_pose(self._simulation, self.name)[1]
+        return self._simulation._site_pose(self.name)[1]
 
 
 @dataclass(frozen=True)

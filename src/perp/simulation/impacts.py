@@ -22,14 +22,14 @@ import numpy as np
 from perp.compilation.kernel import kernel
 from perp.derivatives.step import StepDerivative, StepDifferentiator
 from perp.derivatives.tangent import between
+from perp.dynamics.state import State
 from perp.problems.errors import ProblemError
+from perp.stepping import Stepper, StepRecord
 from perp.stepping.contact_rows import bounces
 from perp.stepping.world import CONTACTS, JOINTS
 
 if TYPE_CHECKING:
-    from perp.dynamics.state import State
     from perp.simulation.simulation import Simulation
-    from perp.stepping import Stepper, StepRecord
 
 # Impacts of a step that have a part of their own: more follow each other in a pile, or in a jam.
 _MOST = 16
@@ -216,28 +216,19 @@ def derivative_of(
     last: bool,
     smoothing: float,
 ) -> Any:
-    """The derivative of the last step of a simulation with impacts, or of the next one."""
+    """The derivative of the last step of a simulation with impacts, or of the next one; nothing changes."""
     if smoothing:
         raise ProblemError("smoothing: the central path has no impacts; make the simulation without them")
     stepper, parts = sim.stepper, sim._parts
     if not last or parts is None:
-        memory = stepper.memory()
-        _, _, parts = step_with_impacts(stepper, sim.state, sim.step_size, sim.wrench)
-        stepper.set_memory(memory)
-    return derivative_with_impacts(differentiator, parts, sim.wrench, parameters)
-
-
-def derivative_with_impacts(
-    differentiator: StepDifferentiator, parts: list[Substep], wrench: np.ndarray, parameters: Sequence[str]
-) -> Any:
-    """The derivative of a step of some parts; what the stepper remembers is kept."""
-    stepper = differentiator.stepper
-    if len(parts) == 1:
         kept = stepper.memory()
-        parts[0].step(stepper, wrench, parts[0].length)
+        _, _, parts = step_with_impacts(stepper, sim.state, sim.step_size, sim.wrench)
         stepper.set_memory(kept)
+    wrench, memory, table = sim.wrench, stepper.memory(), stepper.tables["geom_restitution"]
+    if len(parts) == 1:
+        parts[0].step(stepper, wrench, parts[0].length)
+        stepper.set_memory(memory)
         return differentiator.last(parameters)
-    memory, table = stepper.memory(), stepper.tables["geom_restitution"]
     full = table.copy()
     try:
         found, ways = [], []

@@ -20,6 +20,7 @@ from perp.scenes.engine import engine
 from perp.scenes.model import find
 from perp.simulation.arguments import number, positive
 from perp.simulation.generalised import coordinates, state_at
+from perp.simulation.gradients.parameter_values import places
 from perp.stepping import Stepper
 
 if TYPE_CHECKING:
@@ -97,12 +98,11 @@ def modified(model: Model, loaded: Any, changes: Changes, *, reduced: bool) -> M
     Raises:
         SceneError: There is no such body, shape or motor; or a mesh would have to change its size.
     """
-    m = copy.copy(loaded)
-    for name, value in changes.friction.items():
-        shapes = slice(None) if not name else shapes_named(m, model, name)
-        m.geom_friction[shapes, 0] = value
-        if not name:
-            m.pair_friction[:, :2] = value
+    m, restitution = copy.copy(loaded), model.geom_restitution.copy()
+    for kind, given in (("friction", changes.friction), ("restitution", changes.restitution)):
+        for name, value in given.items():
+            for array, at, _ in places(m, restitution, model, f"{kind}:{name}"):
+                array[at] = value
     numbers = np.flatnonzero(m.body_weldid > 0)
     for name, factor in changes.size.items():
         _scale(m, int(numbers[model.body_index(name)]), name, factor)
@@ -117,9 +117,6 @@ def modified(model: Model, loaded: Any, changes: Changes, *, reduced: bool) -> M
         m.actuator_biasprm[i, :3] *= factor
     if changes.gravity is not None:
         m.opt.gravity[:] = changes.gravity
-    restitution = model.geom_restitution.copy()
-    for name, value in changes.restitution.items():
-        restitution[slice(None) if not name else find(name, model.geom_names, "geom")] = value
     if changes.mass or changes.size:
         engine().mj_setConst(m, engine().MjData(m))
     new = load_scene(m, reduced=reduced, lines=list(model.report.of_file))
@@ -128,17 +125,6 @@ def modified(model: Model, loaded: Any, changes: Changes, *, reduced: bool) -> M
         new, geom_restitution=freeze(restitution), friction_axis=model.friction_axis,
         joints=(*new.joints, *attached),
     )  # fmt: skip
-
-
-def shapes_named(m: Any, model: Model, name: str) -> np.ndarray:
-    """Numbers of the shapes of that name, or of the body of that name."""
-    if name in model.geom_names:
-        return np.array([model.geom_names.index(name)])
-    names = [m.body(b).name or f"body{b}" for b in range(m.nbody)]
-    if name in names:
-        return np.flatnonzero(m.geom_bodyid == names.index(name))
-    known = ", ".join((*names[:10], *model.geom_names[:10]))
-    raise SceneError(f"there is no shape or body named {name!r}; there are: {known}")
 
 
 def _scale(m: Any, b: int, name: str, factor: float) -> None:

@@ -19,11 +19,11 @@ from perp.problems import ContactProblem, ProblemError
 from perp.problems.validation import check_finite, to_float
 from perp.scenes import ImportReport, SceneError
 from perp.scenes.engine import engine
+from perp.scenes.geometry import Shape
 from perp.scenes.staging import START, Staging, stage
-from perp.simulation.access import Access
 from perp.simulation.arguments import Coordinates, positive, read_only, step_count, step_settings
+from perp.simulation.mechanics import Mechanics
 from perp.simulation.modifying import Changes, modify
-from perp.simulation.snapshots import restore_snapshot, take_snapshot
 from perp.simulation.start import (
     go_to_keyframe,
     load_for,
@@ -38,14 +38,13 @@ from perp.stepping.solving import check_pair
 if TYPE_CHECKING:
     from perp.derivatives.step import StepDerivative, StepDifferentiator
     from perp.files.reading import PathName
-    from perp.scenes.geometry import Shape
     from perp.simulation.impacts import Substep
     from perp.simulation.recordings.recorder import Recorder
     from perp.simulation.recordings.recording import Recording
     from perp.view.live import LivePage
 
 
-class Simulation(Access):
+class Simulation(Mechanics):
     """A scene, its state, and how it is stepped.
 
     Args:
@@ -342,19 +341,6 @@ class Simulation(Access):
             raise ProblemError(f"wrench has shape {given.shape}: {self._wrench.shape} is needed")
         check_finite("wrench", given)
         self._wrench[:] = given
-
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """The whole state, with what the stepper remembers: a run from it gives the same bits."""
-        return take_snapshot(self)
-
-    def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
-        """Go back to a snapshot of this simulation, or of another one of the same scene.
-
-        Raises:
-            ProblemError: It belongs to another scene; nothing is changed.
-        """
-        restore_snapshot(self, snapshot)
-        self._last = self._before = None
 
     def copy(self) -> Self:
         """An independent simulation in the same state."""

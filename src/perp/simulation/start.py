@@ -54,16 +54,12 @@ def load_for(
         maximal.shapes, restitution=restitution, reduced=True, lines=list(maximal.report.of_file)
     )
     rotors = any(part.armature > 0 for joint in maximal.joints for part in (joint, *joint.coordinates))
-    if rotors or _has_robot(maximal) or set(maximal.report.ignored) - set(reduced.report.ignored):
+    m = maximal.shapes
+    free = int((np.asarray(m.jnt_type) == int(engine().mjtJoint.mjJNT_FREE)).sum())
+    robot = m.nu > 0 and m.nv > 6 * free  # motors, and bodies on joints
+    if rotors or robot or set(maximal.report.ignored) - set(reduced.report.ignored):
         return reduced, Coordinates.REDUCED
     return maximal, Coordinates.MAXIMAL
-
-
-def _has_robot(model: Model) -> bool:
-    """Whether there are motors, and bodies on joints."""
-    m = model.shapes
-    free = int((np.asarray(m.jnt_type) == int(engine().mjtJoint.mjJNT_FREE)).sum())
-    return m.nu > 0 and m.nv > 6 * free
 
 
 def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:

@@ -42,8 +42,7 @@ def batch_derivatives(batch: Batch, parameters: Sequence[str]) -> BatchDerivativ
     stepper, n = worker.stepper, batch.worlds
     found = StepDifferentiator(stepper)
     exists, degenerate = np.zeros(n, bool), np.zeros(n, bool)
-    lines: list[np.ndarray | None] = []
-    asked, widths = None, (0, 0)
+    steps: list[tuple[np.ndarray, ...] | None] = [None] * n
     for i in range(n):
         own.write(stepper, i)
         for k, value in enumerate(arrays.control[i].tolist()):
@@ -52,22 +51,13 @@ def batch_derivatives(batch: Batch, parameters: Sequence[str]) -> BatchDerivativ
         state = stepper.unpacked(float(arrays.time[i]), arrays.state[i].copy())
         try:
             step = found.next(state, batch.step_size, arrays.wrench[i], parameters)
-            lines.append(np.hstack([step.A, step.B, *step.parameters.values()]))
+            steps[i] = step.A, step.B, *step.parameters.values()
         except DerivativeError:
-            lines.append(None)
             continue
         exists[i], degenerate[i] = True, step.degenerate.any()
-        asked, widths = step.parameters, (step.A.shape[1], step.B.shape[1])
-    if asked is None:
+    like = next((step for step in steps if step is not None), None)
+    if like is None:
         raise DerivativeError("no world has a step with a derivative")
-    whole = np.full((n, widths[0], sum(widths) + sum(x.shape[1] for x in asked.values())), np.nan)
-    for i, line in enumerate(lines):
-        if line is not None:
-            whole[i] = line
-    named, at = {}, sum(widths)
-    for name, x in asked.items():
-        named[name] = whole[:, :, at : at + x.shape[1]]
-        at += x.shape[1]
-    return BatchDerivatives(
-        whole[:, :, : widths[0]], whole[:, :, widths[0] : sum(widths)], named, exists, degenerate
-    )
+    nothing = tuple(np.full_like(part, np.nan) for part in like)
+    A, B, *columns = (np.array(part) for part in zip(*(step or nothing for step in steps), strict=True))
+    return BatchDerivatives(A, B, dict(zip(parameters, columns, strict=True)), exists, degenerate)

@@ -19,7 +19,7 @@ from perp.problems.validation import check_finite, to_float
 from perp.scenes import SceneError
 from perp.scenes.engine import engine
 from perp.scenes.model import find
-from perp.simulation.modifying import shapes_named
+from perp.simulation.gradients.parameter_values import shapes_named
 from perp.stepping import Stepper
 
 

@@ -109,13 +109,8 @@ def line_of_memory(stepper: Stepper, room: int = 0) -> np.ndarray:
     n = len(found["geom"])
     parts = [[n], found["joint"], found["rotor"], found["rotor_v"], found["pause"]]
     if stepper.settings.sleep:
-        sleep = (
-            found["still_time"],
-            found["sleep_wrench"].ravel(),
-            stepper.world.control,
-            found["sleep_island"],
-        )
-        parts += list(sleep)
+        parts += [found["still_time"], found["sleep_wrench"].ravel()]
+        parts += [stepper.world.control, found["sleep_island"]]
     points, forces = found["points"].reshape(n, 6), found["force"].reshape(n, 6)
     contacts = np.concatenate([found["geom"], points, forces], axis=1)
     line = np.concatenate([*parts, contacts.ravel()]).astype(np.float64)

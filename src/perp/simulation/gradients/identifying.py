@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,7 +74,6 @@ class Identification:
     history: np.ndarray
     residual: float
     windows: int
-    _parameters: tuple[str, ...] = field(repr=False, default=())
 
     @property
     def deviation(self) -> np.ndarray:
@@ -159,38 +158,33 @@ def identify(
     ]
     if not windows:
         raise ProblemError(f"window = {window}: no recording is that long")
-    place = Place(0, scheduler, executor)
-    fit = _Fit(sim, windows, every, weights, tuple(parameters), (place, progress))
-    return fit.run(huber)
+    return _Fit(sim, windows, every, weights, tuple(parameters), Place(0, scheduler, executor), progress).run(
+        huber
+    )
 
 
+@dataclass
 class _Fit:
-    def __init__(
-        self,
-        sim: Simulation,
-        windows: list[Motion],
-        every: int,
-        weights: np.ndarray,
-        parameters: tuple[str, ...],
-        doing: tuple[Place, bool | Callable[[SweepProgress], Any]],
-    ) -> None:
-        self.sim, self.windows, self.weights, self.parameters = sim, windows, weights, parameters
-        self.every, (self.place, self.progress) = every, doing
-        values = parameter_values(sim, parameters)
-        self.sizes = [values[name].size for name in parameters]
-        self.first = np.concatenate([values[name] for name in parameters])
+    sim: Simulation
+    windows: list[Motion]
+    every: int
+    weights: np.ndarray
+    parameters: tuple[str, ...]
+    place: Place
+    progress: bool | Callable[[SweepProgress], Any]
 
-    def _named(self, theta: np.ndarray) -> dict[str, np.ndarray]:
-        cuts = np.split(theta, np.cumsum(self.sizes)[:-1])
-        return dict(zip(self.parameters, cuts, strict=True))
+    def __post_init__(self) -> None:
+        values = parameter_values(self.sim, self.parameters)
+        self.sizes = [values[name].size for name in self.parameters]
+        self.first = np.concatenate([values[name] for name in self.parameters])
 
     def distances(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weighed distances of all samples, shape (m, nv), and derivatives, shape (m, nv, n)."""
-        count = min(_PARTS, len(self.windows))
+        count, cuts = min(_PARTS, len(self.windows)), np.split(theta, np.cumsum(self.sizes)[:-1])
+        named = dict(zip(self.parameters, cuts, strict=True))
         ends = [len(self.windows) * k // count for k in range(count + 1)]
         jobs: dict[int, Job] = {
-            k: (self.sim, self._named(theta), self.windows[ends[k] : ends[k + 1]], self.every)
-            for k in range(count)
+            k: (self.sim, named, self.windows[ends[k] : ends[k + 1]], self.every) for k in range(count)
         }
         results = Results([{"part": k} for k in jobs], "", None, self.progress)
         self.place.do(_compare, jobs, results.keep)
@@ -235,7 +229,7 @@ class _Fit:
         ]
         return Identification(
             tuple(names), theta, spread, np.array(losses), np.array(history),
-            float(np.sqrt(np.mean(off**2))), len(self.windows), self.parameters,
+            float(np.sqrt(np.mean(off**2))), len(self.windows),
         )  # fmt: skip
 
     def _least(self) -> np.ndarray:

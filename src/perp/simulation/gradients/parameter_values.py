@@ -11,7 +11,7 @@ import numpy as np
 
 from perp.derivatives.parameters import split, width_of
 from perp.problems.errors import ProblemError
-from perp.scenes import load_scene
+from perp.scenes import SceneError, load_scene
 from perp.scenes.engine import engine
 from perp.scenes.model import find
 from perp.scenes.naming import joint_names, listed_joints
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perp.simulation.simulation import Simulation
 
 
-_COEFFICIENTS = {"friction": 0, "torsion": 1, "rolling": 2}
+_COEFFICIENTS = {"friction": 0, "torsion": 1, "rolling": 2, "restitution": -1}
 
 
 def parameter_values(sim: Simulation, names: Any) -> dict[str, np.ndarray]:
@@ -28,32 +28,21 @@ def parameter_values(sim: Simulation, names: Any) -> dict[str, np.ndarray]:
 
     A coefficient of all contacts is the largest one of the shapes.
     """
-    m, model = sim.model.shapes, sim.model
-    out = {}
+    m, model, out = sim.model.shapes, sim.model, {}
     for parameter in names:
-        if split(parameter)[0] == "restitution":
-            values = model.geom_restitution
-            name = split(parameter)[1]
-            out[parameter] = np.array([values[model.geom_index(name)] if name else values.max(initial=0.0)])
-            continue
-        array, at = _place(m, model, parameter)[0]
-        kind, name = split(parameter)
-        if kind == "kv":
-            out[parameter] = np.array([-float(array[at])])
-            continue
-        if kind in _COEFFICIENTS and not name:
-            out[parameter] = np.array([_largest(m, kind)])
-            continue
-        out[parameter] = np.atleast_1d(np.array(array[at], dtype=float)).ravel()[
-            : width_of(m, model, parameter)
-        ]
+        array, at, sign = places(m, model.geom_restitution, model, parameter)[0]
+        found = sign * np.atleast_1d(np.array(array[at], dtype=float)).ravel()
+        out[parameter] = found[: width_of(m, model, parameter)]
+        if parameter in _COEFFICIENTS:
+            out[parameter] = np.array([_largest(m, model.geom_restitution, parameter)])
     return out
 
 
-def _largest(m: Any, kind: str) -> float:
+def _largest(m: Any, restitution: np.ndarray, kind: str) -> float:
     """The largest coefficient of the shapes that can touch anything."""
     touching = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
-    return float(np.max(m.geom_friction[touching, _COEFFICIENTS[kind]], initial=0.0))
+    values = restitution if kind == "restitution" else m.geom_friction[touching, _COEFFICIENTS[kind]]
+    return float(np.max(values, initial=0.0))
 
 
 def with_parameters(sim: Simulation, values: Mapping[str, Any], *, shift: bool = False) -> Simulation:
@@ -69,36 +58,18 @@ def with_parameters(sim: Simulation, values: Mapping[str, Any], *, shift: bool =
 
     m, restitution = copy.copy(sim.model.shapes), sim.model.geom_restitution.copy()
     for parameter, value in values.items():
-        kind, name = split(parameter)
         numbers = np.atleast_1d(np.asarray(value, dtype=float))
-        coefficient = kind in _COEFFICIENTS or kind == "restitution"
+        coefficient = split(parameter)[0] in _COEFFICIENTS
         if not np.isfinite(numbers).all() or (coefficient and not shift and (numbers < 0.0).any()):
             raise ProblemError(f"{parameter} = {value!r}: it needs finite numbers, coefficients from 0 on")
-        if kind == "restitution":
-            if name:
-                restitution[sim.model.geom_index(name)] = numbers[0]
-            elif shift:
-                restitution += numbers[0] - restitution.max(initial=0.0)
-            else:
-                restitution[:] = numbers[0]
-            continue
-        if kind in _COEFFICIENTS and not name and shift:
-            # the larger of two coefficients is that of the contact still
-            change = numbers[0] - _largest(m, kind)
-            for array, at in _place(m, sim.model, parameter):
+        together = shift and parameter in _COEFFICIENTS
+        # the larger of two coefficients is that of the contact still
+        change = numbers[0] - _largest(m, restitution, parameter) if together else 0.0
+        for array, at, sign in places(m, restitution, sim.model, parameter):
+            if together:
                 array[at] = np.maximum(array[at] + change, 0.0)
-            continue
-        if kind != "kv":
-            for array, at in _place(m, sim.model, parameter):
-                array[at] = numbers if numbers.size > 1 else numbers[0]
-        if kind == "kp":
-            i = find(name, sim.stepper.motor_names, "motor")
-            m.actuator_biasprm[i, 1] = -numbers[0]
-        elif kind == "kv":
-            i = find(name, sim.stepper.motor_names, "motor")
-            if m.actuator_biasprm[i, 1] == 0.0:
-                m.actuator_gainprm[i, 0] = numbers[0]
-            m.actuator_biasprm[i, 2] = -numbers[0]
+            else:
+                array[at] = sign * (numbers if numbers.size > 1 else numbers[0])
     if any(split(p)[0] in ("mass", "inertia", "com", "armature") for p in values):
         # subtree masses and what mujoco derives from them
         engine().mj_setConst(m, engine().MjData(m))
@@ -133,37 +104,48 @@ def _bounds(m: Any) -> None:
             m.geom_aabb[g, 3:] = size
 
 
-def _place(m: Any, model: Any, parameter: str) -> list[tuple[Any, Any]]:
-    """Arrays of mujoco's model that hold a parameter, and where."""
+def places(m: Any, restitution: np.ndarray, model: Any, parameter: str) -> list[tuple[Any, Any, float]]:
+    """Arrays that hold a parameter, where, and with which sign: of mujoco's model, and restitutions."""
     kind, name = split(parameter)
     if kind in _COEFFICIENTS:
-        k = _COEFFICIENTS[kind]
-        geoms = np.array([model.geom_index(name)]) if name else np.arange(m.ngeom)
-        places = [(m.geom_friction, (geoms, k))]
-        if not name and m.npair:
-            columns = {"friction": (0, 1), "torsion": (2,), "rolling": (3, 4)}[kind]
-            places += [(m.pair_friction, (slice(None), c)) for c in columns]
-        return places
+        shapes = shapes_named(m, model, name) if name else np.arange(m.ngeom)
+        if kind == "restitution":
+            return [(restitution, shapes, 1.0)]
+        columns = {"friction": (0, 1), "torsion": (2,), "rolling": (3, 4)}[kind]
+        pairs = [] if name or not m.npair else [(m.pair_friction, (slice(None), c), 1.0) for c in columns]
+        return [(m.geom_friction, (shapes, _COEFFICIENTS[kind]), 1.0), *pairs]
     if kind == "gravity":
-        return [(m.opt.gravity, slice(None))]
+        return [(m.opt.gravity, slice(None), 1.0)]
     if kind in ("mass", "inertia", "com"):
         b = int(np.flatnonzero(m.body_weldid > 0)[model.body_index(name)])
         if kind == "com" and m.body_simple[b]:
             raise ProblemError(
                 f"body {name!r} is compiled with its centre at its origin: give it an <inertial>"
             )
-        array = {"mass": m.body_mass, "inertia": m.body_inertia, "com": m.body_ipos}[kind]
-        return [(array, b)]
+        return [({"mass": m.body_mass, "inertia": m.body_inertia, "com": m.body_ipos}[kind], b, 1.0)]
     if kind == "size":
-        g = model.geom_index(name)
-        return [(m.geom_size, (g, slice(0, width_of(m, model, parameter))))]
+        return [(m.geom_size, (model.geom_index(name), slice(0, width_of(m, model, parameter))), 1.0)]
     if kind in ("kp", "kv"):
-        names = tuple(m.actuator(i).name or f"actuator{i}" for i in range(m.nactuator))
-        i = find(name, names, "motor")
-        return [(m.actuator_gainprm, (i, 0))] if kind == "kp" else [(m.actuator_biasprm, (i, 2))]
+        i = find(name, tuple(m.actuator(i).name or f"actuator{i}" for i in range(m.nactuator)), "motor")
+        gain, bias = (
+            (m.actuator_gainprm, (i, 0), 1.0),
+            (m.actuator_biasprm, (i, 1 if kind == "kp" else 2), -1.0),
+        )
+        if kind == "kp":
+            return [gain, bias]
+        return [bias, gain] if m.actuator_biasprm[i, 1] == 0.0 else [bias]
     j = find(name, joint_names(m), "joint", listed_joints(m))
-    dof = int(m.jnt_dofadr[j])
-    return {
-        "damping": [(m.dof_damping, dof)], "armature": [(m.dof_armature, dof)],
-        "frictionloss": [(m.dof_frictionloss, dof)], "stiffness": [(m.jnt_stiffness, j)],
-    }[kind]  # fmt: skip
+    if kind == "stiffness":
+        return [(m.jnt_stiffness, j, 1.0)]
+    return [(getattr(m, f"dof_{kind}"), int(m.jnt_dofadr[j]), 1.0)]
+
+
+def shapes_named(m: Any, model: Any, name: str) -> np.ndarray:
+    """Numbers of the shapes of that name, or of the body of that name."""
+    if name in model.geom_names:
+        return np.array([model.geom_names.index(name)])
+    names = [m.body(b).name or f"body{b}" for b in range(m.nbody)]
+    if name in names:
+        return np.flatnonzero(m.geom_bodyid == names.index(name))
+    known = ", ".join((*names[:10], *model.geom_names[:10]))
+    raise SceneError(f"there is no shape or body named {name!r}; there are: {known}")

@@ -80,9 +80,7 @@ class StepOp:
         batch = self._batch
         batch.restore(self._fresh)
         parts = np.split(np.array(x, dtype=np.float64), [self.nq, self.nq + self.nv], axis=1)
-        with np.errstate(invalid="ignore"):
-            for at in self._quaternions():
-                parts[0][:, at : at + 4] /= np.linalg.norm(parts[0][:, at : at + 4], axis=1)[:, None]
+        self._normalise(parts[0])
         batch.qpos[:], batch.qvel[:], batch.act[:] = parts
         if self.motors:
             batch.ctrl[:] = u
@@ -123,9 +121,7 @@ class StepOp:
     def _take(self, x: np.ndarray, u: np.ndarray, theta: np.ndarray) -> None:
         self._change(theta)
         sim, q = self.sim, np.array(x[: self.nq], dtype=np.float64)
-        with np.errstate(invalid="ignore"):
-            for at in self._quaternions():
-                q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
+        self._normalise(q)
         if not np.isfinite(q).all() or not np.isfinite(x).all():
             raise ProblemError("x has numbers that are not finite, or a quaternion of length 0")
         sim.stepper.forget()
@@ -133,13 +129,12 @@ class StepOp:
         sim.state = sim.stepper.state_of(q, np.array(v, float), np.array(act, float), 0.0)
         sim.step(np.array(u, dtype=np.float64) if self.motors else None)
 
-    def _quaternions(self) -> list[int]:
+    def _normalise(self, q: np.ndarray) -> None:
+        """Quaternions of coordinates, shape (…, nq), to unit length."""
         m = self.base.stepper.mujoco_model
-        return [
-            int(at) + (3 if kind == 0 else 0)
-            for at, kind in zip(m.jnt_qposadr, m.jnt_type, strict=True)
-            if kind <= 1
-        ]
+        with np.errstate(invalid="ignore"):
+            for at in m.jnt_qposadr[m.jnt_type <= 1] + np.where(m.jnt_type[m.jnt_type <= 1] == 0, 3, 0):
+                q[..., at : at + 4] /= np.linalg.norm(q[..., at : at + 4], axis=-1, keepdims=True)
 
     def _turned(self, q: np.ndarray) -> np.ndarray:
         """G with dqpos = G dq, shape (nq, nv): rates of a rotation turn its quaternion."""

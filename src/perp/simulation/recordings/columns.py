@@ -84,9 +84,16 @@ def stored(
     }
 
 
+# Type and shape of what is stored of every shape of a scene as it is.
+_OF_SHAPE: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "kind": (_TEXT, ()), "size": (float, (3,)), "body": (np.int64, ()), "position": (float, (3,)),
+    "quaternion": (float, (4,)), "rgba": (float, (4,)), "visual": (bool, ()), "textured": (bool, ()),
+    "group": (np.int64, ()),
+}  # fmt: skip
+
+
 def pack_shapes(shapes: Sequence[Shape]) -> dict[str, np.ndarray]:
     """Shapes as arrays; each mesh once, vertices and faces one after the other, in single precision."""
-    count = len(shapes)
     meshes: dict[tuple[bytes, bytes, bytes], int] = {}
     vertices, faces, number = [np.zeros((0, 3), np.float32)], [np.zeros((0, 3), np.int32)], []
     colors = [np.zeros((0, 3), np.uint8)]
@@ -101,15 +108,10 @@ def pack_shapes(shapes: Sequence[Shape]) -> dict[str, np.ndarray]:
             colors.append(c)
         number.append(meshes[key])
     return {
-        "kind": np.array([shape.kind for shape in shapes], dtype=_TEXT),
-        "size": np.array([shape.size for shape in shapes], dtype=np.float64).reshape(count, 3),
-        "body": np.array([shape.body for shape in shapes], dtype=np.int64),
-        "position": np.array([shape.position for shape in shapes], dtype=np.float64).reshape(count, 3),
-        "quaternion": np.array([shape.quaternion for shape in shapes], dtype=np.float64).reshape(count, 4),
-        "rgba": np.array([shape.rgba for shape in shapes], dtype=np.float64).reshape(count, 4),
-        "visual": np.array([shape.visual for shape in shapes], dtype=bool),
-        "textured": np.array([shape.textured for shape in shapes], dtype=bool),
-        "group": np.array([shape.group for shape in shapes], dtype=np.int64),
+        **{
+            name: np.array([getattr(shape, name) for shape in shapes], dtype=kind).reshape(len(shapes), *size)
+            for name, (kind, size) in _OF_SHAPE.items()
+        },
         "mesh": np.array(number, dtype=np.int64),
         "vertex_count": np.array([len(v) for v in vertices[1:]], dtype=np.int64),
         "face_count": np.array([len(f) for f in faces[1:]], dtype=np.int64),
@@ -122,26 +124,21 @@ def pack_shapes(shapes: Sequence[Shape]) -> dict[str, np.ndarray]:
 
 def unpack_shapes(names: Sequence[str], columns: Mapping[str, np.ndarray]) -> tuple[Shape, ...]:
     """The shapes that `pack_shapes` packed."""
-    vertex = np.concatenate([[0], np.cumsum(columns["vertex_count"])])
-    face = np.concatenate([[0], np.cumsum(columns["face_count"])])
-    mesh = columns["mesh"]
-    color = np.concatenate([[0], np.cumsum(columns["color_count"])])
-    colors = columns["colors"] / 255.0
+    whole: dict[str, Any] = {field: columns[field] for field in _OF_SHAPE}
+
+    def part(of: str, count: str, i: int) -> np.ndarray:
+        """Of the mesh of a shape."""
+        mesh = int(columns["mesh"][i])
+        first = int(columns[count][:mesh].sum())
+        return columns[of][first : first + int(columns[count][mesh])]
+
     return tuple(
         Shape(
             name=name,
-            kind=str(columns["kind"][i]),
-            size=columns["size"][i],
-            body=int(columns["body"][i]),
-            position=columns["position"][i],
-            quaternion=columns["quaternion"][i],
-            rgba=columns["rgba"][i],
-            vertices=columns["vertices"][vertex[mesh[i]] : vertex[mesh[i] + 1]].astype(np.float64),
-            faces=columns["faces"][face[mesh[i]] : face[mesh[i] + 1]].astype(np.int64),
-            visual=bool(columns["visual"][i]),
-            group=int(columns["group"][i]),
-            textured=bool(columns["textured"][i]),
-            colors=colors[color[mesh[i]] : color[mesh[i] + 1]],
+            **{field: x[i] if x.ndim > 1 else x[i].item() for field, x in whole.items()},
+            vertices=part("vertices", "vertex_count", i).astype(np.float64),
+            faces=part("faces", "face_count", i).astype(np.int64),
+            colors=part("colors", "color_count", i) / 255.0,
         )
         for i, name in enumerate(names)
     )

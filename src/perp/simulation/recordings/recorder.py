@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict
+from importlib.metadata import version
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+import perp
+from perp.dynamics.rows import JointRows
+from perp.dynamics.state import State
 from perp.files.reading import PathName
+from perp.files.recordings import RecordingFile
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.scenes.geometry import spatial_tendons
+from perp.scenes.naming import joint_names
 from perp.scenes.stored import store_scene
 from perp.simulation.recordings.columns import (
     CONTACT_COLUMNS,
@@ -22,15 +29,16 @@ from perp.simulation.recordings.columns import (
     pack_shapes,
     stored,
 )
-from perp.simulation.recordings.joints import joint_columns, scalar_joints
 from perp.simulation.recordings.recording import Recording
 from perp.simulation.recordings.trees import tree_of
+from perp.stepping import Stepper, StepRecord
+from perp.stepping.joint_access import known_turns, measure, measured_joints
 
 if TYPE_CHECKING:
-    from perp.dynamics.state import State
     from perp.simulation.simulation import Simulation
-    from perp.stepping import StepRecord
 
+# mujoco's numbers of joints with one coordinate: slide and hinge.
+_SCALAR = (2, 3)
 CHUNK_STEPS = 256
 """A chunk is this many steps at most."""
 CHUNK_SECONDS = 2.0
@@ -82,8 +90,6 @@ class Recorder:
     @classmethod
     def going_on(cls, simulation: Simulation, path: PathName, *, goal: float = 0.0) -> Self:
         """Goes on with a file that ends where the simulation is."""
-        from perp.files.recordings import RecordingFile
-
         out = cls(simulation, goal=goal)
         out._file, out._path = RecordingFile.resume(path), path
         return out
@@ -211,10 +217,6 @@ def describe(simulation: Simulation) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """What the bits of a run depend on."""
-    from importlib.metadata import version
-
-    import perp
-
     packages = ("numpy", "scipy", "numba", "mujoco-core")
     machine = {"python": platform.python_version(), "machine": platform.machine()}
     return {"perp": perp.__version__, **machine, **{name: version(name) for name in packages}}
@@ -231,3 +233,32 @@ def _start_of(simulation: Simulation) -> dict[str, Any]:
         "quaternion": multiply(state.quaternion, model.frame),
         "centres": np.array(centres).reshape(-1, 3),
     }
+
+
+def scalar_joints(stepper: Stepper) -> tuple[str, ...]:
+    """Names of the coordinates of a scene, in the order of the columns."""
+    if stepper.reduced:
+        names = joint_names(stepper.mujoco_model)
+        return tuple(names[j] for j in _of_tree(stepper.mujoco_model))
+    return tuple(q.name for _, _, q in measured_joints(stepper.model))
+
+
+def joint_columns(stepper: Stepper, states: Sequence[Any]) -> dict[str, np.ndarray]:
+    """Positions [rad or m] and velocities of the coordinates, shapes (states, joints)."""
+    if stepper.reduced:
+        m = stepper.mujoco_model
+        j = _of_tree(m)
+        qpos, qvel = (np.array([getattr(state, name) for state in states]) for name in ("qpos", "qvel"))
+        return {"joint_positions": qpos[:, m.jnt_qposadr[j]], "joint_velocities": qvel[:, m.jnt_dofadr[j]]}
+    scalars = measured_joints(stepper.model)
+    rows = JointRows.measuring([(joint, q) for _, joint, q in scalars])
+    if not states:
+        return {name: np.zeros((0, len(scalars))) for name in ("joint_positions", "joint_velocities")}
+    known = known_turns(stepper.table, scalars, np.array([state.coordinate for state in states]))
+    found = np.array([measure(rows, turns, state) for turns, state in zip(known, states, strict=True)])
+    found = found.reshape(len(states), 2, len(scalars))
+    return {"joint_positions": found[:, 0], "joint_velocities": found[:, 1]}
+
+
+def _of_tree(m: Any) -> np.ndarray:
+    return np.flatnonzero(np.isin(m.jnt_type, _SCALAR))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from perp.files.reading import PathName
+from perp.files.writing import replacing
 from perp.problems import FileError, ProblemError
 from perp.scenes.geometry import Shape
 from perp.scenes.model import find
@@ -28,6 +29,8 @@ from perp.simulation.recordings.columns import (
     stored,
     unpack_shapes,
 )
+from perp.simulation.recordings.tables import dataset
+from perp.simulation.recordings.tables import table as table_of
 from perp.simulation.recordings.trees import bodies_along
 
 __all__ = ["ContactRows", "Recording"]
@@ -179,10 +182,7 @@ class Recording:
         columns: dict[str, Any] = {name: steps[name] for name in STEP_COLUMNS if name not in apart}
         touching: dict[str, Any] = {f"contact_{name}": contacts[name] for name in CONTACT_COLUMNS}
         return cls(
-            body_names=tuple(about["body_names"]),
-            geom_names=tuple(about["geom_names"]),
-            joint_names=tuple(about["joint_names"]),
-            motor_names=tuple(about["motor_names"]),
+            **{f"{what}_names": tuple(about[f"{what}_names"]) for what in ("body", "geom", "joint", "motor")},
             step=float(about["step"]),
             tolerance=float(about["settings"]["tolerance"]),
             geometry=geometry,
@@ -250,14 +250,10 @@ class Recording:
             table: "steps" has one row a step, by time, with columns such as `box.x` and `knee.position`;
                 "contacts" one row a contact of a step, with names, point, force, gap and state.
         """
-        from perp.simulation.recordings.tables import table as table_of
-
         return table_of(self, table)
 
     def to_xarray(self) -> Any:
         """The steps as an `xarray.Dataset` over time, body, joint and motor."""
-        from perp.simulation.recordings.tables import dataset
-
         return dataset(self)
 
     def to_html(self, path: PathName | None = None, *, title: str | None = None) -> str:
@@ -266,7 +262,6 @@ class Recording:
         Returns:
             The text of the page.
         """
-        from perp.files.writing import replacing
         from perp.view.page import page_text
 
         text = page_text(self, title or ("perp" if path is None else Path(os.fsdecode(path)).stem))

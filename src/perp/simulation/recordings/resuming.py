@@ -8,6 +8,7 @@ from warnings import warn
 from perp.files.reading import PathName
 from perp.files.recordings import read_recording
 from perp.problems import FileError, PerpError
+from perp.scenes.stored import check_complete, compiled_scene
 from perp.simulation.recordings.columns import unpack_shapes
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ def simulation_of(path: PathName) -> Simulation:
     Raises:
         FileError: The file is not a recording, or its scene cannot be made again.
     """
-    from perp.scenes.stored import check_complete, compiled_scene
     from perp.simulation.simulation import Simulation
     from perp.stepping import StepSettings
 

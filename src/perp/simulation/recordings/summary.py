@@ -53,6 +53,9 @@ class Summary:
         return (self.end - self.start) / self.wall_time if self.wall_time > 0 else 0.0
 
 
+_WORST = ("penetration", "joint_error", "residual", "coulomb_distance")
+
+
 def summarise(recording: Recording) -> Summary:
     """The summary of a recording."""
     energy = np.concatenate([[recording.start_energy], recording.energy])
@@ -63,11 +66,8 @@ def summarise(recording: Recording) -> Summary:
         energy_start=recording.start_energy,
         energy_end=float(energy[-1]),
         energy_gain=float((energy - np.minimum.accumulate(energy)).max()),
-        penetration=_largest(recording.penetration),
-        joint_error=_largest(recording.joint_error),
+        **{name: _largest(recording.of(name)) for name in _WORST},
         creep=_largest(recording.creep()),
-        residual=_largest(recording.residual),
-        coulomb_distance=_largest(recording.coulomb_distance),
         missed=int((~recording.met).sum()),
         solves=float(recording.solves.mean()) if len(recording) else 0.0,
         contacts=int(recording.contact_count.max(initial=0)),

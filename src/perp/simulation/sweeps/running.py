@@ -147,15 +147,10 @@ class Place:
         elif self.scheduler is not None:
             _run_on_cluster(run, jobs, keep, self.scheduler)
         elif self.workers == 0:
-            _run_here(run, jobs, keep)
+            for i, job in jobs.items():
+                keep(i, run(job))
         else:
             _run_on_processes(run, jobs, keep, self.workers)
-
-
-def _run_here(run: Run, jobs: dict[int, Job], keep: Keep) -> None:
-    """One after the other."""
-    for i, job in jobs.items():
-        keep(i, run(job))
 
 
 def _run_on_processes(run: Run, jobs: dict[int, Job], keep: Keep, workers: int | None) -> None:

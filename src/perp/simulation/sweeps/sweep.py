@@ -12,20 +12,23 @@ from __future__ import annotations
 
 import itertools
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perp.files.reading import PathName
 from perp.problems import PerpError, ProblemError
+from perp.scenes import read_spec
 from perp.scenes.engine import engine
+from perp.scenes.mjcf import compile_scene
+from perp.scenes.stored import pack_compiled, unpack_compiled
+from perp.simulation.recordings.recording import Recording
+from perp.simulation.recordings.summary import summarise
 from perp.simulation.sweeps.running import Job, Place, Results, SweepProgress
 from perp.simulation.sweeps.table import Table
-
-if TYPE_CHECKING:
-    from perp.files.reading import PathName
-    from perp.simulation.recordings.recording import Recording
 
 __all__ = ["sweep"]
 
@@ -122,8 +125,6 @@ def _combinations(parameters: Any) -> list[dict[str, Any]]:
 
 
 def _options() -> tuple[str, ...]:
-    from dataclasses import fields
-
     from perp.stepping import StepSettings
 
     return tuple(part.name for part in fields(StepSettings) if part.name not in _SETTINGS)
@@ -131,9 +132,6 @@ def _options() -> tuple[str, ...]:
 
 def _text(scene: Any) -> Any:
     """The scene in a form that another process, perhaps on another machine, can read: with its assets."""
-    from perp.scenes.mjcf import compile_scene
-    from perp.scenes.stored import pack_compiled
-
     mujoco = engine()
     if isinstance(scene, mujoco.MjModel):
         return pack_compiled(scene)
@@ -151,7 +149,11 @@ def _run(job: Job) -> dict[str, Any]:
     began = time.perf_counter()
     try:
         recording = _simulate(scene, dict(row), fixed, seconds, control, edit)
-        out = {**_figures(recording), **(measure(recording) if measure is not None else {}), "error": ""}
+        out = {
+            **asdict(summarise(recording)),
+            **(measure(recording) if measure is not None else {}),
+            "error": "",
+        }
     except Exception as error:  # noqa: BLE001 the other runs must go on, whatever a user's function raises
         kind = "" if isinstance(error, PerpError) else f"{type(error).__name__}: "
         out = {"error": f"{kind}{error}"}
@@ -161,8 +163,6 @@ def _run(job: Job) -> dict[str, Any]:
 def _simulate(
     scene: Any, row: dict[str, Any], fixed: dict[str, Any], seconds: float, control: Any, edit: Edit | None
 ) -> Recording:
-    import warnings
-
     from perp.simulation.simulation import Simulation
     from perp.stepping import StepInaccurate
 
@@ -178,9 +178,6 @@ def _simulate(
 
 
 def _edited(scene: Any, friction: float | None, others: dict[str, Any], edit: Edit | None) -> Any:
-    from perp.scenes import read_spec
-    from perp.scenes.stored import unpack_compiled
-
     if isinstance(scene, bytes):
         if friction is not None or others:
             raise ProblemError("an MjModel cannot be edited: pass the XML or the MjSpec")
@@ -196,9 +193,3 @@ def _edited(scene: Any, friction: float | None, others: dict[str, Any], edit: Ed
     if edit is not None:
         edit(spec, **others)
     return spec
-
-
-def _figures(recording: Recording) -> dict[str, Any]:
-    from perp.simulation.recordings.summary import summarise
-
-    return asdict(summarise(recording))
