@@ -15,25 +15,25 @@ from perp.comparison.figure import draw
 from perp.comparison.published import published
 from perp.comparison.report import Comparison, as_csv, as_markdown, remarks
 from perp.comparison.running import run_cells
-from perp.comparison.verdict import CellResult, Verdict, judge, run_cell, totals
+from perp.comparison.verdict import CellResult, Limits, Verdict, judge, run_cell, totals
 from perp.models.box_on_slope import box_on_slope
 from perp.problems import Status
 from perp.solvers import registry
 
 OURS = table_cells(rows=["perp"])
-SETTINGS = {"step": 1e-3, "tol": 1e-11, "accept": 1e-6, "time_limit": 600.0}
+SETTINGS = 1e-3, Limits(time_limit=600.0)
 
 
 def test_our_cells_are_exact_where_the_block_sticks_and_part_where_it_slides() -> None:
     sticking = {
-        r.cell.column: r for r in (run_cell(c, box_on_slope(angle=25.0).problem, **SETTINGS) for c in OURS)
+        r.cell.column: r for r in (run_cell(c, box_on_slope(angle=25.0).problem, *SETTINGS) for c in OURS)
     }
     assert {r.verdict for r in sticking.values()} == {Verdict.EXACT}
     for result in sticking.values():
         assert result.normal == pytest.approx(8.890879391, abs=1e-9)
         assert result.tangential == pytest.approx(4.145885148, abs=1e-9)
     sliding = box_on_slope(angle=25.0, mu=0.3).problem
-    verdicts = {r.cell.column: r.verdict for r in (run_cell(c, sliding, **SETTINGS) for c in OURS)}
+    verdicts = {r.cell.column: r.verdict for r in (run_cell(c, sliding, *SETTINGS) for c in OURS)}
     assert verdicts["dual"] is Verdict.RELAXED
     assert verdicts["primal"] is verdicts["equations of motion"] is Verdict.EXACT
 
@@ -98,7 +98,7 @@ def test_a_solver_that_crashes_or_hangs_is_a_failed_cell(
     )  # type: ignore[arg-type,return-value]
     try:
         cells = [Cell("misbehave", "dual", "misbehave", None), OURS[0]]  # type: ignore[arg-type]
-        results = run_cells(cells, box_on_slope().problem, step=1e-3, time_limit=limit, workers=1)
+        results = run_cells(cells, box_on_slope().problem, Limits(time_limit=limit), step=1e-3, workers=1)
     finally:
         registry.unregister("misbehave")
     assert results[0].verdict is Verdict.FAILED

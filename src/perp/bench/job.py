@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from perp.bench import history
+from perp.bench.machine import solver_version
+from perp.bench.peers import load_peers
 from perp.bench.peers.adapter import TOLERANCES
 from perp.bench.rows import Outcome, Row
 from perp.bench.timing import Timing, peak_memory, repeated, timed
-from perp.bench.versions import solver_version
 from perp.comparison.processes import WorkerLost
 from perp.problems import ContactProblem, PerpError, Problem, Solution, Status
 from perp.problems.validation import Vector, is_sparse
@@ -86,6 +87,12 @@ class Job:
         )
 
 
+def serving() -> Callable[[Job], Row]:
+    """What a process that runs jobs does: a solver that prints, hangs or crashes does so there."""
+    load_peers()
+    return run_job
+
+
 def run_job(job: Job) -> Row:
     """Solve, time and judge."""
     for module in job.imports:
@@ -129,20 +136,20 @@ def _history(job: Job, row: Row) -> list[history.Point]:
     if row.wall is None or row.residual is None:
         return []
     last = (row.wall, row.residual)
+
+    def ask(tol: float) -> tuple[Timing, Solution]:
+        timing, solution = timed(lambda: _solve(job, tol=tol))
+        return _own_time(timing, solution), solution
+
     try:
         if registry.find(job.solver).family != "external" and job.solver not in TOLERANCES:
             seen = _solve(job, history=True, time_limit=min(job.time_limit, history.BUDGET))
             return history.falling([*history.watched(seen), last])
         # a peer that has no tolerance, as pivoting has none, has one answer
         asked = [tol for tol in history.COARSE if tol > job.tol] if TOLERANCES.get(job.solver, True) else []
-        return history.stepwise(partial(_asked, job), asked, last)
+        return history.stepwise(ask, asked, last)
     except Exception:  # noqa: BLE001
         return history.falling([last])
-
-
-def _asked(job: Job, tol: float) -> tuple[Timing, Solution]:
-    timing, solution = timed(lambda: _solve(job, tol=tol))
-    return _own_time(timing, solution), solution
 
 
 def _judged(job: Job, runs: list[tuple[Timing, Solution]], memory: float | None) -> Row:

@@ -11,6 +11,7 @@ from perp.bench.profiles import SHIFT
 from perp.bench.record import RunRecord
 from perp.bench.rows import Outcome, Row
 from perp.bench.summary import SetSummary, SolverSummary
+from perp.comparison.report import markdown_table
 
 FILE_NAME = "README.md"
 # Longer lists are cut, with the number of what is left out.
@@ -61,7 +62,8 @@ def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[st
     parts = ["# Benchmark report", "", *_about(record), ""]
     parts += ["## Results", "", _reading(record), ""]
     for summary in summaries:
-        parts += [f"### {summary.name}: {len(summary.problems)} problems", "", *_table(summary, record), ""]
+        table = markdown_table(HEADINGS, (cells(solver, summary, record) for solver in summary.solvers))
+        parts += [f"### {summary.name}: {len(summary.problems)} problems", "", *table, ""]
         for kind, what in FIGURES.items():
             figure = f"{file_name(summary.name)}-{kind}.svg"
             parts += [f"![{summary.name}: {what}]({figure})", ""] if figure in figures else []
@@ -69,7 +71,8 @@ def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[st
     ran = dict.fromkeys(row.solver for row in rows)
     parts += ["## Claimed solved, above tolerance", "", *_false_claims(rows), ""]
     parts += ["## Crashes, errors and no answer in time", "", *_breakdowns(rows), ""]
-    parts += ["## Missing solvers", "", *_missing(record), ""]
+    missing = [f"- **{name}**: {reason}" for name, reason in record.missing.items()]
+    parts += ["## Missing solvers", "", *(missing or ["None of those that were asked for."]), ""]
     if record.unreadable:
         parts += ["## Files that hold no problem", ""]
         parts += [f"- `{name}`: {reason}" for name, reason in record.unreadable.items()] + [""]
@@ -107,14 +110,6 @@ def _reading(record: RunRecord) -> str:
         f"all problems of the set, with {record.settings['time_limit']:g} s where a problem is not solved; "
         "the best is 1. Solvers in *italics* are peers."
     )
-
-
-def _table(summary: SetSummary, record: RunRecord) -> list[str]:
-    return [
-        f"| {' | '.join(HEADINGS)} |",
-        "|---" * len(HEADINGS) + "|",
-        *(f"| {' | '.join(cells(solver, summary, record))} |" for solver in summary.solvers),
-    ]
 
 
 def cells(solver: SolverSummary, summary: SetSummary, record: RunRecord) -> list[str]:
@@ -166,22 +161,12 @@ def _listed(rows: list[Row], columns: dict[str, Callable[[Row], str]]) -> list[s
     named: dict[str, Callable[[Row], str]] = {
         "set": lambda r: r.set, "problem": lambda r: r.problem, "solver": lambda r: r.solver, **columns,
     }  # fmt: skip
-    lines = [f"| {' | '.join(named)} |", "|---" * len(named) + "|"]
-    lines += [f"| {' | '.join(cell(row) for cell in named.values())} |" for row in rows[:LONGEST_LIST]]
+    lines = markdown_table(named, ((cell(row) for cell in named.values()) for row in rows[:LONGEST_LIST]))
     left = len(rows) - LONGEST_LIST
     return lines + ([f"\nand {left} more in `rows.csv`"] if left > 0 else [])
 
 
-def _missing(record: RunRecord) -> list[str]:
-    if not record.missing:
-        return ["None of those that were asked for."]
-    return [f"- **{name}**: {reason}" for name, reason in record.missing.items()]
-
-
 def _solvers(record: RunRecord, names: list[str]) -> list[str]:
-    lines = ["| solver | version | what the tolerance is to it |", "|---|---|---|"]
-    return lines + [
-        f"| {name} | {facts['version']} | {facts['tolerance']} |"
-        for name in names
-        if (facts := record.solvers.get(name)) is not None
-    ]
+    found = ((name, record.solvers[name]) for name in names if name in record.solvers)
+    rows = ((name, facts["version"], facts["tolerance"]) for name, facts in found)
+    return markdown_table(("solver", "version", "what the tolerance is to it"), rows)

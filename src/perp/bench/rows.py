@@ -156,7 +156,10 @@ def read(path: Path) -> list[Row]:
     if not set(_REQUIRED) <= set(columns) <= set(_COLUMNS):
         raise FileError(path, "does not have the columns of `perp bench`")
     try:
-        rows = [_row(columns, line) for line in lines[1:]]
+        rows = [
+            Row(**{name: _value(name, text) for name, text in zip(columns, line, strict=True)})
+            for line in lines[1:]
+        ]
     except (ValueError, KeyError) as error:
         raise FileError(path, f"is damaged: {error}") from None
     first: dict[tuple[str, str, str], Row] = {}
@@ -171,12 +174,6 @@ def by_solver(rows: Iterable[Row]) -> dict[str, list[Row]]:
     for row in rows:
         groups.setdefault(row.solver, []).append(row)
     return groups
-
-
-def _row(columns: list[str], line: list[str]) -> Row:
-    if len(line) != len(columns):
-        raise ValueError(f"a line has {len(line)} entries, not {len(columns)}")
-    return Row(**{name: _value(name, text) for name, text in zip(columns, line, strict=True)})
 
 
 def _text(value: Any) -> Any:

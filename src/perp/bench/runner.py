@@ -2,52 +2,58 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from perp.bench import rows as table
 from perp.bench.job import REPEAT_BUDGET, Job
 from perp.bench.peers import peers
 from perp.bench.rows import Outcome, Row
 from perp.bench.sets.base import TestSet
-from perp.comparison.processes import COMPILING, WorkerLost, WorkerProcess
-from perp.problems.errors import SolverError
+from perp.comparison.processes import COMPILING, WorkerLost, WorkerProcess, share_out, worker_process
+from perp.simulation.sweeps.running import Place
 from perp.solvers import registry
 from perp.solvers.listing import can_take
 
 # Seconds on top of a solve's own limit before its process is ended: converting and judging are not in it.
 GRACE = 10.0
+_SERVING = "perp.bench.job:serving"
+
+
+def _listed(kind: Any, tokens: Any) -> tuple[str, ...]:
+    """Names between commas."""
+    return tuple(filter(None, (name.strip() for token in tokens for name in token.value.split(","))))
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """What is asked of every solver.
+    """What is asked of every solver: the options of `perp bench run`.
 
     Attributes:
-        tol: The residual.
+        tol: The residual asked of every solver.
         time_limit: Seconds for one solve.
         repeat: Timed solves at most; the least counts.
-        peers: Whether peers run as well.
-        solvers: Only these solvers; None for all that take a problem.
-        workers: Processes side by side. One by default: neighbours disturb times.
-        scheduler: Address of a Dask scheduler, or None for processes of this machine.
-        imports: Modules that register solvers of the user's own.
-        largest: Problems with more rows are left out; None for none.
+        peers: Run solvers of others as well; missing ones are listed with the command that adds them.
+        solvers: Only these, separated by commas; all that take a problem without it.
+        workers: Processes side by side; more than one disturbs times.
+        scheduler: Address of a Dask scheduler to run on.
+        imports: A module that registers a solver of your own; may be given several times.
+        largest: Leave out problems with more rows than this; they are listed in the report.
     """
 
     tol: float = 1e-8
     time_limit: float = 10.0
     repeat: int = 5
-    peers: bool = False
-    solvers: tuple[str, ...] | None = None
+    peers: Annotated[bool, Parameter(negative=())] = False
+    solvers: Annotated[tuple[str, ...] | None, Parameter(converter=_listed, negative=())] = None
     workers: int = 1
     scheduler: str | None = None
-    imports: tuple[str, ...] = ()
+    imports: Annotated[tuple[str, ...], Parameter(name="--import", negative=())] = ()
     largest: int | None = None
 
 
@@ -115,84 +121,48 @@ def run(
             done(present[job.key])
         else:
             waiting.append(job)
-    execute = _on_processes if settings.scheduler is None else _on_dask
-    for row in execute(waiting, settings):
+
+    def keep(row: Row) -> None:
         table.append(path, row)
         done(row)
 
-
-class Runner:
-    """Runs jobs one after another in a worker process that it replaces when it hangs or dies."""
-
-    def __init__(self) -> None:
-        self.worker = WorkerProcess([sys.executable, "-m", "perp.bench.worker"])
-
-    def row(self, job: Job, *, first: bool = False) -> Row:
-        """The row of a job, whatever becomes of it.
-
-        Args:
-            job: What to run.
-            first: Whether it is the solver's first job: more time is allowed for.
-        """
-        allowed = 1.5 * job.time_limit + REPEAT_BUDGET + GRACE
-        if first or registry.find(job.solver).family not in ("external", "user"):
-            allowed += COMPILING + job.time_limit
-        try:
-            return self.worker.ask(job, allowed)
-        except WorkerLost as lost:
-            if not lost.hung:
-                return job.row(Outcome.CRASHED, str(lost))
-            return job.row(Outcome.HUNG, f"no answer within {job.time_limit:.3g} s: {lost}")
-
-
-def _on_processes(jobs: list[Job], settings: RunSettings) -> Iterator[Row]:
-    queue: SimpleQueue[Job] = SimpleQueue()
-    finished: SimpleQueue[Row | BaseException] = SimpleQueue()
-    for job in jobs:
-        queue.put(job)
+    if settings.scheduler is not None:
+        cluster = Place(scheduler=settings.scheduler)
+        cluster.do(_on_cluster, dict(enumerate(waiting)), lambda i, found: keep(_whole(waiting[i], found)))
+        return
     families: set[tuple[str, str, bool]] = set()
-    runners = [Runner() for _ in range(min(settings.workers, max(len(jobs), 1)))]
 
-    def work(runner: Runner) -> None:
-        try:
-            while True:
-                try:
-                    job = queue.get_nowait()
-                except Empty:
-                    return
-                first = job.family not in families
-                families.add(job.family)
-                finished.put(runner.row(job, first=first))
-        except BaseException as error:  # noqa: BLE001
-            finished.put(error)
+    def do(worker: WorkerProcess, job: Job) -> Row:
+        first = job.family not in families
+        families.add(job.family)
+        return row_of(worker, job, first=first)
 
-    with ExitStack() as stack:
-        for runner in runners:
-            stack.callback(runner.worker.end)
-            threading.Thread(target=work, args=(runner,), daemon=True).start()
-        for _ in jobs:
-            row = finished.get()
-            if isinstance(row, BaseException):
-                raise row
-            yield row
+    for _, row in share_out(_SERVING, waiting, settings.workers, do):
+        keep(row)
+
+
+def row_of(worker: WorkerProcess, job: Job, *, first: bool) -> Row:
+    """The row of a job, whatever becomes of it; the first job of a solver is allowed more time."""
+    allowed = 1.5 * job.time_limit + REPEAT_BUDGET + GRACE
+    if first or registry.find(job.solver).family not in ("external", "user"):
+        allowed += COMPILING + job.time_limit
+    try:
+        return worker.ask(job, allowed)
+    except WorkerLost as lost:
+        if not lost.hung:
+            return job.row(Outcome.CRASHED, str(lost))
+        return job.row(Outcome.HUNG, f"no answer within {job.time_limit:.3g} s: {lost}")
 
 
 _of_thread = threading.local()
 
 
-def _row_on_cluster(job: Job) -> Row:
+def _on_cluster(job: Any) -> Any:
     """A job in a process of its own on a Dask worker, which outlives what the solver does."""
-    if not hasattr(_of_thread, "runner"):
-        _of_thread.runner = Runner()
-    return _of_thread.runner.row(job, first=True)
+    if not hasattr(_of_thread, "worker"):
+        _of_thread.worker = worker_process(_SERVING)
+    return {"row": row_of(_of_thread.worker, job, first=True)}
 
 
-def _on_dask(jobs: list[Job], settings: RunSettings) -> Iterator[Row]:
-    try:
-        from dask.distributed import Client, as_completed
-    except ImportError:
-        raise SolverError("dask is not installed; add it with: pip install 'perp[cluster]'") from None
-    with Client(settings.scheduler) as client:
-        futures = [client.submit(_row_on_cluster, job, pure=False) for job in jobs]
-        for future in as_completed(futures):
-            yield future.result()
+def _whole(job: Job, found: dict[str, Any]) -> Row:
+    return found["row"] if "row" in found else job.row(Outcome.ERROR, found["error"])

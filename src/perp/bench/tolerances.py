@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from perp.bench.versions import solver_version
+from perp.bench.machine import solver_version
 from perp.solvers import registry
 from perp.solvers.external.adapter import MARGIN
 
@@ -15,7 +15,10 @@ def facts(name: str, tol: float) -> dict[str, Any]:
     info = registry.find(name)
     return {
         "version": solver_version(name),
-        "options": {key: _plain(value) for key, value in asdict(info.options()).items()},
+        "options": {
+            key: value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
+            for key, value in asdict(info.options()).items()
+        },
         "tolerance": tolerance_in_words(name, tol),
     }
 
@@ -27,17 +30,11 @@ def tolerance_in_words(name: str, tol: float) -> str:
     info = registry.find(name)
     mapped = TOLERANCES.get(name)
     if mapped is not None:
-        return ", ".join(f"{option} = {_in_words(value(tol))}" for option, value in mapped.items()) or (
-            "none: it ends with an exact basis"
+        asked = {option: value(tol) for option, value in mapped.items()}
+        words = (
+            f"{option} = {x:g}" if isinstance(x, float) else f"{option} = {x}" for option, x in asked.items()
         )
+        return ", ".join(words) or "none: it ends with an exact basis"
     if info.family == "external":
         return f"its own relative and absolute tolerance = {MARGIN * tol:g} or the finest it takes"
     return f"perp.residual ≤ {tol:g}"
-
-
-def _in_words(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _plain(value: object) -> object:
-    return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)

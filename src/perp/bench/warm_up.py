@@ -20,9 +20,8 @@ import scipy.sparse
 
 import perp
 from perp.bench.sets.small_problems import random_mixtures, random_rows
-from perp.comparison import worker
 from perp.comparison.cells import Cell
-from perp.comparison.verdict import run_cell
+from perp.comparison.verdict import Limits, run_cell, warm_up
 from perp.compilation.stopwatch import STOPWATCH
 from perp.derivatives.step import compile_equations
 from perp.models.catalogue import build
@@ -219,9 +218,9 @@ def _derivatives_of_answers() -> None:
 
 def _compare() -> None:
     """What the processes of `perp compare` do, here."""
-    worker.warm_up()
+    warm_up()
     problem = build("box-on-slope").problem
-    run_cell(Cell("auto", "", "auto", None), problem, step=1e-3, tol=1e-9, accept=1e-6, time_limit=1.0)
+    run_cell(Cell("auto", "", "auto", None), problem, 1e-3, Limits(1e-9, 1e-6, 1.0))
 
 
 def _derivatives_of_steps() -> None:

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import importlib
 import shlex
 from os.path import relpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import App, Parameter
+from rich.table import Table
+from rich.text import Text
 
+from perp.bench import record as records
+from perp.bench import report as reports
+from perp.bench import rows as table
+from perp.bench import runner
+from perp.bench.compare import compare as compared
+from perp.bench.figures import draw
+from perp.bench.job import Job
+from perp.bench.peers import peers as all_peers
+from perp.bench.record import RunRecord
+from perp.bench.rows import Outcome, Row
+from perp.bench.runner import RunSettings, choose_solvers, plan
+from perp.bench.sets.catalogue import CATALOGUE, find_set
+from perp.bench.summary import SetSummary, summarise
+from perp.bench.tolerances import facts
 from perp.cli.exit_codes import ExitCode
-
-if TYPE_CHECKING:
-    from perp.bench.job import Job
-    from perp.bench.record import RunRecord
-    from perp.bench.rows import Row
-    from perp.bench.runner import RunSettings
-    from perp.bench.summary import SetSummary
+from perp.cli.printing import print_line, show
+from perp.cli.progress import bar, progress
+from perp.problems.errors import FileError, ProblemError
 
 bench = App(
     name="bench",
@@ -26,6 +39,7 @@ bench = App(
 )
 
 _MANY = Parameter(consume_multiple=False, negative=())
+_USUAL = RunSettings()
 
 
 @bench.command
@@ -34,17 +48,7 @@ def run(
     set: Annotated[list[str], _MANY],  # noqa: A002
     out: Path,
     path: Path | None = None,
-    peers: Annotated[bool, Parameter(negative=())] = False,
-    solvers: str | None = None,
-    tol: float = 1e-8,
-    time_limit: float = 10.0,
-    repeat: int = 5,
-    workers: int = 1,
-    scheduler: str | None = None,
-    largest: int | None = None,
-    imports: Annotated[
-        list[str] | None, Parameter(name="--import", consume_multiple=False, negative=())
-    ] = None,
+    settings: Annotated[RunSettings, Parameter(name="*")] = _USUAL,
 ) -> int:
     """Run every solver over a test set; a run that was interrupted goes on where it ended.
 
@@ -54,38 +58,19 @@ def run(
         set: A name from `perp bench list`, or module:Class for one of your own; may be given several times.
         out: Folder of the results: rows.csv, run.json, machine.json.
         path: The folder with the files of the set.
-        peers: Run solvers of others as well; missing ones are listed with the command that adds them.
-        solvers: Only these, separated by commas.
-        tol: The residual asked of every solver.
-        time_limit: Seconds for one solve.
-        repeat: Timed solves at most; the least counts.
-        workers: Processes side by side; more than one disturbs times.
-        scheduler: Address of a Dask scheduler to run on.
-        largest: Leave out problems with more rows than this; they are listed in the report.
-        imports: A module that registers a solver of your own; may be given several times.
+        settings: See `RunSettings`.
     """
-    from perp.bench import record as records
-    from perp.bench.peers import peers as all_peers
-    from perp.bench.runner import RunSettings, choose_solvers
-    from perp.bench.sets.catalogue import find_set
-    from perp.bench.tolerances import facts
-    from perp.cli.printing import print_line
-
-    settings = RunSettings(
-        tol=tol, time_limit=time_limit, repeat=repeat, peers=peers, workers=workers, scheduler=scheduler,
-        solvers=None if solvers is None else tuple(filter(None, map(str.strip, solvers.split(",")))),
-        imports=tuple(imports or ()), largest=largest,
-    )  # fmt: skip
     _check(settings)
     sets = [find_set(name, path) for name in set]
     names, missing = choose_solvers(settings)
     record = records.load(out)
     record.add(
         command=_command(set, path, out, settings), settings=settings, sets=[s.name for s in sets],
-        solvers={name: facts(name, tol) for name in names}, missing=missing,
+        solvers={name: facts(name, settings.tol) for name in names}, missing=missing,
         peers=[info.name for info in all_peers() if info.name in names],
     )  # fmt: skip
-    jobs = _planned(sets, names, settings, record.left_out)
+    with progress(f"Reading {', '.join(s.name for s in sets)}"):
+        jobs = list(plan(sets, names, settings, record.left_out))
     record.unreadable |= {name: why for s in sets for name, why in getattr(s, "unreadable", {}).items()}
     out.mkdir(parents=True, exist_ok=True)
     record.save(out)
@@ -102,10 +87,6 @@ def report(out: Path, /) -> int:
     Args:
         out: Folder of a run.
     """
-    from perp.bench import report as reports
-    from perp.cli.printing import print_line
-    from perp.cli.progress import progress
-
     with progress(f"Reporting {out}"):
         record, summaries, figures = _drawn(out)
         path = reports.write(summaries, record, out, figures)
@@ -120,9 +101,6 @@ def plot(out: Path, /) -> int:
     Args:
         out: Folder of a run.
     """
-    from perp.cli.printing import print_line
-    from perp.cli.progress import progress
-
     with progress(f"Drawing {out}"):
         _, _, figures = _drawn(out)
     for figure in figures:
@@ -140,12 +118,6 @@ def compare(old: Path, new: Path, /) -> int:
         old: Folder of the older run.
         new: Folder of the newer run.
     """
-    from rich.table import Table
-
-    from perp.bench import rows as table
-    from perp.bench.compare import compare as compared
-    from perp.cli.printing import print_line, show
-
     result = compared(*(table.read(folder / table.FILE_NAME) for folder in (old, new)))
     shown = Table(box=None, pad_edge=False)
     for heading in ("set", "solver", "problems", "solved then", "solved now", "time ratio", "false claims"):
@@ -166,14 +138,6 @@ def compare(old: Path, new: Path, /) -> int:
 @bench.command(name="list")
 def list_() -> int:
     """List test sets and peers, and the commands that add the peers that are missing."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from perp.bench.peers import peers
-    from perp.bench.sets.catalogue import CATALOGUE
-    from perp.cli.printing import show
-    from perp.cli.progress import progress
-
     table = Table(title="Test sets", title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("name", no_wrap=True, style="bold")
     table.add_column("what it holds")
@@ -185,7 +149,7 @@ def list_() -> int:
     table.add_column("name", no_wrap=True)
     table.add_column("what it is")
     with progress("Looking for peers"):
-        found = [(info, info.reason) for info in peers()]
+        found = [(info, info.reason) for info in all_peers()]
     for info, reason in found:
         name = Text(info.name, style="bold green" if reason is None else "yellow")
         table.add_row(name, info.summary if reason is None else f"{info.summary}. Missing: {reason}")
@@ -194,10 +158,6 @@ def list_() -> int:
 
 
 def _check(settings: RunSettings) -> None:
-    import importlib
-
-    from perp.problems.errors import ProblemError
-
     for name in ("tol", "time_limit"):
         if not 0 < getattr(settings, name) < float("inf"):
             option = name.replace("_", "-")
@@ -225,18 +185,7 @@ def _command(sets: list[str], path: Path | None, out: Path, settings: RunSetting
     return shlex.join(["perp", "bench", "run", *words, "--out", relpath(out)])
 
 
-def _planned(sets: list, names: list[str], settings: RunSettings, left_out: dict[str, int]) -> list[Job]:
-    from perp.bench.runner import plan
-    from perp.cli.progress import progress
-
-    with progress(f"Reading {', '.join(s.name for s in sets)}"):
-        return list(plan(sets, names, settings, left_out))
-
-
 def _run(jobs: list[Job], out: Path, settings: RunSettings) -> list[Row]:
-    from perp.bench import runner
-    from perp.cli.progress import bar
-
     rows: list[Row] = []
     with bar("Solving", len(jobs)) as show:
 
@@ -249,8 +198,6 @@ def _run(jobs: list[Job], out: Path, settings: RunSettings) -> list[Row]:
 
 
 def _told(rows: list[Row], missing: dict[str, str], out: Path) -> list[str]:
-    from perp.bench.rows import Outcome
-
     counts = {outcome: sum(row.outcome is outcome for row in rows) for outcome in Outcome}
     lines = [", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count) or "nothing to do"]
     lines += [f"missing: {name}: {reason}" for name, reason in missing.items()]
@@ -258,12 +205,6 @@ def _told(rows: list[Row], missing: dict[str, str], out: Path) -> list[str]:
 
 
 def _drawn(out: Path) -> tuple[RunRecord, list[SetSummary], list[Path]]:
-    from perp.bench import record as records
-    from perp.bench import rows as table
-    from perp.bench.figures import draw
-    from perp.bench.summary import summarise
-    from perp.problems.errors import FileError
-
     rows = table.read(out / table.FILE_NAME)
     if not rows:
         raise FileError(out / table.FILE_NAME, "has no rows yet")

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+import perp
 from perp.cli.named_values import Several
+from perp.comparison.cells import ROWS
+from perp.formulations import all_formulations
+from perp.scenes import read_spec
 
 if TYPE_CHECKING:
     from cyclopts.completion import CompletionContext
@@ -15,22 +19,16 @@ if TYPE_CHECKING:
 
 def solvers(_: CompletionContext) -> dict[str, str]:
     """Those that are installed."""
-    import perp
-
     return {info.name: info.summary for info in perp.solvers() if info.available}
 
 
 def formulations(_: CompletionContext) -> dict[str, str]:
     """All of them."""
-    from perp.formulations import all_formulations
-
     return {name: form.summary for name, form in all_formulations().items()}
 
 
 def compared(_: CompletionContext) -> list[str]:
     """The solvers of `perp compare`."""
-    from perp.comparison.cells import ROWS
-
     return list(ROWS)
 
 
@@ -53,8 +51,6 @@ def joints(context: CompletionContext) -> list[str]:
 
 
 def _names(context: CompletionContext, kind: str) -> list[str]:
-    from perp.scenes import read_spec
-
     path = context["scene"].raw
     if path is None:
         return []

@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+import perp
 from perp.cli.candidates import Compared
 from perp.cli.exit_codes import ExitCode
+from perp.cli.printing import print_json
+from perp.cli.progress import bar
+from perp.comparison.cells import ROWS, Cell, table_cells
+from perp.comparison.export import write_models
+from perp.comparison.figure import draw
+from perp.comparison.report import (
+    QUANTITIES,
+    Comparison,
+    as_csv,
+    as_markdown,
+    columns_of,
+    lines_of,
+    records,
+    remarks,
+)
+from perp.comparison.running import run_cells
+from perp.comparison.verdict import Limits, Verdict
 from perp.files.writing import PICTURE_SUFFIXES, check_writable
-
-if TYPE_CHECKING:
-    from perp.comparison.cells import Cell
-    from perp.comparison.report import Comparison
-    from perp.problems import ContactProblem
+from perp.models.catalogue import MODELS, build
+from perp.problems import ContactProblem
+from perp.problems.errors import FileError, ProblemError, SolverError
+from perp.solvers.registry import unknown
 
 PUBLISHED_ANGLES = (0.0, 25.0)
+_USUAL = Limits()
 
 
 def compare(
@@ -26,9 +48,7 @@ def compare(
     angle: Annotated[list[float] | None, Parameter(consume_multiple=False, negative=())] = None,
     mu: float | None = None,
     solver: Compared = None,
-    tol: float = 1e-11,
-    accept: float = 1e-6,
-    time_limit: float = 20.0,
+    limits: Annotated[Limits, Parameter(name="*")] = _USUAL,
     workers: int | None = None,
     published: Annotated[bool, Parameter(negative=())] = False,
     as_published: Annotated[bool, Parameter(negative=())] = False,
@@ -46,9 +66,7 @@ def compare(
         angle: Tilt in degrees; may be given several times. Models have their own default.
         mu: Friction coefficient.
         solver: Only this solver; may be given several times.
-        tol: What is asked of every solver, as residual.
-        accept: The residual up to which an answer counts as exact.
-        time_limit: Of each solve [s].
+        limits: See `Limits`.
         workers: Processes side by side; one per core by default.
         published: Show the digits published in 2014 beside ours.
         as_published: Run the formulations as they were printed in 2014, with the solvers' own tolerances.
@@ -57,15 +75,10 @@ def compare(
         export: Write the models of GAMS into this folder, one .gms file for each solver and formulation, and
             solve nothing.
     """
-    from perp.comparison.cells import ROWS, table_cells
-    from perp.comparison.report import Comparison
-    from perp.problems.errors import ProblemError, SolverError
-    from perp.solvers.registry import unknown
-
     if plot is not None:
         check_writable(plot, PICTURE_SUFFIXES, "a picture")
-    if not time_limit > 0:
-        raise ProblemError(f"--time-limit {time_limit:g}: a positive number of seconds is needed")
+    if not limits.time_limit > 0:
+        raise ProblemError(f"--time-limit {limits.time_limit:g}: a positive number of seconds is needed")
     if workers is not None and workers < 1:
         raise ProblemError(f"--workers {workers}: at least one process is needed")
     for name in solver or []:
@@ -76,13 +89,14 @@ def compare(
         return _export(cells, _problems(model, angle, mu), export)
     comparisons: list[Comparison] = []
     for title, problem, step, tilt in _problems(model, angle, mu):
-        results = _run(title, cells, problem, step or 1.0, tol, accept, time_limit, workers)
+        with bar(title, len(cells)) as show:
+            results = run_cells(
+                cells, problem, limits, step=step or 1.0, workers=workers, done=lambda _: show("", 1)
+            )
         same = model == "box-on-slope" and tilt in PUBLISHED_ANGLES and mu in (None, 1.0)
         comparisons.append(Comparison(title, results, tilt if same else None, "N" if step else "N·s"))
     if plot is not None:
-        from perp.comparison.figure import draw
-
-        draw(comparisons, plot, accept=accept)
+        draw(comparisons, plot, accept=limits.accept)
     _print(comparisons, format, show_published=published)
     return ExitCode.SOLVED
 
@@ -90,9 +104,6 @@ def compare(
 def _export(
     cells: list[Cell], problems: list[tuple[str, ContactProblem, float | None, float | None]], folder: Path
 ) -> int:
-    from perp.comparison.export import write_models
-    from perp.problems.errors import ProblemError
-
     if folder.exists() and not folder.is_dir():
         raise ProblemError(f"--export {folder}: this is a file; a folder is needed")
     files = [file for title, problem, *_ in problems for file in write_models(cells, problem, folder, title)]
@@ -106,10 +117,6 @@ def _problems(
     model: str, angles: list[float] | None, mu: float | None
 ) -> list[tuple[str, ContactProblem, float | None, float | None]]:
     """Title, problem, time step and tilt of everything to be compared."""
-    import perp
-    from perp.models.catalogue import MODELS, build
-    from perp.problems.errors import FileError, ProblemError
-
     if model in MODELS:
         out = []
         for angle in angles or [None]:
@@ -130,27 +137,7 @@ def _problems(
     return [(path.name, problem.as_exact(), None, None)]
 
 
-def _run(
-    title: str, cells: list[Cell], problem: ContactProblem, step: float, tol: float, accept: float,
-    time_limit: float, workers: int | None,
-) -> list:  # fmt: skip
-    """Run the cells, with a progress bar on a terminal."""
-    from perp.cli.progress import bar
-    from perp.comparison.running import run_cells
-
-    with bar(title, len(cells)) as show:
-        return run_cells(
-            cells, problem, step=step, tol=tol, accept=accept, time_limit=time_limit, workers=workers,
-            done=lambda _: show("", 1),
-        )  # fmt: skip
-
-
 def _print(comparisons: list[Comparison], form: str, *, show_published: bool) -> None:
-    import sys
-
-    from perp.cli.printing import print_json
-    from perp.comparison.report import as_csv, as_markdown, records
-
     if form == "json":
         print_json([record for comparison in comparisons for record in records(comparison)])
     elif form == "csv":
@@ -163,13 +150,6 @@ def _print(comparisons: list[Comparison], form: str, *, show_published: bool) ->
 
 
 def _show_tables(comparison: Comparison, *, show_published: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from perp.comparison.report import QUANTITIES, cell_lines, columns_of, remarks, rows_of
-    from perp.comparison.verdict import Verdict
-
     styles = {
         Verdict.EXACT: "green", Verdict.RELAXED: "yellow", Verdict.WRONG: "bold red", Verdict.FAILED: "red",
         Verdict.NOT_INSTALLED: "dim",
@@ -185,16 +165,8 @@ def _show_tables(comparison: Comparison, *, show_published: bool) -> None:
         table.add_column("solver", no_wrap=True)
         for column in columns:
             table.add_column(column)
-        for row, cells in rows_of(comparison).items():
-            entries = []
-            for column in columns:
-                result = cells.get(column)
-                text = Text()
-                if result is not None:
-                    lines = cell_lines(comparison, result, quantity, show_published=show_published)
-                    text = Text("\n".join(lines), style=styles[result.verdict])
-                entries.append(text)
-            table.add_row(row, *entries)
+        for row, cells in lines_of(comparison, quantity, show_published=show_published):
+            table.add_row(row, *(Text("\n".join(x), style=styles[y] if y else "") for y, x in cells))
         console.print(table)
         console.print()
     for line in remarks(comparison):

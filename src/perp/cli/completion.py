@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from perp.cli.exit_codes import ExitCode
+from perp.cli.printing import print_line
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
@@ -15,7 +16,6 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
             $fpath as _perp, ~/.config/fish/completions/perp.fish.
     """
     from perp.cli.app import app
-    from perp.cli.printing import print_line
 
     print_line(app.generate_completion(shell=shell))
     return ExitCode.SOLVED

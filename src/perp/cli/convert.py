@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import perp
+from perp.cli.describe import problem_facts, problem_words
 from perp.cli.exit_codes import ExitCode
+from perp.cli.printing import print_line
+from perp.cli.progress import progress
+from perp.problems.errors import FileError
 
 
 def convert(source: Path, target: Path, /) -> int:
@@ -14,12 +19,6 @@ def convert(source: Path, target: Path, /) -> int:
         source: An FCLib .hdf5, .npz or Siconos .dat file.
         target: An .hdf5 file (FCLib) or an .npz file.
     """
-    import perp
-    from perp.cli.describe import problem_facts, problem_words
-    from perp.cli.printing import print_line
-    from perp.cli.progress import progress
-    from perp.problems.errors import FileError
-
     if target.exists() and source.exists() and source.samefile(target):
         raise FileError(target, "source and target are the same file")
     with progress(f"Reading {source}"):

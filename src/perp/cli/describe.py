@@ -47,19 +47,13 @@ def problem_words(facts: dict[str, Any]) -> str:
 def solution_facts(solution: Solution) -> dict[str, Any]:
     """A solution with its vectors, as `--json` prints it."""
     z, w = ("impulse", "velocity") if isinstance(solution, ContactSolution) else ("z", "w")
+    names = "message residual tolerance solver formulation iterations build_time solve_time"
     return {
         "solved": solution.solved,
         "status": solution.status.name,
         "sentence": solution.status.value,
-        "message": solution.message,
-        "residual": solution.residual,
-        "tolerance": solution.tolerance,
+        **{name: getattr(solution, name) for name in names.split()},
         "residuals": dataclasses.asdict(solution.residuals),
-        "solver": solution.solver,
-        "formulation": solution.formulation,
-        "iterations": solution.iterations,
-        "build_time": solution.build_time,
-        "solve_time": solution.solve_time,
         "stages": solution.info.get("stages", []),
         z: solution.z,
         w: solution.w,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from perp.cli.exit_codes import ExitCode
-
-if TYPE_CHECKING:
-    from perp.simulation.recordings.recording import Recording
+from perp.cli.printing import print_facts, print_json
+from perp.cli.running import summary_rows
+from perp.scenes.model import ImportReport
+from perp.simulation.recordings.recording import Recording
+from perp.simulation.recordings.summary import summarise
 
 _NAMES_SHOWN = 12
 
@@ -23,17 +25,14 @@ def info(recording: Path, /, *, json: Annotated[bool, Parameter(negative=())] = 
         recording: An .h5 file of `perp simulate`, finished or not.
         json: Print one JSON object in place of the table.
     """
-    from perp.cli.printing import print_facts, print_json
-    from perp.cli.running import summary_rows
-    from perp.simulation.recordings.recording import Recording
-    from perp.simulation.recordings.summary import summarise
-
     run = Recording.open(recording)
     if json:
         summary = summarise(run)
         print_json({**run.about, **asdict(summary), "real_time_factor": summary.real_time_factor})
         return ExitCode.SOLVED
-    print_facts(f"{recording}: {len(run)} steps", "bold", [*_about(run), *summary_rows(run, _report(run))])
+    report = ImportReport(tuple((element, why) for element, why in run.about["report"]))
+    ignored = [f"ignored: {line}" for line in report.lines(brief=True)]
+    print_facts(f"{recording}: {len(run)} steps", "bold", [*_about(run), *summary_rows(run, ignored)])
     return ExitCode.SOLVED
 
 
@@ -49,13 +48,6 @@ def _about(run: Recording) -> list[tuple[str, str]]:
         ("method", f"{how}, tolerance {run.tolerance:g}"),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
     ]
-
-
-def _report(run: Recording) -> list[str]:
-    from perp.scenes.model import ImportReport
-
-    report = ImportReport(tuple((element, why) for element, why in run.about["report"]))
-    return [f"ignored: {line}" for line in report.lines(brief=True)]
 
 
 def _listed(names: tuple[str, ...]) -> str:

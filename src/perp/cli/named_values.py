@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from perp.problems import ProblemError
+
 Several = Annotated[list[str] | None, Parameter(consume_multiple=False, negative=())]
 
 
 def read_options(texts: list[str] | None) -> dict[str, Any]:
     """Values as JSON reads them, and as text where it does not."""
-    from perp.problems import ProblemError
-
     found: dict[str, Any] = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
@@ -30,8 +30,6 @@ def read_options(texts: list[str] | None) -> dict[str, Any]:
 
 def read_number(option: str, text: str) -> tuple[str, float]:
     """A name and a number; names may hold an equals sign."""
-    from perp.problems import ProblemError
-
     name, equals, value = text.rpartition("=")
     try:
         if not equals:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from perp.cli.exit_codes import ExitCode
-from perp.files.writing import PICTURE_SUFFIXES, check_writable
+from perp.cli.printing import print_line
+from perp.cli.progress import progress
+from perp.files.writing import PICTURE_SUFFIXES, check_writable, replacing
+from perp.simulation.recordings.recording import Recording
+from perp.view.run_plot import plot_run
 
 
 def plot(recording: Path, /, *, out: Path | None = None) -> int:
@@ -15,12 +19,6 @@ def plot(recording: Path, /, *, out: Path | None = None) -> int:
         recording: An .h5 file of `perp simulate`, finished or not.
         out: A .png, .svg or .pdf file; beside the recording when not given.
     """
-    from perp.cli.printing import print_line
-    from perp.cli.progress import progress
-    from perp.files.writing import replacing
-    from perp.simulation.recordings.recording import Recording
-    from perp.view.run_plot import plot_run
-
     path = recording.with_suffix(".png") if out is None else out
     check_writable(path, PICTURE_SUFFIXES, "a picture")
     with progress(f"Reading {recording}"):

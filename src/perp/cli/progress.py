@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 DELAY = 0.4
 """Work that ends within this time [s] shows nothing: a display that only flickers tells nobody anything."""
 
-_REFRESH = 0.1
-
 THREAD_NAME = "perp-progress"
 
 
@@ -32,27 +30,25 @@ def progress(
         delay: Time [s] before anything is shown.
         console: Where to show it; stderr when None.
     """
-    if console is None:
-        from rich.console import Console
+    from rich.console import Console
 
-        console = Console(stderr=True)
+    console = console or Console(stderr=True)
     if not console.is_terminal:
         yield None
         return
-    done, shown = threading.Event(), [description]
-    display = threading.Thread(
-        target=_show, args=(console, shown, done, delay), name=THREAD_NAME, daemon=True
-    )
-    display.start()
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    def say(words: str) -> None:
-        shown[0] = f"{description}: {words}"
-
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    display = Progress(*columns, console=console, transient=True)
+    task, begin = display.add_task(description, total=None), threading.Timer(delay, display.start)
+    begin.name, begin.daemon = THREAD_NAME, True
+    begin.start()
     try:
-        yield say
+        yield lambda words: display.update(task, description=f"{description}: {words}")
     finally:
-        done.set()
-        display.join()
+        begin.cancel()
+        begin.join()
+        display.stop()
 
 
 @contextmanager
@@ -66,12 +62,10 @@ def bar(
         total: Pieces of work.
         console: Where to show it; stderr when None.
     """
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    if console is None:
-        from rich.console import Console
-
-        console = Console(stderr=True)
+    console = console or Console(stderr=True)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -98,15 +92,3 @@ def counted(names: Sequence[str], verb: str, *, console: Console | None = None) 
             show(name, 0)
             yield name
             show(name, 1)
-
-
-def _show(console: Console, shown: list[str], done: threading.Event, delay: float) -> None:
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    if done.wait(delay):
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as display:
-        task = display.add_task(shown[0], total=None)
-        while not done.wait(_REFRESH):
-            display.update(task, description=shown[0])

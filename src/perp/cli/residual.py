@@ -9,7 +9,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+import perp
+from perp.cli.describe import problem_facts, problem_words, residual_rows
 from perp.cli.exit_codes import ExitCode
+from perp.cli.printing import print_facts, print_json
+from perp.cli.progress import progress
+from perp.files import load_solution
 
 
 def residual(
@@ -29,12 +34,6 @@ def residual(
         tol: The residual that counts as solved, relative to the size of the data.
         json: Print one JSON object in place of the table.
     """
-    import perp
-    from perp.cli.describe import problem_facts, problem_words, residual_rows
-    from perp.cli.printing import print_facts, print_json
-    from perp.cli.progress import progress
-    from perp.files import load_solution
-
     if not (tol > 0 and math.isfinite(tol)):
         raise perp.ProblemError(f"tol = {tol}: a positive number is needed")
     with progress(f"Reading {file}"):
@@ -45,21 +44,11 @@ def residual(
     solved = bool(parts["value"] <= tol)
     facts = problem_facts(problem, file)
     if json:
-        print_json(
-            {
-                "problem": facts,
-                "solution": str(solution),
-                "solved": solved,
-                "tolerance": tol,
-                "residuals": parts,
-            }
-        )
+        verdict = {"solved": solved, "tolerance": tol, "residuals": parts}
+        print_json({"problem": facts, "solution": str(solution), **verdict})
     else:
-        rows = [
-            ("problem", problem_words(facts)),
-            ("solution", str(solution)),
-            *residual_rows(facts, parts, tol),
-        ]
+        rows = [("problem", problem_words(facts)), ("solution", str(solution))]
+        rows += residual_rows(facts, parts, tol)
         verdict = "Solved: within the tolerance." if solved else "Not solved: above the tolerance."
         print_facts(verdict, "bold green" if solved else "bold red", rows)
     return ExitCode.SOLVED if solved else ExitCode.NOT_SOLVED

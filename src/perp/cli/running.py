@@ -14,15 +14,23 @@ from time import perf_counter
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from perp.cli.describe import duration
 from perp.cli.exit_codes import ExitCode
+from perp.cli.printing import print_facts, print_json, print_line, visible
+from perp.cli.progress import progress
+from perp.problems import PerpError, ProblemError
+from perp.simulation.recordings.recording import Recording
+from perp.simulation.recordings.resuming import OtherVersions, goal_of, simulation_of
+from perp.simulation.recordings.summary import Summary, summarise
+from perp.view.live import LivePage
 
 if TYPE_CHECKING:
     from perp.simulation.recordings.recorder import Recorder
-    from perp.simulation.recordings.recording import Recording
-    from perp.simulation.recordings.summary import Summary
     from perp.simulation.simulation import Simulation
     from perp.stepping import StepRecord
-    from perp.view.live import LivePage
 
 _BEFORE = "Starting up; in a clone the very first run compiles for about a minute, once"
 
@@ -74,9 +82,7 @@ class CommandRun:
             FileError: It is not a recording, or another process is writing it.
             ProblemError: It is already past that time.
         """
-        from perp.problems import ProblemError
         from perp.simulation.recordings.recorder import Recorder
-        from perp.simulation.recordings.resuming import OtherVersions, goal_of, simulation_of
 
         with warnings.catch_warnings(record=True, action="always", category=OtherVersions) as caught:
             simulation = simulation_of(path)
@@ -90,17 +96,12 @@ class CommandRun:
 
     def watch(self, title: str) -> None:
         """Open the local page; the steps to come are shown as they are taken."""
-        from perp.view.live import LivePage
-
         # what is in a file has been taken down: time does not go back there
         self.page = LivePage(self.simulation, title=title, resettable=self.path is None)
         sys.stderr.write(f"Showing the run at {self.page.url}\n")
 
     def _start_up(self) -> None:
         """A step of a copy: what is loaded or compiled for the first one is no time of the run."""
-        from perp.cli.progress import progress
-        from perp.problems import PerpError
-
         with progress(_BEFORE), warnings.catch_warnings(), suppress(PerpError):
             warnings.simplefilter("ignore")
             if self.steps > 1:
@@ -113,7 +114,6 @@ class CommandRun:
 
     def go(self) -> int:
         """Take the steps; what goes wrong is kept in `problem`. Returns the exit code."""
-        from perp.cli.printing import visible
         from perp.stepping import StepFailed, StepInaccurate
 
         code = int(ExitCode.SOLVED)
@@ -156,8 +156,6 @@ class CommandRun:
 
     def recording(self) -> Recording:
         """All of the run."""
-        from perp.simulation.recordings.recording import Recording
-
         return self.recorder.recording() if self.path is None else Recording.open(self.path)
 
 
@@ -185,9 +183,6 @@ def stopping() -> Iterator[list[int]]:
 @contextmanager
 def _bar(run: CommandRun) -> Iterator[Any]:
     """A function that shows a step: simulated time, real-time factor, contacts and worst residual."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.fields[clock]}", markup=False),
@@ -214,9 +209,6 @@ def _bar(run: CommandRun) -> Iterator[Any]:
 
 def finish(run: CommandRun, *, html: Path | None, json: bool) -> None:
     """Print the summary, write the page, and serve the local one until Ctrl-C."""
-    from perp.cli.printing import print_facts, print_json, print_line
-    from perp.simulation.recordings.summary import summarise
-
     recording = run.recording()
     summary = summarise(recording)
     if json:
@@ -249,9 +241,6 @@ def _relaxation(recording: Recording, s: Summary) -> list[tuple[str, str]]:
 
 def summary_rows(recording: Recording, notes: list[str]) -> list[tuple[str, str]]:
     """The lines of a summary."""
-    from perp.cli.describe import duration
-    from perp.simulation.recordings.summary import summarise
-
     s = summarise(recording)
     change = s.energy_end - s.energy_start
     rise = f", rising by {s.energy_gain:.2g} J at most"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,7 +10,11 @@ from cyclopts import Parameter
 
 from perp.cli.candidates import Control, Formulation, Keyframe, Pose, Solver
 from perp.cli.named_values import Several, read_number, read_options
+from perp.cli.running import CommandRun, finish
 from perp.files.writing import check_writable
+from perp.problems import ProblemError
+from perp.scenes import SceneError
+from perp.solvers.registry import unknown
 
 if TYPE_CHECKING:
     from perp.simulation.simulation import Simulation
@@ -79,9 +84,6 @@ def simulate(
         strict: Refuse a scene with anything that is not simulated.
         json: Print one JSON object in place of the table.
     """
-    from perp.cli.running import CommandRun, finish
-    from perp.problems import ProblemError
-
     if html is not None:
         check_writable(html, (".html", ".htm"), "a page")
     if out is not None:
@@ -118,7 +120,6 @@ def simulate(
 
 
 def _load(scene: Path, step: float | None, options: dict[str, Any], *, strict: bool) -> Simulation:
-    from perp.scenes import SceneError
     from perp.simulation.simulation import Simulation
 
     given = {name: value for name, value in options.items() if value is not None}
@@ -138,10 +139,6 @@ def read_level(text: str | None) -> str | dict[str, str] | None:
 
 def read_settings(texts: list[str] | None, solver: str | None) -> dict[str, Any]:
     """NAME=VALUE pairs as fields of `StepSettings`; those that it does not have are options of the solver."""
-    from dataclasses import fields
-
-    from perp.problems import ProblemError
-    from perp.solvers.registry import unknown
     from perp.stepping import StepSettings
 
     own = {field.name for field in fields(StepSettings)}

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 from cyclopts import Parameter
 
+import perp
 from perp.cli.candidates import Formulation, Solver
+from perp.cli.describe import duration, problem_facts, problem_words, residual_rows, solution_facts
 from perp.cli.exit_codes import ExitCode
 from perp.cli.named_values import Several, read_options
+from perp.cli.printing import print_facts, print_json, print_line
+from perp.cli.progress import counted, progress
+from perp.files import load_guess, load_solution
 from perp.files.writing import PICTURE_SUFFIXES, check_writable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-
-    from perp.problems import Problem, Solution
-    from perp.solvers.watching import Progress
+from perp.problems import Problem, Solution
+from perp.problems.errors import FileError
+from perp.solvers import solvers
+from perp.view.convergence import convergence_runs, plot_convergence
 
 ANSWER_SUFFIXES = (".npz", ".json", ".npy", ".txt", ".csv")
 PLOT_TIME_LIMIT = 5.0
@@ -62,11 +64,6 @@ def solve(
         verbose: Write the algorithm at work, its iteration and residual to stderr, a few times a second.
         json: Print one JSON object, with the vectors, in place of the table.
     """
-    import perp
-    from perp.cli.describe import problem_facts, problem_words, solution_facts
-    from perp.cli.printing import print_json, print_line
-    from perp.cli.progress import progress
-
     if out is not None:
         check_writable(out, ANSWER_SUFFIXES, "an answer")
     if plot is not None:
@@ -78,6 +75,10 @@ def solve(
     given = read_options(options)
     quiet = nullcontext() if verbose else progress(f"Solving {problem_words(facts)} with {solver}")
     with quiet as say:
+
+        def tell(now: Any) -> None:
+            if say is not None:
+                say(f"{now.solver}, iteration {now.iteration}, residual {now.residual:.1e}")
 
         def once(*, verbose: bool) -> Solution:
             return perp.solve(
@@ -91,7 +92,7 @@ def solve(
                 throw=False,
                 options=given or None,
                 verbose=verbose,
-                callback=None if say is None else _teller(say),
+                callback=None if say is None else tell,
             )
 
         solution = once(verbose=verbose)
@@ -113,16 +114,8 @@ def solve(
     return ExitCode.SOLVED if solution.solved else ExitCode.NOT_SOLVED
 
 
-def _teller(say: Callable[[str], None]) -> Callable[[Progress], None]:
-    return lambda now: say(f"{now.solver}, iteration {now.iteration}, residual {now.residual:.1e}")
-
-
 def _plot(problem: Problem, path: Path, tol: float, time_limit: float) -> None:
     """Run every solver that takes the problem, and draw how each got on."""
-    from perp.cli.progress import counted
-    from perp.solvers import solvers
-    from perp.view.convergence import convergence_runs, plot_convergence
-
     names = [info.name for info in solvers(problem) if info.available]
     runs = {}
     for name in counted(names, "Running"):
@@ -131,9 +124,6 @@ def _plot(problem: Problem, path: Path, tol: float, time_limit: float) -> None:
 
 
 def _read_start(file: Path, start: str) -> np.ndarray:
-    from perp.files import load_guess, load_solution
-    from perp.problems.errors import FileError
-
     if start != "guess":
         return load_solution(start)
     stored = load_guess(file)
@@ -143,9 +133,6 @@ def _read_start(file: Path, start: str) -> np.ndarray:
 
 
 def _print_table(answer: dict[str, Any]) -> None:
-    from perp.cli.describe import duration, problem_words, residual_rows
-    from perp.cli.printing import print_facts
-
     solver = answer["solver"] + (f", formulation {answer['formulation']}" if answer["formulation"] else "")
     rows = [
         ("status", answer["status"]),

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
+from rich.table import Table
+from rich.text import Text
 
+import perp
+from perp.cli.describe import problem_facts, problem_words
 from perp.cli.exit_codes import ExitCode
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from perp.problems import Problem
-    from perp.solvers.registry import SolverInfo
+from perp.cli.printing import print_facts, print_json, show
+from perp.cli.progress import progress
+from perp.problems import FileError, UnknownSolver
+from perp.solvers.option_texts import option_texts
+from perp.solvers.registry import SolverInfo, find
+from perp.solvers.routes import find_route
 
 
 def solvers(about: Path | None = None, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:
@@ -25,11 +29,6 @@ def solvers(about: Path | None = None, /, *, json: Annotated[bool, Parameter(neg
             options.
         json: Print a JSON array in place of the table.
     """
-    import perp
-    from perp.cli.describe import problem_facts, problem_words
-    from perp.cli.printing import print_json, show
-    from perp.cli.progress import progress
-
     problem, title, file = None, "Solvers", about
     if file is not None and not file.exists():
         return _one(str(file), json)
@@ -39,7 +38,9 @@ def solvers(about: Path | None = None, /, *, json: Annotated[bool, Parameter(neg
         title = f"Solvers for {file} ({problem_words(problem_facts(problem, file))})"
     with progress("Looking for installed solvers"):
         found = perp.solvers(problem)
-    through = [_through(info, problem) for info in found]
+    routes = [None if problem is None else find_route(problem, info) for info in found]
+    # the formulation through which a solver takes the problem; None where it takes it as it is
+    through = [None if route is None else route.name for route in routes]
     if json:
         print_json([_facts(info, way) for info, way in zip(found, through, strict=True)])
     else:
@@ -49,11 +50,6 @@ def solvers(about: Path | None = None, /, *, json: Annotated[bool, Parameter(neg
 
 def _one(name: str, json: bool) -> int:
     """A solver and its options."""
-    from perp.cli.printing import print_facts, print_json
-    from perp.problems import FileError, UnknownSolver
-    from perp.solvers.option_texts import option_texts
-    from perp.solvers.registry import find
-
     try:
         info = find(name)
     except UnknownSolver as error:
@@ -67,14 +63,6 @@ def _one(name: str, json: bool) -> int:
     rows += [(f"{x.name}={x.default}", x.about or x.kind) for x in texts] or [("options", "none of its own")]
     print_facts(f"{info.name}: {info.summary}", "bold", rows)
     return ExitCode.SOLVED
-
-
-def _through(info: SolverInfo, problem: Problem | None) -> str | None:
-    """The formulation through which a solver takes the problem; None where it takes it as it is."""
-    from perp.solvers.routes import find_route
-
-    route = None if problem is None else find_route(problem, info)
-    return None if route is None else route.name
 
 
 def _facts(info: SolverInfo, through: str | None) -> dict[str, Any]:
@@ -96,9 +84,6 @@ _LEGEND = "L LCP, B BoxedLCP, M MCP, C ContactProblem, P programs of formulation
 
 
 def _table(found: list[SolverInfo], through: list[str | None], title: str, *, of_file: bool) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     caption = None if of_file else _LEGEND
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False,
                   caption=caption, caption_justify="left")  # fmt: skip

@@ -7,7 +7,11 @@ import time
 import webbrowser
 from pathlib import Path
 
+import perp
 from perp.cli.exit_codes import ExitCode
+from perp.cli.printing import print_line
+from perp.files.writing import check_writable
+from perp.view.server import PageServer
 
 
 def view(
@@ -26,17 +30,12 @@ def view(
         port: Of the local page; the next free one if it is taken.
         browser: Whether to open the page in the browser.
     """
-    import perp
-    from perp.cli.printing import print_line
-    from perp.files.writing import check_writable
-
     if html is not None:
         check_writable(html, (".html", ".htm"), "a page")
     text = perp.Recording.open(run).to_html(html, title=run.stem)
     if html is not None:
         print_line(f"Wrote {html}: {html.stat().st_size / 1e6:.1f} MB, open it in any browser")
         return ExitCode.SOLVED
-    from perp.view.server import PageServer
 
     server = PageServer(lambda: text, port=port)
     print_line(f"Showing {run} at {server.url} until Ctrl-C")

@@ -7,6 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from perp.cli.printing import print_line
+from perp.cli.progress import bar
+from perp.problems import ProblemError
+
 
 def warm_up(*, workers: int | None = None, list: Annotated[bool, Parameter(negative=())] = False) -> int:  # noqa: A002
     """Compile everything that perp can use and keep it for later runs.
@@ -16,9 +20,6 @@ def warm_up(*, workers: int | None = None, list: Annotated[bool, Parameter(negat
         list: Only say what would be done.
     """
     from perp.bench.warm_up import run_all, tasks
-    from perp.cli.printing import print_line
-    from perp.cli.progress import bar
-    from perp.problems import ProblemError
 
     if workers is not None and workers < 1:
         raise ProblemError(f"--workers {workers}: at least 1 is needed")

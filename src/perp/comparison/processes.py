@@ -14,8 +14,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from importlib import import_module
+from queue import Empty, SimpleQueue
 from typing import IO, Any, Self, cast
 
 # Seconds for a worker to start and load its packages, on a machine that has much else to do.
@@ -132,6 +135,48 @@ class WorkerProcess:
         return self._process
 
 
+def worker_process(prepare: str) -> WorkerProcess:
+    """A worker of this interpreter; `prepare` is the module:function of `serve`."""
+    return WorkerProcess([sys.executable, "-m", "perp.comparison.processes", prepare])
+
+
+def share_out(
+    prepare: str, jobs: Sequence[Any], workers: int, do: Callable[[WorkerProcess, Any], Any]
+) -> Iterator[tuple[int, Any]]:
+    """Do jobs side by side; yields the number of each and its result as they come.
+
+    Args:
+        prepare: As of `worker_process`.
+        jobs: What to do.
+        workers: Processes at most.
+        do: Does a job in a worker: called in threads, one a worker.
+    """
+    waiting: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+    finished: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+    for numbered in enumerate(jobs):
+        waiting.put(numbered)
+
+    def work(worker: WorkerProcess) -> None:
+        try:
+            while True:
+                i, job = waiting.get_nowait()
+                finished.put((i, do(worker, job)))
+        except Empty:
+            return
+        except BaseException as error:  # noqa: BLE001
+            finished.put((-1, error))
+
+    with ExitStack() as stack:
+        for _ in range(min(workers, len(jobs))):
+            worker = stack.enter_context(worker_process(prepare))
+            threading.Thread(target=work, args=(worker,), daemon=True).start()
+        for _ in jobs:
+            i, result = finished.get()
+            if i < 0:
+                raise result
+            yield i, result
+
+
 def serve(prepare: Callable[[], Callable[[Any], Any]]) -> None:
     """Answer requests until the input ends. What others print goes nowhere.
 
@@ -164,3 +209,8 @@ def end_with_parent() -> None:
 def _waits(process: subprocess.Popen[bytes], seconds: float) -> bool:
     """Whether something to read arrives in time; the end of the stream counts."""
     return bool(select.select([cast(IO[bytes], process.stdout)], [], [], seconds)[0])
+
+
+if __name__ == "__main__":
+    module, _, function = sys.argv[1].partition(":")
+    serve(getattr(import_module(module), function))

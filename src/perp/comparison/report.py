@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from perp.comparison.cells import COLUMNS
 from perp.comparison.published import SOURCE, published
 from perp.comparison.verdict import CellResult, Verdict
 
+_OF_CELL = ("row", "column", "solver", "formulation")
+_OF_RESULT = ("residual", "verdict", "time", "iterations", "message")
 QUANTITIES = {"normal": "normal force [N]", "tangential": "tangential force [N]"}
 
 
@@ -35,24 +38,11 @@ def records(comparison: Comparison) -> list[dict[str, Any]]:
     """One flat record a cell, for CSV and JSON."""
     out = []
     for result in comparison.results:
-        cell = result.cell
-        record = {
-            "problem": comparison.title,
-            "row": cell.row,
-            "column": cell.column,
-            "solver": cell.solver,
-            "formulation": cell.formulation,
-            "normal": result.normal,
-            "tangential": result.tangential,
-            "unit": comparison.unit,
-            "residual": result.residual,
-            "verdict": str(result.verdict),
-            "time": result.time,
-            "iterations": result.iterations,
-            "message": result.message,
-        }
+        cell, angle = result.cell, comparison.angle
+        record = {"problem": comparison.title, **{name: getattr(cell, name) for name in _OF_CELL}}
+        record |= {"normal": result.normal, "tangential": result.tangential, "unit": comparison.unit}
+        record |= {name: getattr(result, name) for name in _OF_RESULT}
         for quantity in QUANTITIES:
-            angle = comparison.angle
             record[f"published_{quantity}"] = None if angle is None else published(cell, angle, quantity)
         out.append(record)
     return out
@@ -74,20 +64,30 @@ def columns_of(comparison: Comparison) -> list[str]:
     return [column for column in COLUMNS if column in used]
 
 
-def rows_of(comparison: Comparison) -> dict[str, dict[str, CellResult]]:
-    """Results by row and column."""
+def lines_of(
+    comparison: Comparison, quantity: str, *, show_published: bool
+) -> Iterator[tuple[str, list[tuple[Verdict | None, list[str]]]]]:
+    """Rows of the table of a quantity: a name, and of each column the verdict and what stands in the cell.
+
+    That is the total, residual and verdict, and the published total if asked for; nothing where there is no
+    cell.
+    """
     rows: dict[str, dict[str, CellResult]] = {}
     for result in comparison.results:
         rows.setdefault(result.cell.row, {})[result.cell.column] = result
-    return rows
+    for row, cells in rows.items():
+        found = [cells.get(column) for column in columns_of(comparison)]
+        yield (
+            row,
+            [
+                (None, []) if x is None else (x.verdict, _cell_lines(comparison, x, quantity, show_published))
+                for x in found
+            ],
+        )
 
 
-def cell_lines(
-    comparison: Comparison, result: CellResult, quantity: str, *, show_published: bool
-) -> list[str]:
-    """What stands in a cell: total, residual and verdict, and the published total if asked for."""
-    value = getattr(result, quantity)
-    lines = []
+def _cell_lines(comparison: Comparison, result: CellResult, quantity: str, show_published: bool) -> list[str]:
+    value, lines = getattr(result, quantity), []
     if value is not None:
         lines.append(force(value))
     lines.append(
@@ -100,6 +100,13 @@ def cell_lines(
     return lines
 
 
+def markdown_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """The lines of a table."""
+    listed = [list(headings), *map(list, rows)]
+    lines = [f"| {' | '.join(row)} |" for row in listed]
+    return [lines[0], "|" + "---|" * len(listed[0]), *lines[1:]]
+
+
 def force(value: float) -> str:
     """A force with the digits of the published table; round-off as a power of ten."""
     return f"{value:.9f}" if abs(value) >= 1e-6 or value == 0 else f"{value:.0e}"
@@ -109,23 +116,11 @@ def as_markdown(comparisons: list[Comparison], *, show_published: bool = False) 
     """Two tables a comparison, normal and tangential, with residual and verdict in every cell."""
     parts = []
     for comparison in comparisons:
-        columns = columns_of(comparison)
         for quantity, name in QUANTITIES.items():
-            heading = name.replace("[N]", f"[{comparison.unit}]")
-            parts.append(f"### {comparison.title}: {heading}\n")
-            parts.append("| solver | " + " | ".join(columns) + " |")
-            parts.append("|---|" + "---|" * len(columns))
-            for row, cells in rows_of(comparison).items():
-                entries = []
-                for column in columns:
-                    found = cells.get(column)
-                    if found is None:
-                        entries.append("")
-                    else:
-                        lines = cell_lines(comparison, found, quantity, show_published=show_published)
-                        entries.append("<br>".join(lines))
-                parts.append(f"| {row} | " + " | ".join(entries) + " |")
-            parts.append("")
+            parts += [f"### {comparison.title}: {name.replace('[N]', f'[{comparison.unit}]')}\n"]
+            rows = lines_of(comparison, quantity, show_published=show_published)
+            named = ([row, *("<br>".join(lines) for _, lines in cells)] for row, cells in rows)
+            parts += [*markdown_table(["solver", *columns_of(comparison)], named), ""]
         parts += [f"- {line}" for line in remarks(comparison)]
         parts.append("")
     if show_published:

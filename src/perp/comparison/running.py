@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import os
-import sys
-import threading
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
-from typing import Any
 
 from perp.comparison.cells import Cell
-from perp.comparison.processes import COMPILING, WorkerLost, WorkerProcess
-from perp.comparison.verdict import CellResult, Verdict
+from perp.comparison.processes import COMPILING, WorkerLost, WorkerProcess, share_out
+from perp.comparison.verdict import CellResult, Limits, Verdict
 from perp.problems import ContactProblem
 from perp.solvers import registry
 
 # Seconds on top of a cell's own limit before its process is ended: building and judging are not in the limit.
 GRACE = 15.0
+_USUAL = Limits()
 
 
 def run_cells(
     cells: list[Cell],
     problem: ContactProblem,
+    limits: Limits = _USUAL,
     *,
     step: float = 1.0,
-    tol: float = 1e-11,
-    accept: float = 1e-6,
-    time_limit: float = 20.0,
     workers: int | None = None,
     done: Callable[[CellResult], None] | None = None,
 ) -> list[CellResult]:
@@ -35,53 +30,37 @@ def run_cells(
     Args:
         cells: What to run.
         problem: The exact contact problem.
+        limits: What is asked of each.
         step: Time step [s]: forces are impulses / step.
-        tol: What is asked of every solver.
-        accept: The residual up to which an answer counts as exact.
-        time_limit: Seconds a cell.
         workers: Processes; one per core by default.
         done: Called with every result as it comes in.
     """
-    results: list[CellResult | None] = [None] * len(cells)
-    queue: SimpleQueue[int] = SimpleQueue()
+    told = done or (lambda _: None)
+    results: dict[int, CellResult] = {}
     for i, cell in enumerate(cells):
         reason = registry.find(cell.solver).reason
-        if reason is None:
-            queue.put(i)
-            continue
-        results[i] = absent = CellResult(cell, Verdict.NOT_INSTALLED, message=reason)
-        if done is not None:
-            done(absent)
-    limits = {"step": step, "tol": tol, "accept": accept, "time_limit": time_limit}
+        if reason is not None:
+            results[i] = CellResult(cell, Verdict.NOT_INSTALLED, message=reason)
+            told(results[i])
+    left = [i for i in range(len(cells)) if i not in results]
 
-    def serve() -> None:
-        with WorkerProcess([sys.executable, "-m", "perp.comparison.worker"]) as worker:
-            while True:
-                try:
-                    i = queue.get_nowait()
-                except Empty:
-                    return
-                results[i] = result = _run(worker, cells[i], problem, limits)
-                if done is not None:
-                    done(result)
+    def do(worker: WorkerProcess, i: int) -> CellResult:
+        return _run(worker, cells[i], problem, step, limits)
 
-    count = min(workers or os.cpu_count() or 1, max(queue.qsize(), 1))
-    threads = [threading.Thread(target=serve, daemon=True) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return [result for result in results if result is not None]
+    for k, result in share_out("perp.comparison.verdict:serving", left, workers or os.cpu_count() or 1, do):
+        results[left[k]] = result
+        told(result)
+    return [results[i] for i in range(len(cells))]
 
 
-def _run(worker: WorkerProcess, cell: Cell, problem: ContactProblem, limits: dict[str, Any]) -> CellResult:
+def _run(
+    worker: WorkerProcess, cell: Cell, problem: ContactProblem, step: float, limits: Limits
+) -> CellResult:
     """One cell; a hang or a crash becomes a failed result."""
-    limit = limits["time_limit"]
     compiles = registry.find(cell.solver).family not in ("external", "user")
+    seconds = limits.time_limit + GRACE + (COMPILING if compiles else 0.0)
     try:
-        return worker.ask(
-            {"cell": cell, "problem": problem, **limits}, limit + GRACE + (COMPILING if compiles else 0.0)
-        )
+        return worker.ask((cell, problem, step, limits), seconds)
     except WorkerLost as lost:
-        message = f"no answer within {limit:.3g} s: {lost}" if lost.hung else str(lost)
+        message = f"no answer within {limits.time_limit:.3g} s: {lost}" if lost.hung else str(lost)
         return CellResult(cell, Verdict.FAILED, message=message)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from perp.comparison.cells import Cell
+from perp.models.box_on_slope import box_on_slope
 from perp.problems import ContactProblem, PerpError, Solution, SolverMissing, Status, residual
 from perp.problems.sets import COULOMB, NONNEGATIVE
 from perp.problems.validation import Vector
@@ -50,24 +53,31 @@ class CellResult:
     message: str = ""
 
 
-def run_cell(
-    cell: Cell, problem: ContactProblem, *, step: float, tol: float, accept: float, time_limit: float
-) -> CellResult:
-    """Solve one cell; whatever goes wrong becomes a result.
+@dataclass(frozen=True)
+class Limits:
+    """What is asked of every cell, and how it is judged: options of `perp compare`.
 
-    Args:
-        cell: What to run.
-        problem: The exact contact problem.
-        step: Time step [s]: forces are impulses / step.
-        tol: What is asked of every solver.
+    Attributes:
+        tol: What is asked of every solver, as residual.
         accept: The residual up to which an answer counts as exact.
-        time_limit: Seconds.
+        time_limit: Of each solve [s].
+    """
+
+    tol: float = 1e-11
+    accept: float = 1e-6
+    time_limit: float = 20.0
+
+
+def run_cell(cell: Cell, problem: ContactProblem, step: float, limits: Limits) -> CellResult:
+    """Solve one cell of the exact contact problem, whose forces are impulses / step [s].
+
+    Whatever goes wrong becomes a result.
     """
     began = perf_counter()
     try:
         solution = solve(
-            problem, cell.solver, formulation=cell.formulation, tol=tol, time_limit=time_limit, throw=False,
-            options=cell.options or None,
+            problem, cell.solver, formulation=cell.formulation, tol=limits.tol, throw=False,
+            time_limit=limits.time_limit, options=cell.options or None,
         )  # fmt: skip
     except SolverMissing as missing:
         return CellResult(cell, Verdict.NOT_INSTALLED, message=str(missing))
@@ -77,9 +87,22 @@ def run_cell(
         return CellResult(cell, Verdict.FAILED, message=solution.message, time=solution.solve_time)
     normal, tangential = totals(problem, solution.z)
     return CellResult(
-        cell, judge(problem, solution, accept), normal / step, tangential / step, solution.residual,
+        cell, judge(problem, solution, limits.accept), normal / step, tangential / step, solution.residual,
         solution.solve_time, solution.iterations, solution.message,
     )  # fmt: skip
+
+
+def serving() -> Callable[[tuple[Any, ...]], CellResult]:
+    """What a process that runs cells does: a vendor that prints, hangs or crashes does so there."""
+    warm_up()
+    return lambda request: run_cell(*request)
+
+
+def warm_up() -> None:
+    """Load solvers and compiled code before the clock runs."""
+    problem = box_on_slope(angle=25.0, mu=0.3).problem
+    for solver, formulation in (("cone-interior", "primal"), ("mcp-newton", "equations_of_motion")):
+        solve(problem, solver, formulation=formulation, throw=False)
 
 
 def judge(problem: ContactProblem, solution: Solution, accept: float) -> Verdict:

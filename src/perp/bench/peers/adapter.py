@@ -15,7 +15,7 @@ import numpy as np
 
 from perp.bench.timing import Timing
 from perp.problems import Status
-from perp.problems.validation import Vector
+from perp.problems.validation import Vector, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.registry import Package, register
 
@@ -65,6 +65,11 @@ class PeerReply:
 
 
 Call = Callable[[PeerRequest], PeerReply]
+
+
+def dense(matrix: Any) -> np.ndarray:
+    """A writable dense copy."""
+    return np.array(matrix.toarray() if is_sparse(matrix) else matrix)
 
 
 def peer(

@@ -6,15 +6,15 @@ boxed one the same over a box, and the relaxed contact problem the same over fri
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from perp.bench.peers.adapter import PeerReply, PeerRequest, peer
+from perp.bench.peers.adapter import PeerReply, PeerRequest, dense, peer
 from perp.bench.timing import timed
 from perp.problems import LCP, BoxedLCP, ContactProblem
 from perp.problems.sets import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE
-from perp.problems.validation import is_sparse
 from perp.solvers.external.adapter import load
 from perp.solvers.registry import Package
 
@@ -42,11 +42,6 @@ CONIC_SOLVERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-def dense(matrix: Any) -> np.ndarray:
-    """A writable dense copy."""
-    return np.array(matrix.toarray() if is_sparse(matrix) else matrix)
-
-
 def not_convex(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
     """Why a problem is not a convex program, or None when it is one."""
     if isinstance(problem, ContactProblem):
@@ -67,26 +62,17 @@ def not_convex(problem: LCP | BoxedLCP | ContactProblem) -> str | None:
     return None
 
 
-def _register_lcp(name: str, solver: str, summary: str) -> None:
-    @peer(name, takes=LCP, needs=DRAKE, summary=summary, tolerance={})
-    def solve(request: PeerRequest) -> PeerReply:
-        drake = load("pydrake.solvers")
-
-        problem: LCP = request.problem
-        program = drake.MathematicalProgram()
-        z = program.NewContinuousVariables(problem.size)
-        program.AddLinearComplementarityConstraint(dense(problem.M), np.array(problem.q), z)
-        # a new object each time: one that is kept starts from its last basis
-        time, answer = timed(lambda: getattr(drake, solver)().Solve(program))
-        words = str(answer.get_solution_result())
-        return PeerReply(answer.GetSolution(z), bool(answer.is_success()), time, words=words)
+def lcp_program(problem: LCP) -> tuple[Any, Any]:
+    """The program of an LCP for Drake's own solvers, and its variables."""
+    program = load("pydrake.solvers").MathematicalProgram()
+    z = program.NewContinuousVariables(problem.size)
+    program.AddLinearComplementarityConstraint(dense(problem.M), np.array(problem.q), z)
+    return program, z
 
 
 def convex_program(problem: LCP | BoxedLCP | ContactProblem) -> tuple[Any, Any]:
     """The program and its variables."""
-    drake = load("pydrake.solvers")
-
-    program = drake.MathematicalProgram()
+    program = load("pydrake.solvers").MathematicalProgram()
     z = program.NewContinuousVariables(problem.size)
     M = dense(problem.W if isinstance(problem, ContactProblem) else problem.M)
     # a semidefinite matrix is not always seen as one; we have tested that it is
@@ -116,17 +102,13 @@ def _add_sets(program: Any, z: Any, problem: ContactProblem) -> None:
             program.AddLorentzConeConstraint(np.diag(diagonal), np.zeros(len(rows)), rows)
 
 
-def _register_conic(name: str, solver: str, summary: str, tolerance: dict[str, Any]) -> None:
-    @peer(
-        name, takes=(LCP, BoxedLCP, ContactProblem), needs=DRAKE, summary=summary, tolerance=tolerance,
-        refuses=not_convex,
-    )  # fmt: skip
+def _register(name: str, solver: str, program_of: Callable[[Any], tuple[Any, Any]], **about: Any) -> None:
+    @peer(name, needs=DRAKE, **about)
     def solve(request: PeerRequest) -> PeerReply:
         drake = load("pydrake.solvers")
-
-        program, z = convex_program(request.problem)
-        engine = getattr(drake, solver)()
-        options = drake.SolverOptions()
+        program, z = program_of(request.problem)
+        # a new object each time: one that is kept starts from its last basis
+        engine, options = getattr(drake, solver)(), drake.SolverOptions()
         for option, value in request.options.items():
             options.SetOption(engine.solver_id(), option, value)
         time, answer = timed(lambda: engine.Solve(program, None, options))
@@ -135,6 +117,9 @@ def _register_conic(name: str, solver: str, summary: str, tolerance: dict[str, A
 
 
 for _name, (_solver, _summary) in LCP_SOLVERS.items():
-    _register_lcp(_name, _solver, _summary)
+    _register(_name, _solver, lcp_program, takes=LCP, summary=_summary, tolerance={})
 for _name, (_solver, _summary, _tolerance) in CONIC_SOLVERS.items():
-    _register_conic(_name, _solver, _summary, _tolerance)
+    _register(
+        _name, _solver, convex_program, takes=(LCP, BoxedLCP, ContactProblem), summary=_summary,
+        tolerance=_tolerance, refuses=not_convex,
+    )  # fmt: skip

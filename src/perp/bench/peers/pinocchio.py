@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from perp.bench.peers.adapter import PeerReply, PeerRequest, Tolerance, peer
+from perp.bench.peers.adapter import PeerReply, PeerRequest, Tolerance, dense, peer
 from perp.bench.timing import timed
 from perp.problems import ContactProblem
 from perp.problems.sets import COULOMB
-from perp.problems.validation import is_sparse
 from perp.solvers.external.adapter import load
 from perp.solvers.registry import Package
 
@@ -56,8 +55,7 @@ def _register(name: str, family: str, summary: str, refuses: Callable[[ContactPr
 
         problem: ContactProblem = request.problem
         last = np.arange(problem.size).reshape(-1, 3)[:, [1, 2, 0]].ravel()  # normal last
-        W = problem.W.toarray() if is_sparse(problem.W) else problem.W
-        delassus = pin.DelassusOperatorDense(np.asfortranarray(W[np.ix_(last, last)]))
+        delassus = pin.DelassusOperatorDense(np.asfortranarray(dense(problem.W)[np.ix_(last, last)]))
         models, datas = _contacts(pin, problem)
         settings = getattr(pin, f"{family}SolverSettings")()
         for option, value in request.options.items():

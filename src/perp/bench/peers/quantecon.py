@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from perp.bench.peers.adapter import PeerReply, PeerRequest, peer
+from perp.bench.peers.adapter import PeerReply, PeerRequest, dense, peer
 from perp.bench.timing import timed
 from perp.problems import LCP
-from perp.problems.validation import is_sparse
 from perp.solvers.external.adapter import load
 from perp.solvers.registry import Package
 
@@ -27,7 +26,6 @@ def quantecon_lemke(request: PeerRequest) -> PeerReply:
     lcp_lemke = load("quantecon.optimize").lcp_lemke
 
     problem: LCP = request.problem
-    M = np.array(problem.M.toarray() if is_sparse(problem.M) else problem.M)
-    q = np.array(problem.q)
+    M, q = dense(problem.M), np.array(problem.q)
     time, answer = timed(lambda: lcp_lemke(M, q, max_iter=PIVOTS))
     return PeerReply(answer.z, bool(answer.success), time, int(answer.num_iter), f"status {answer.status}")

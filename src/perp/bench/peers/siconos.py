@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from perp.bench.peers.adapter import PeerReply, PeerRequest, Tolerance, peer
+from perp.bench.peers.adapter import PeerReply, PeerRequest, Tolerance, dense, peer
 from perp.bench.timing import Timing
 from perp.comparison.processes import WorkerProcess
 from perp.problems import LCP, ContactProblem, SolverError
@@ -92,50 +92,28 @@ def _tolerance(iterations: int, **more: object) -> Tolerance:
 # Sweeps are cheap and many, Newton steps and proximal points few.
 SWEEPS, STEPS = 100_000, 5_000
 FULL_ERROR = {"SICONOS_FRICTION_3D_IPARAM_ERROR_EVALUATION": "SICONOS_FRICTION_3D_NSGS_ERROR_EVALUATION_FULL"}
-FRICTION: dict[str, tuple[str, dict[str, str], Tolerance]] = {
-    # name: what it is, identifier by kind of problem, options from the tolerance
-    "siconos-nsgs": (
-        "nonsmooth Gauss–Seidel of Siconos",
-        {"fc2d": "NSGS", "fc3d": "NSGS"},
-        _tolerance(SWEEPS),
-    ),
-    "siconos-nsgs-full": (
-        "the same with its error evaluated in full at every sweep",
-        {"fc3d": "NSGS"},
-        _tolerance(SWEEPS, **FULL_ERROR),
-    ),
-    "siconos-nsn-ac": (
-        "nonsmooth Newton of Siconos, Alart–Curnier",
-        {"fc3d": "NSN_AC"},
-        _tolerance(STEPS),
-    ),
-    "siconos-admm": ("ADMM of Siconos", {"fc3d": "ADMM"}, _tolerance(SWEEPS)),
-    "siconos-prox": ("proximal point of Siconos", {"fc3d": "PROX"}, _tolerance(STEPS)),
-    "siconos-global-nsgs": (
-        "nonsmooth Gauss–Seidel of Siconos on global problems, which it reduces itself",
-        {"gfc3d": "NSGS_WR", "grfc3d": "NSGS_WR"},
-        _tolerance(SWEEPS),
-    ),
-    "siconos-global-nsn-ac": (
-        "nonsmooth Newton of Siconos on global problems, Alart–Curnier",
-        {"gfc3d": "NSN_AC"},
-        _tolerance(STEPS),
-    ),
-    "siconos-global-admm": ("ADMM of Siconos on global problems", {"gfc3d": "ADMM"}, _tolerance(SWEEPS)),
-    "siconos-rolling-nsgs": (
-        "nonsmooth Gauss–Seidel of Siconos with rolling friction",
-        {"rfc3d": "NSGS"},
-        _tolerance(SWEEPS),
-    ),
-    "siconos-lemke-2d": ("Lemke of Siconos on friction in the plane", {"fc2d": "LEMKE"}, _tolerance(SWEEPS)),
-}
-LINEAR: dict[str, tuple[str, str, Tolerance]] = {
-    "siconos-lcp-lemke": ("Lemke of Siconos", "LEMKE", _tolerance(SWEEPS)),
-    "siconos-lcp-pivot": ("Bard-type pivoting of Siconos", "PIVOT", _tolerance(SWEEPS)),
-    "siconos-lcp-newton-min": ("Newton on the minimum map, Siconos", "NEWTONMIN", _tolerance(1000)),
-    "siconos-lcp-newton-fb": ("Newton on Fischer–Burmeister, Siconos", "NEWTON_FB_FBLSA", _tolerance(1000)),
-    "siconos-lcp-pgs": ("projected Gauss–Seidel of Siconos", "PGS", _tolerance(SWEEPS)),
-}
+# Name, what it is, identifier by kind of problem, options from the tolerance.
+FRICTION: tuple[tuple[str, str, dict[str, str], Tolerance], ...] = (
+    ("nsgs", "nonsmooth Gauss–Seidel", {"fc2d": "NSGS", "fc3d": "NSGS"}, _tolerance(SWEEPS)),
+    ("nsgs-full", "the same with its error evaluated in full at every sweep", {"fc3d": "NSGS"},
+     _tolerance(SWEEPS, **FULL_ERROR)),
+    ("nsn-ac", "nonsmooth Newton, Alart–Curnier", {"fc3d": "NSN_AC"}, _tolerance(STEPS)),
+    ("admm", "ADMM", {"fc3d": "ADMM"}, _tolerance(SWEEPS)),
+    ("prox", "proximal point", {"fc3d": "PROX"}, _tolerance(STEPS)),
+    ("global-nsgs", "Gauss–Seidel on global problems, which it reduces itself",
+     {"gfc3d": "NSGS_WR", "grfc3d": "NSGS_WR"}, _tolerance(SWEEPS)),
+    ("global-nsn-ac", "Newton on global problems, Alart–Curnier", {"gfc3d": "NSN_AC"}, _tolerance(STEPS)),
+    ("global-admm", "ADMM on global problems", {"gfc3d": "ADMM"}, _tolerance(SWEEPS)),
+    ("rolling-nsgs", "Gauss–Seidel with rolling friction", {"rfc3d": "NSGS"}, _tolerance(SWEEPS)),
+    ("lemke-2d", "Lemke on friction in the plane", {"fc2d": "LEMKE"}, _tolerance(SWEEPS)),
+)  # fmt: skip
+LINEAR: tuple[tuple[str, str, str, Tolerance], ...] = (
+    ("lemke", "Lemke", "LEMKE", _tolerance(SWEEPS)),
+    ("pivot", "Bard-type pivoting", "PIVOT", _tolerance(SWEEPS)),
+    ("newton-min", "Newton on the minimum map", "NEWTONMIN", _tolerance(1000)),
+    ("newton-fb", "Newton on Fischer–Burmeister", "NEWTON_FB_FBLSA", _tolerance(1000)),
+    ("pgs", "projected Gauss–Seidel", "PGS", _tolerance(SWEEPS)),
+)
 
 
 def kind_of(problem: ContactProblem, kinds: dict[str, str]) -> str | None:
@@ -152,15 +130,6 @@ def kind_of(problem: ContactProblem, kinds: dict[str, str]) -> str | None:
         return None
     whole = f"g{reduced}" if dynamics is not None and not dynamics.compliance.any() else reduced
     return next((kind for kind in (whole, reduced) if kind in kinds), None)
-
-
-def _refusal(kinds: dict[str, str]):
-    def refuses(problem: ContactProblem) -> str | None:
-        if kind_of(problem, kinds) is None:
-            return f"it takes {' or '.join(kinds)} problems of Siconos, exact and of one kind of set"
-        return None
-
-    return refuses
 
 
 def _packed(**arrays: Any) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
@@ -187,10 +156,6 @@ def _columns(matrix: Any) -> Any:
     return csc_array(block_diag(matrix) if matrix.ndim == 3 else matrix)
 
 
-def _dense(matrix: Any) -> np.ndarray:
-    return matrix.toarray() if is_sparse(matrix) else matrix
-
-
 def _reply(request: PeerRequest, kind: str, solver: str, arrays: dict[str, Any]) -> PeerReply:
     limit = NO_LIMIT if request.time_limit is None else request.time_limit
     message = {"kind": kind, "solver": solver, "options": request.options, "arrays": _packed(**arrays)}
@@ -204,10 +169,11 @@ def _reply(request: PeerRequest, kind: str, solver: str, arrays: dict[str, Any])
 
 
 def _register_friction(name: str, summary: str, kinds: dict[str, str], tolerance: Tolerance) -> None:
-    @peer(
-        name, takes=ContactProblem, needs=SICONOS, summary=summary, tolerance=tolerance,
-        refuses=_refusal(kinds),
-    )  # fmt: skip
+    def refuses(problem: ContactProblem) -> str | None:
+        words = f"it takes {' or '.join(kinds)} problems of Siconos, exact and of one kind of set"
+        return words if kind_of(problem, kinds) is None else None
+
+    @peer(name, takes=ContactProblem, needs=SICONOS, summary=summary, tolerance=tolerance, refuses=refuses)
     def solve(request: PeerRequest) -> PeerReply:
         problem: ContactProblem = request.problem
         kind = kind_of(problem, kinds) or ""
@@ -222,17 +188,17 @@ def _arrays(problem: ContactProblem, kind: str) -> dict[str, Any]:
         mass, jacobian = _columns(dynamics.mass), _columns(dynamics.jacobian.T)
         return {"M": mass, "H": jacobian, "q": dynamics.momentum, "b": dynamics.bias} | friction
     # its solvers in the plane take dense matrices only
-    return {"W": _dense(problem.W) if kind == "fc2d" else _columns(problem.W), "q": problem.q} | friction
+    return {"W": dense(problem.W) if kind == "fc2d" else _columns(problem.W), "q": problem.q} | friction
 
 
 def _register_linear(name: str, summary: str, solver: str, tolerance: Tolerance) -> None:
     @peer(name, takes=LCP, needs=SICONOS, summary=summary, tolerance=tolerance)
     def solve(request: PeerRequest) -> PeerReply:
         problem: LCP = request.problem
-        return _reply(request, "lcp", solver, {"M": _dense(problem.M), "q": problem.q})
+        return _reply(request, "lcp", solver, {"M": dense(problem.M), "q": problem.q})
 
 
-for _name, (_summary, _kinds, _options) in FRICTION.items():
-    _register_friction(_name, _summary, _kinds, _options)
-for _name, (_summary, _solver, _options) in LINEAR.items():
-    _register_linear(_name, _summary, _solver, _options)
+for _name, _summary, _kinds, _options in FRICTION:
+    _register_friction(f"siconos-{_name}", f"{_summary}, Siconos", _kinds, _options)
+for _name, _summary, _solver, _options in LINEAR:
+    _register_linear(f"siconos-lcp-{_name}", f"{_summary}, Siconos", _solver, _options)

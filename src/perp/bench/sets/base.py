@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -36,3 +36,11 @@ class TestSet(Protocol):
     def problems(self) -> Iterator[NamedProblem]:
         """The problems, always in the same order."""
         ...
+
+
+@dataclass(frozen=True)
+class MadeSet:
+    """A set whose problems a function makes."""
+
+    name: str
+    problems: Callable[[], Iterator[NamedProblem]]

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from perp.bench.sets.base import TestSet
+from perp.bench.sets.base import MadeSet, TestSet
 from perp.bench.sets.folder import FolderSet
 from perp.bench.sets.frames import FrameSet
-from perp.bench.sets.generated import BoxedSet, FrictionIndexSet, GeneratedLCPs, RandomContacts
-from perp.bench.sets.large import LargeLCPs
-from perp.bench.sets.literature import LiteratureSet
-from perp.bench.sets.mcp.literature import McpLiteratureSet
+from perp.bench.sets.generated import contacts, generated_lcps, mixtures, motors
+from perp.bench.sets.large import large_lcps
+from perp.bench.sets.literature import literature
+from perp.bench.sets.mcp.literature import mcp_literature
 from perp.problems.errors import ProblemError
 from perp.solvers.registry import unknown
 
@@ -45,13 +45,18 @@ def _files(name: str, summary: str, *patterns: str, **options: object) -> SetInf
 
 
 CATALOGUE: dict[str, SetInfo] = {
-    "lcp-literature": SetInfo("LCPs of the literature, with the exponential families", LiteratureSet),
-    "lcp-large": SetInfo("large sparse LCPs: obstacles, bearings, options; up to 10⁵ unknowns", LargeLCPs),
-    "mcp-literature": SetInfo("MCPs of the literature, each from several starts", McpLiteratureSet),
-    "lcp-generated": SetInfo("LCPs: positive definite, nonsymmetric, rank-deficient, contact", GeneratedLCPs),
-    "boxed": SetInfo("boxed LCPs: motors with torque limits", BoxedSet),
-    "friction-index": SetInfo("boxed LCPs of rank-deficient contacts with friction index", FrictionIndexSet),
-    "random-contacts": SetInfo("random mixtures of all sets, meant to be nasty", RandomContacts),
+    **{
+        name: SetInfo(summary, partial(MadeSet, name, make))
+        for name, summary, make in (
+            ("lcp-literature", "LCPs of the literature, with the exponential families", literature),
+            ("lcp-large", "large sparse LCPs: obstacles, bearings, options; up to 10⁵ unknowns", large_lcps),
+            ("mcp-literature", "MCPs of the literature, each from several starts", mcp_literature),
+            ("lcp-generated", "LCPs: definite, nonsymmetric, rank-deficient, contact", generated_lcps),
+            ("boxed", "boxed LCPs: motors with torque limits", motors),
+            ("friction-index", "boxed LCPs of rank-deficient contacts with friction index", contacts),
+            ("random-contacts", "random mixtures of all sets, meant to be nasty", mixtures),
+        )
+    },
     "frames": SetInfo("contact problems of simulated scenes, cold", FrameSet, takes_path=True),
     "frames-warm": SetInfo(
         "the same from the impulses of the step before", partial(FrameSet, warm=True), takes_path=True

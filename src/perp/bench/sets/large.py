@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,25 +11,14 @@ import perp
 from perp.bench.sets.base import NamedProblem
 
 
-@dataclass
-class LargeLCPs:
-    """Obstacles on a square, a journal bearing and an American put, at each of three sizes.
-
-    Attributes:
-        sizes: Unknowns, about.
-    """
-
-    name: str = "lcp-large"
-    sizes: tuple[int, ...] = (10_000, 40_000, 100_000)
-
-    def problems(self) -> Iterator[NamedProblem]:
-        """The problems; z is what lies above the obstacle."""
-        for size in self.sizes:
-            side = round(size**0.5)
-            yield NamedProblem(f"obstacle-{side}x{side}", obstacle(side))
-            yield NamedProblem(f"torsion-{side}x{side}", torsion(side))
-            yield NamedProblem(f"bearing-{side}x{side}", bearing(side))
-            yield NamedProblem(f"american-put-{size}", american_put(size))
+def large_lcps() -> Iterator[NamedProblem]:
+    """Obstacles, a journal bearing and an American put at three sizes; z is what lies above the obstacle."""
+    for size in (10_000, 40_000, 100_000):
+        side = round(size**0.5)
+        yield NamedProblem(f"obstacle-{side}x{side}", obstacle(side))
+        yield NamedProblem(f"torsion-{side}x{side}", torsion(side))
+        yield NamedProblem(f"bearing-{side}x{side}", bearing(side))
+        yield NamedProblem(f"american-put-{size}", american_put(size))
 
 
 def laplacian(m: int) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import perp
 from perp.bench.sets import families
@@ -29,17 +28,10 @@ def example(name: str) -> perp.LCP:
     return perp.LCP(*EXAMPLES[name])
 
 
-@dataclass
-class LiteratureSet:
+def literature() -> Iterator[NamedProblem]:
     """The examples, and the families of Murty (1978) and Fathi (1979) on which pivoting is exponential."""
-
-    name: str = "lcp-literature"
-    sizes: tuple[int, ...] = (8, 12, 16)
-
-    def problems(self) -> Iterator[NamedProblem]:
-        """Small problems, each with a name that says whose it is."""
-        for name in EXAMPLES:
-            yield NamedProblem(name, example(name))
-        for n in self.sizes:
-            yield NamedProblem(f"murty-1978-{n}", families.murty(n))
-            yield NamedProblem(f"fathi-1979-{n}", families.fathi(n))
+    for name in EXAMPLES:
+        yield NamedProblem(name, example(name))
+    for n in (8, 12, 16):
+        yield NamedProblem(f"murty-1978-{n}", families.murty(n))
+        yield NamedProblem(f"fathi-1979-{n}", families.fathi(n))

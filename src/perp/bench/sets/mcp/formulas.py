@@ -22,8 +22,8 @@ def formulas() -> list[McpModel]:
     ]
 
 
-def _rows(rows: list[str], **others: Any) -> McpModel:
-    return McpModel(rows=_symbols(rows, len(rows)), **others)
+def _rows(rows: list[str], where: dict[str, str] | None = None, **others: Any) -> McpModel:
+    return McpModel(rows=_symbols(rows, len(rows), where or {}), **others)
 
 
 def _program(
@@ -35,7 +35,7 @@ def _program(
     """
     texts = [minimise, *(constraints or [])]
     n, m = 1 + max(int(i) for i in re.findall(r"z(\d+)", " ".join(texts))), len(texts) - 1
-    objective, *c = _symbols(texts, n)
+    objective, *c = _symbols(texts, n, {})
     lagrangian = objective - sum(
         (Symbol("variable", value=float(n + k)) * c[k] for k in range(m)), symbol(0.0)
     )
@@ -50,6 +50,8 @@ def _program(
     )
 
 
-def _symbols(texts: list[str], n: int) -> list[Symbol]:
+def _symbols(texts: list[str], n: int, where: dict[str, str]) -> list[Symbol]:
     place = {f"z{i}": z for i, z in enumerate(variables(n))}
+    for name, text in where.items():
+        place[name] = read_formula(name, text, place)
     return [read_formula(text, text, place) for text in texts]

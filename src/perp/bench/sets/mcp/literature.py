@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from perp.bench.sets.base import NamedProblem
 from perp.bench.sets.mcp.classics import classics
@@ -18,15 +17,9 @@ def models() -> list[McpModel]:
     return [*formulas(), *classics(), *economics(), *mechanics()]
 
 
-@dataclass
-class McpLiteratureSet:
-    """MCPs of the literature; `/2` behind a name is its second start."""
-
-    name: str = "mcp-literature"
-
-    def problems(self) -> Iterator[NamedProblem]:
-        """Every problem that has a solution, from each of its starts."""
-        for model in models():
-            if model.solvable:
-                for k in range(len(model.starts)):
-                    yield NamedProblem(f"{model.name}/{k + 1}", model.mcp(k))
+def mcp_literature() -> Iterator[NamedProblem]:
+    """Every problem that has a solution, from each of its starts; `/2` behind a name is the second."""
+    for model in models():
+        if model.solvable:
+            for k in range(len(model.starts)):
+                yield NamedProblem(f"{model.name}/{k + 1}", model.mcp(k))

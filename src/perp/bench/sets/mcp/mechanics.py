@@ -1,4 +1,4 @@
-"""Free boundaries and control: obstacles, films of oil, options, bounded controls, contact, circuits."""
+"""Free boundaries and control: obstacles, films of oil, options, bounded controls, contact."""
 
 from __future__ import annotations
 
@@ -8,19 +8,28 @@ from perp.bench.sets.mcp.model import McpModel, total
 from perp.formulations.expressions import INFINITY, Symbol, exp, variables
 
 
-def _obstacle(m: int, name: str, load: float, reaction: float, upper: float) -> McpModel:
-    """A membrane over an obstacle on the unit square, m × m points: −Δz + r (e^z − 1) = load."""
-    z, h = variables(m * m), 1 / (m + 1)
+def _membrane(m: int) -> list[Symbol]:
+    """−Δz times h² on m × m points of a square whose boundary is held at zero."""
+    z = variables(m * m)
 
     def at(i: int, j: int) -> Symbol | float:
         return z[i * m + j] if 0 <= i < m and 0 <= j < m else 0.0
 
+    return [
+        4 * z[i * m + j] - at(i - 1, j) - at(i + 1, j) - at(i, j - 1) - at(i, j + 1)
+        for i in range(m)
+        for j in range(m)
+    ]
+
+
+def _obstacle(m: int, name: str, load: float, reaction: float, upper: float) -> McpModel:
+    """A membrane over an obstacle on the unit square, m × m points: −Δz + r (e^z − 1) = load."""
+    z, h, bent = variables(m * m), 1 / (m + 1), _membrane(m)
     rows, lower = [], []
     for i in range(m):
         for j in range(m):
-            x, y = (i + 1) * h, (j + 1) * h
-            row = 4 * z[i * m + j] - at(i - 1, j) - at(i + 1, j) - at(i, j - 1) - at(i, j + 1)
-            rows.append(row + h * h * (reaction * (exp(z[i * m + j]) - 1) - load if reaction else -load))
+            x, y, k = (i + 1) * h, (j + 1) * h, i * m + j
+            rows.append(bent[k] + h * h * (reaction * (exp(z[k]) - 1) - load if reaction else -load))
             low = (math.sin(9 * x) * math.sin(9 * y)) ** 3 if load > 0 else -abs(x - 0.5) - 0.02
             lower.append(min(low, upper))
     source = "Dembo and Tulowitzki (1983); Moré and Toraldo, SIAM J. Optim. 1 (1991)"
@@ -29,16 +38,8 @@ def _obstacle(m: int, name: str, load: float, reaction: float, upper: float) -> 
 
 def _torsion(m: int, c: float) -> McpModel:
     """Elastic–plastic torsion: |z| ≤ distance to the boundary."""
-    z, h = variables(m * m), 1 / (m + 1)
-
-    def at(i: int, j: int) -> Symbol | float:
-        return z[i * m + j] if 0 <= i < m and 0 <= j < m else 0.0
-
-    rows = [
-        4 * z[i * m + j] - at(i - 1, j) - at(i + 1, j) - at(i, j - 1) - at(i, j + 1) - c * h * h
-        for i in range(m)
-        for j in range(m)
-    ]
+    h = 1 / (m + 1)
+    rows = [row - c * h * h for row in _membrane(m)]
     width = [h * min(i + 1, j + 1, m - i, m - j) for i in range(m) for j in range(m)]
     source = "Glowinski (1984); Moré and Toraldo (1991)"
     return McpModel(f"torsion-{c:g}", source, rows, (0.0, width), [-w for w in width], width)
@@ -147,22 +148,6 @@ def _frame(count: int) -> McpModel:
     return McpModel(f"springs-{count}", source, rows, (0.0, 0.05), [-INFINITY] * count + [0.0] * count)
 
 
-def _diodes(current: float) -> McpModel:
-    """A bridge of ideal diodes with a resistor: voltages of two nodes, currents of four diodes."""
-    v1, v2, a, b, c, d = variables(6)
-    source = current
-    rows = [
-        (a + b) - (v1 - v2) * 0.5,
-        (v1 - v2) * 0.5 - (c + d),
-        v1 - 0.0 - source * 1.0 + 0.1 * a,
-        v1 + source + 0.1 * b,
-        source - v2 + 0.1 * c,
-        -1.0 * source - v2 + 0.1 * d,
-    ]
-    source = "Leenaerts and van Bokhoven (1998): rectifier, exponentials left out"
-    return McpModel(f"diode-bridge-{current:g}", source, rows, (0.0, 1.0), [-INFINITY] * 2 + [0.0] * 4)
-
-
 def _ignition(n: int, parameter: float) -> McpModel:
     """Bratu's equation with an obstacle: −z″ = λ e^z under z ≤ 1 (Hoppe and Mittelmann 1989)."""
     z, h = variables(n), 1 / (n + 1)
@@ -195,8 +180,6 @@ def mechanics() -> list[McpModel]:
         _control(40, 0.2, 1.0),
         _frame(10),
         _frame(30),
-        _diodes(1.0),
-        _diodes(-2.0),
         _ignition(60, 3.0),
         _ignition(60, 8.0),
     ]

@@ -60,13 +60,12 @@ def total(terms: Sequence[Symbol]) -> Symbol:
     return sum(terms[1:], terms[0])
 
 
-def linear(
-    name: str, source: str, M: np.ndarray, q: np.ndarray, starts: Sequence[Vector] = (0.0, 1.0)
-) -> McpModel:
-    """An LCP from its matrix."""
-    n = len(q)
-    z = variables(n)
+def linear(name: str, source: str, M: np.ndarray, q: np.ndarray | None = None) -> McpModel:
+    """An LCP from its matrix; q = −1 where there is none."""
+    z = variables(len(M))
     rows = [
-        sum((float(M[i][j]) * z[j] for j in range(n) if M[i][j]), z[0] * 0.0) + float(q[i]) for i in range(n)
+        sum((float(x) * z[j] for j, x in enumerate(line) if x), z[0] * 0.0)
+        + float(-1.0 if q is None else q[i])
+        for i, line in enumerate(M)
     ]
-    return McpModel(name, source, rows, starts)
+    return McpModel(name, source, rows, (0.0, 1.0))
