@@ -13,8 +13,7 @@ from perp.scenes.engine import engine
 from perp.scenes.frames import multiply, rotate
 from perp.scenes.geometry import read_geometry
 from perp.view import meshes
-from perp.view.drawing import copies_of, extent, placed
-from perp.view.marks import drawn_side
+from perp.view.drawing import copies_of, drawn_side, extent, placed
 from perp.view.page import packed
 
 SHAPES = """<mujoco><asset><mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>

@@ -173,3 +173,15 @@ def _bounds(
         corners.extend((centre + rotate(turn, reach * sign))[counted] for sign in signs)
     points = np.concatenate(corners)
     return (points.min(axis=0), points.max(axis=0)) if points.size else (-np.ones(3), np.ones(3))
+
+
+def drawn_side(contact_body: np.ndarray) -> np.ndarray:
+    """1 where the force on the second body is drawn, −1 where that is the world: forces are on what moves.
+
+    Args:
+        contact_body: Both bodies of each contact, −1 for the world, shape (contacts, 2).
+
+    Returns:
+        Shape (contacts, 1).
+    """
+    return np.where(contact_body[:, 1] < 0, -1.0, 1.0)[:, None]

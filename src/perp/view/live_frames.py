@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perp.scenes.frames import multiply, rotate
-from perp.view.marks import drawn_side
+from perp.view.drawing import drawn_side
 
 if TYPE_CHECKING:
     from perp import Simulation

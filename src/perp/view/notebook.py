@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perp.problems import Problem, Solution
+
 if TYPE_CHECKING:
-    from perp.problems import Problem, Solution
     from perp.simulation.recordings.recording import Recording
     from perp.simulation.simulation import Simulation
     from perp.simulation.sweeps.table import Table

@@ -22,8 +22,7 @@ from perp.problems import ProblemError
 from perp.scenes.geometry import Shape, spatial_tendons
 from perp.simulation.recordings.summary import summarise
 from perp.view.colors import STATE_COLORS, STATE_NAMES
-from perp.view.drawing import Copies, body_size, copies_of, extent, not_drawn
-from perp.view.marks import drawn_side
+from perp.view.drawing import Copies, body_size, copies_of, drawn_side, extent, not_drawn
 from perp.view.meshes import arrow, cone, sphere, with_normals
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ _MOST_FRAMES = 1500
 # Bytes of poses and contacts before compression: pages stay below about 10 MB.
 _MOST_BYTES = 12_000_000
 _PLOT_POINTS = 2000  # more than a plot has pixels
-_SCRIPTS = (
+_SCRIPTS = [
     "arrays",
     "maths",
     "shaders",
@@ -45,7 +44,7 @@ _SCRIPTS = (
     "live",
     "pushing",
     "player",
-)
+]
 
 
 def page_text(recording: Recording, title: str) -> str:

@@ -15,17 +15,15 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
 
+from perp import Recording
 from perp.files.writing import check_writable
 from perp.problems import PerpError, ProblemError
 from perp.view.page import page_text
-
-if TYPE_CHECKING:
-    from perp import Recording
 
 VIEW_OPTIONS = ("azimuth", "elevation", "zoom", "follow", "forces", "cones", "through", "theme")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
