@@ -31,7 +31,6 @@ _GET_CALL_TYPE = BaseFunction.get_call_type
 _REFRESH = BaseContext.refresh
 _INLINE_CLOSURES = InlineClosureLikes.run_pass
 _POST_PROCESS = PostProcessor.run
-_START_EVENT, _END_EVENT = event.start_event, event.end_event
 _LITERAL_OR_OMITTED = lowering._lit_or_omitted
 # Nobody listens to this one, which numba announces twice at every call of LLVM.
 _LOCK = "numba:llvm_lock"
@@ -154,14 +153,8 @@ def _post_process(self: Any, emit_dels: bool = False, extend_lifetimes: bool = F
         self._insert_var_dels(extend_lifetimes=extend_lifetimes)
 
 
-def _start_event(kind: str, data: Any = None) -> None:
-    if kind != _LOCK:
-        _START_EVENT(kind, data)
-
-
-def _end_event(kind: str, data: Any = None, exc_details: Any = None) -> None:
-    if kind != _LOCK:
-        _END_EVENT(kind, data, exc_details)
+def _quietly(announce: Any) -> Any:
+    return lambda kind, *data, **named: None if kind == _LOCK else announce(kind, *data, **named)
 
 
 class _Plain:
@@ -206,8 +199,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (RewriteRegistry, "apply", _rewrite),
     (InlineClosureLikes, "run_pass", _inline_closures),
     (PostProcessor, "run", _post_process),
-    (event, "start_event", _start_event),
-    (event, "end_event", _end_event),
+    *((event, name, _quietly(getattr(event, name))) for name in ("start_event", "end_event")),
     *((owner, "new_error_context", _ErrorContext) for owner in (errors, lowering, typeinfer)),
     *((owner, "_termcolor", _PLAIN) for owner in (compiler_machinery, functions, ir, typeinfer, typeof)),
     (errors, "_termcolor_inst", _PLAIN),

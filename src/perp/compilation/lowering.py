@@ -211,7 +211,6 @@ class KernelLower(Lower):
             and kind.ndim == count
             and isinstance(kind.dtype, types.Number | types.Boolean)
             and not self.context.enable_boundscheck
-            and not self.context.enable_boundscheck
         )
 
     def _place(self, array: str, kinds: Any, indices: Any) -> Any:
