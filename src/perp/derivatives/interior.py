@@ -18,7 +18,7 @@ import numpy as np
 from perp.derivatives.laws import CLOSED, HOLDS, SLIDE, SLIDE_AND_ROLL, STICK
 from perp.problems import ContactProblem
 from perp.problems.set_kernels import WIDEST
-from perp.problems.sets import BOX, COULOMB, ELLIPTIC, NONNEGATIVE, ROLLING
+from perp.problems.sets import BOX, COULOMB, NONNEGATIVE, ROLLING
 from perp.problems.validation import Vector, is_sparse
 
 # Slacks beyond this share of what is at work tell nothing more.
@@ -61,48 +61,40 @@ def _allowed(
     sets, n = problem.sets, problem.size
     near = 1e-6 * problem.data_size
     columns: list[np.ndarray] = []
-
-    def unit(i: int) -> None:
-        column = np.zeros(n)
-        column[i] = 1.0
-        columns.append(column)
-
     for c in range(sets.count):
         a, b = int(sets.start[c]), int(sets.start[c + 1])
         if sets.kind[c] <= BOX:
             if code[c] in (HOLDS, CLOSED) or (degenerate[c] and abs(u[a]) <= near[c]):
-                unit(a)
+                columns.append(np.eye(1, n, a)[0])
             continue
         if abs(u[a]) > near[c] and not problem.relaxed:
             continue
         still = bool((np.abs(u[a + 1 : b] * problem.row_scale[a + 1 : b]) <= near[c]).all())
         if still and (code[c] == STICK or degenerate[c]):
-            for i in range(a, b):
-                unit(i)
+            columns += [np.eye(1, n, i)[0] for i in range(a, b)]
         elif code[c] in (SLIDE, SLIDE_AND_ROLL) or degenerate[c]:
-            column = np.zeros(n)
-            column[a] = 1.0
-            if _slip(int(sets.kind[c]), sets.parameters[c], u[a:b], column[a:b]):
+            column = np.eye(1, n, a)[0]
+            if _slip(_discs(int(sets.kind[c]), sets.parameters[c], b - a), u[a:b], column[a:b]):
                 columns.append(column)
     return np.array(columns).reshape(-1, n).T
 
 
-def _slip(kind: int, p: np.ndarray, u: Vector, out: np.ndarray) -> bool:
+def _discs(kind: int, p: np.ndarray, size: int) -> list[tuple[np.ndarray, slice]]:
+    """Coefficients of the tangents of each disc, and their rows."""
+    if kind == COULOMB:
+        return [(np.full(size - 1, p[0]), slice(1, size))]
+    if kind == ROLLING:
+        return [(np.full(2, p[0]), slice(1, 3)), (np.full(2, p[1]), slice(3, 5))]
+    return [(p[: size - 1].copy(), slice(1, size))]
+
+
+def _slip(discs: list[tuple[np.ndarray, slice]], u: Vector, out: np.ndarray) -> bool:
     """The impulse of everything that slips, for a push of one; False where a disc does not slip."""
-    if kind == ELLIPTIC:
-        mu = p[: u.size - 1]
-        stretched = mu * u[1:]
-        speed = float(np.linalg.norm(stretched))
-        if speed == 0.0 or (mu > WIDEST).any():
+    for mu, part in discs:
+        speed = float(np.linalg.norm(mu * u[part]))
+        if not u[part].any() or (mu > WIDEST).any():
             return False
-        out[1:] = -mu * stretched / speed
-        return True
-    discs = [(0, slice(1, u.size))] if kind == COULOMB else [(0, slice(1, 3)), (1, slice(3, 5))]
-    for column, part in discs:
-        speed = float(np.linalg.norm(u[part]))
-        if speed == 0.0 or p[column] > WIDEST:
-            return False
-        out[part] = -p[column] * u[part] / speed
+        out[part] = -(mu**2) * u[part] / (speed or 1.0)
     return True
 
 
@@ -127,12 +119,14 @@ def _widened(
     values: list[float] = []
     cones: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def nonnegative(row: np.ndarray, value: float, c: int) -> None:
-        line = np.zeros(width)
-        line[:free] = row
+    def with_slack(row: np.ndarray, c: int) -> np.ndarray:
+        line = np.concatenate([row, np.zeros(suspects.size)])
         if c in place:
             line[place[c]] = -1.0
-        lines.append(line)
+        return line
+
+    def nonnegative(row: np.ndarray, value: float, c: int) -> None:
+        lines.append(with_slack(row, c))
         values.append(value / scale)
 
     for c in range(sets.count):
@@ -150,20 +144,18 @@ def _widened(
             nonnegative(N[a], x[a] + p[5], c)
             if code[c] != STICK and not degenerate[c]:
                 continue  # moves on its cone
-            for weights, part in _discs(kind, p, b - a):
-                block = np.zeros((1 + weights.size, width))
-                block[0, :free] = N[a]
-                if c in place:
-                    block[0, place[c]] = -1.0
+            for mu, part in _discs(kind, p, b - a):
+                # directions without friction or without limit have no weight
+                finite = (mu > 0) & (mu <= WIDEST)
+                if not finite.any():
+                    continue
+                weights = np.divide(1.0, mu, out=np.zeros_like(mu), where=finite)
                 rows = a + np.arange(part.start, part.stop)
-                block[1:, :free] = weights[:, None] * N[rows]
-                offset = np.concatenate([[x[a] + p[5]], weights * x[rows]]) / scale
-                cones.append((block, offset))
+                block = np.zeros((1 + weights.size, width))
+                block[0], block[1:, :free] = with_slack(N[a], c), weights[:, None] * N[rows]
+                cones.append((block, np.concatenate([[x[a] + p[5]], weights * x[rows]]) / scale))
     for c in suspects:
-        line = np.zeros(width)
-        line[place[int(c)]] = -1.0
-        lines.append(line)
-        values.append(ENOUGH * unit[c] / scale)
+        nonnegative(np.zeros(free), ENOUGH * unit[c], int(c))
     # slack directions stay bounded: impulses as such are not
     G = np.vstack([np.array(lines).reshape(-1, width), *(block for block, _ in cones)])
     h = np.concatenate([values, *(offset for _, offset in cones)])
@@ -180,19 +172,3 @@ def _widened(
     if str(answer.status) not in ("Solved", "AlmostSolved") or not np.isfinite(y).all():
         return None
     return x + scale * (N @ y[:free])
-
-
-def _discs(kind: int, p: np.ndarray, size: int) -> list[tuple[np.ndarray, slice]]:
-    """Weights 1/μ of the tangents and their rows; directions without friction or without limit have none."""
-    if kind == COULOMB:
-        discs = [(np.full(size - 1, p[0]), slice(1, size))]
-    elif kind == ROLLING:
-        discs = [(np.full(2, p[0]), slice(1, 3)), (np.full(2, p[1]), slice(3, 5))]
-    else:
-        discs = [(p[: size - 1].copy(), slice(1, size))]
-    out = []
-    for mu, part in discs:
-        finite = (mu > 0) & (mu <= WIDEST)
-        if finite.any():
-            out.append((np.divide(1.0, mu, out=np.zeros_like(mu), where=finite), part))
-    return out

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perp.collision import Contacts
-from perp.dynamics.state import State
 from perp.problems.validation import vector
 from perp.scenes import Model, SceneError
 from perp.scenes.frames import multiply, rotate
@@ -36,11 +35,6 @@ class Body:
     def __repr__(self) -> str:
         return f"<Body {self.name!r} at {_short(self.position)} m, moving at {_short(self.velocity)} m/s>"
 
-    @staticmethod
-    def origin_of(model: Model, state: State, index: int) -> np.ndarray:
-        """Origin of the file's body frame, shape (3,) [m]."""
-        return state.position[index] + rotate(state.quaternion[index], model.origin[index])
-
     @property
     def name(self) -> str:
         return self._simulation.model.body_names[self.index]
@@ -48,7 +42,8 @@ class Body:
     @property
     def position(self) -> np.ndarray:
         """Origin of the body frame in the world, shape (3,) [m]."""
-        return self.origin_of(self._simulation.model, self._simulation.state, self.index)
+        sim, i = self._simulation, self.index
+        return sim.state.position[i] + rotate(sim.state.quaternion[i], sim.model.origin[i])
 
     @property
     def quaternion(self) -> np.ndarray:
