@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
-from perp.certify.certificate import Certificate, not_proved
+from perp.certify.certificate import PROVED, Certificate, not_proved
 from perp.problems import (
     LCP,
     BoxedLCP,
@@ -86,9 +86,7 @@ def certify(
             certificate = enclose_contact(problem, solution)
         return _of_the_answer(problem, certificate, solution, accuracy)
     if not solution.solved and solution.info.get("certificate") is not None:
-        from perp.certify.infeasible import prove_infeasible
-
-        return prove_infeasible(problem, solution.info["certificate"])
+        return _prove_infeasible(problem, solution.info["certificate"])
     exact = method == "exact" or (method == "auto" and problem.size <= LARGEST_EXACT)
     return _of_the_answer(problem, _prove(problem, solution, exact=exact), solution, accuracy)
 
@@ -130,8 +128,7 @@ def _prove(problem: LCP | BoxedLCP, solution: Solution, *, exact: bool) -> Certi
     import numpy as np
 
     from perp.certify.basis import candidate_sides
-    from perp.certify.enclosure import enclose_solution
-    from perp.certify.exact import prove_solution
+    from perp.certify.solved_sides import prove_sides
 
     if not np.isfinite(solution.z).all():
         return not_proved("solution", ["the answer is not finite"])
@@ -142,12 +139,22 @@ def _prove(problem: LCP | BoxedLCP, solution: Solution, *, exact: bool) -> Certi
         if key in tried:
             continue
         tried.add(key)
-        certificate = (prove_solution if exact else enclose_solution)(problem, solution, sides)
+        certificate = prove_sides(problem, solution, sides, exact=exact)
         if certificate.proved:
             return certificate
         if len(tried) == 1:
             first = certificate
     return first
+
+
+def _prove_infeasible(problem: LCP | BoxedLCP, certificate: Any) -> Certificate:
+    """Prove from a rounded certificate that no solution exists."""
+    from perp.problems.infeasibility import exact_certificate
+
+    found = exact_certificate(problem, certificate)
+    if found is None:
+        return not_proved("no solution", ["no vector near the certificate contradicts the law exactly"])
+    return Certificate(PROVED, "no solution", tuple(Fraction(float(x)) for x in found.ravel()))
 
 
 class _Callable(ModuleType):

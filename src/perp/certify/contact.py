@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perp.certify.certificate import ENCLOSED, Certificate, not_proved
-from perp.certify.enclosure import PRECISION
+from perp.certify.solved_sides import PRECISION
 from perp.problems import ContactProblem, Solution
 from perp.problems.sets import BOX, COHESION, COULOMB, ELLIPTIC, NONNEGATIVE
 from perp.problems.validation import Vector, is_sparse

@@ -19,12 +19,13 @@ from typing import Any, Literal
 import numpy as np
 
 from perp.problems import ContactProblem, Status
-from perp.problems.validation import Vector, is_sparse
+from perp.problems.validation import Vector, freeze, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.boxed_rows import RowProblem, Rows, refuses_following, register_rows, rows_of_problem
 from perp.solvers.line_search import backtrack
 from perp.solvers.linear import diagonal_scale, factorise, solve_regularised
 from perp.solvers.newton.friction_compliance import solve_by_compliance
+from perp.solvers.newton.mcp_equations import equations_of_rows
 
 STEPS = 500
 # Steps in a row in which the merit may fail to halve: on matrices that are neither monotone nor P the
@@ -55,48 +56,18 @@ class FischerBurmeisterOptions:
             raise ValueError(f"penalty = {self.penalty}: a number in (0, 1] is needed")
 
 
-def fischer_burmeister_function(a: Vector, b: Vector) -> tuple[Vector, Vector, Vector]:
-    """φ(a, b) and its derivatives by a and b; at the kink a = b = 0 one of many."""
-    length = np.hypot(a, b)
-    kink = length == 0.0
-    safe = np.where(kink, 1.0, length)
-    da = 1.0 - np.where(kink, np.sqrt(0.5), a / safe)
-    db = 1.0 - np.where(kink, np.sqrt(0.5), b / safe)
-    # a + b − √(a² + b²) loses all digits for a ≫ b > 0: 2ab / (a + b + √…) does not
-    total = a + b
-    stable = total > 0
-    value = np.where(stable, 2 * a * b / np.where(stable, total + length, 1.0), total - length)
-    return value, da, db
-
-
 class _BoxFunction:
-    """Φ(z) and its Jacobian D_a + D_b M, in units of w: z is multiplied by the scale d."""
+    """Φ(z) in units of the largest |q|, and its Jacobian D_a + D_b M."""
 
     def __init__(self, rows: Rows, penalty: float) -> None:
-        self.rows, self.penalty = rows, penalty
-        self.d = rows.column_scale
-        self.size = float(np.max(np.abs(rows.q), initial=0.0)) or 1.0
-        self.has_lo, self.has_hi = np.isfinite(rows.lo), np.isfinite(rows.hi)
-        self.lo, self.hi = np.where(self.has_lo, rows.lo, 0.0), np.where(self.has_hi, rows.hi, 0.0)
+        self.rows, self.weight = rows, 1.0 - penalty
+        size = float(np.max(np.abs(rows.q), initial=0.0)) or 1.0
+        self.d, self.row = rows.column_scale / size, np.full(rows.size, 1.0 / size)
 
     def parts(self, z: Vector) -> tuple[Vector, Vector, Vector]:
         """Φ and its derivatives by z and by w, shape (n,) each."""
-        w = self.rows.slack(z, np.empty(z.size))
-        upper, upper_a, upper_b = fischer_burmeister_function(self.d * (self.hi - z), -w)
-        b = np.where(self.has_hi, -upper, w)
-        b_z = np.where(self.has_hi, self.d * upper_a, 0.0)
-        b_w = np.where(self.has_hi, upper_b, 1.0)
-        a = self.d * (z - self.lo)
-        value, da, db = fischer_burmeister_function(a, b)
-        if self.penalty < 1.0:
-            both = (a > 0) & (b > 0)
-            share = (1.0 - self.penalty) / self.size
-            value = self.penalty * value + np.where(both, share * a * b, 0.0)
-            da = self.penalty * da + np.where(both, share * b, 0.0)
-            db = self.penalty * db + np.where(both, share * a, 0.0)
-        by_z = np.where(self.has_lo, self.d * da + db * b_z, b_z)
-        by_w = np.where(self.has_lo, db * b_w, b_w)
-        return np.where(self.has_lo, value, b), by_z, by_w
+        rows, w = self.rows, self.rows.slack(z, np.empty(z.size))
+        return equations_of_rows(freeze(z), freeze(w), rows.lo, rows.hi, self.d, self.row, self.weight)
 
     def merit(self, z: Vector) -> float:
         value = self.parts(z)[0]

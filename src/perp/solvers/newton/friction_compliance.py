@@ -16,15 +16,17 @@ deformable multi-body dynamics, ACM Trans. Graph. 38 (2019), where compliance an
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from perp.problems import ContactProblem, Status
 from perp.problems.sets import BOX, ELLIPTIC, FREE, ROLLING
-from perp.problems.validation import Vector, is_sparse
+from perp.problems.validation import Vector, freeze, is_sparse
 from perp.solvers.attempt import Attempt, Control
 from perp.solvers.linear import solve_regularised
+from perp.solvers.newton.mcp_equations import equations_of_rows
 
 STEPS = 500
 # Derivatives by u below this count as this: an open contact's row then says λ = 0 to twelve digits.
@@ -48,9 +50,10 @@ class _System:
         sets = problem.sets
         first, kind = sets.start[:-1], sets.kind
         self.free = first[kind == FREE]
-        boxes = kind == BOX
-        self.box, self.lo, self.hi = first[boxes], sets.a[boxes], sets.b[boxes]
-        self.normal = first[(kind != FREE) & (kind != BOX)]
+        self.plain = first[kind != FREE]
+        boxes = kind[kind != FREE] == BOX
+        self.lo = freeze(np.where(boxes, sets.a[kind != FREE], 0.0))
+        self.hi = freeze(np.where(boxes, sets.b[kind != FREE], np.inf))
         self.discs = list(_discs(problem))
 
     def rows(self, impulse: Vector) -> tuple[Vector, Vector]:
@@ -58,30 +61,15 @@ class _System:
         u = self.W @ impulse + self.q
         F, D = np.zeros(u.size), np.zeros(u.size)
         F[self.free] = u[self.free]
-        n = self.normal
-        value, by_u, by_b = _fischer_burmeister(u[n], self.r[n] * impulse[n])
+        n = self.plain
+        value, by_x, by_u = equations_of_rows(
+            freeze(impulse[n]), freeze(u[n]), self.lo, self.hi, self.r[n], np.ones(n.size), 0.0
+        )
         by_u = np.maximum(by_u, LEAST)
-        F[n], D[n] = value / by_u, self.r[n] * by_b / by_u
-        self._boxes(u, impulse, F, D)
+        F[n], D[n] = value / by_u, by_x / by_u
         for rows, normal, mu in self.discs:
             self._friction(rows, normal, mu, u, impulse, F, D)
         return F, D
-
-    def _boxes(self, u: Vector, impulse: Vector, F: Vector, D: Vector) -> None:
-        """φ(r (λ − lo), −φ(r (hi − λ), −u)) with sides that are infinite left out."""
-        b = self.box
-        if not b.size:
-            return
-        r, x = self.r[b], impulse[b]
-        has_hi, has_lo = np.isfinite(self.hi), np.isfinite(self.lo)
-        top, by_a, by_b = _fischer_burmeister(r * (np.where(has_hi, self.hi, 0.0) - x), -u[b])
-        value = np.where(has_hi, -top, u[b])
-        by_x, by_u = np.where(has_hi, r * by_a, 0.0), np.where(has_hi, by_b, 1.0)
-        low, by_a, by_b = _fischer_burmeister(r * (x - np.where(has_lo, self.lo, 0.0)), value)
-        value = np.where(has_lo, low, value)
-        by_x = np.where(has_lo, r * by_a + by_b * by_x, by_x)
-        by_u = np.maximum(np.where(has_lo, by_b * by_u, by_u), LEAST)
-        F[b], D[b] = value / by_u, by_x / by_u
 
     def _friction(
         self, rows: np.ndarray, normal: int, mu: Vector, u: Vector, impulse: Vector, F: Vector, D: Vector
@@ -90,7 +78,9 @@ class _System:
         r = float((mu**2 * self.r[rows]).mean())
         speed, force = mu * u[rows], impulse[rows] / mu
         v, f = float(np.linalg.norm(speed)), float(np.linalg.norm(force))
-        psi = float(_fischer_burmeister(np.array([v]), np.array([r * (impulse[normal] - f)]))[0][0])
+        room = r * (impulse[normal] - f)
+        total, length = v + room, math.hypot(v, room)
+        psi = 2.0 * v * room / (total + length) if total > 0.0 else total - length
         below = r * f + psi
         compliance = (v - psi) / below if below > LEAST * max(v, r * f) else (1.0 / LEAST if v > 0.0 else 0.0)
         weight = max(compliance, 0.0) * r / mu**2
@@ -112,12 +102,6 @@ def _discs(problem: ContactProblem) -> Any:
             # a coefficient of 0 is a tangent without friction: so small a one has the same answer
             coefficients = np.maximum(np.broadcast_to(mu, end - begin), 1e-12)
             yield np.arange(start + begin, start + end), start, coefficients
-
-
-def _fischer_burmeister(a: Vector, b: Vector) -> tuple[Vector, Vector, Vector]:
-    from perp.solvers.newton.fischer_burmeister import fischer_burmeister_function
-
-    return fischer_burmeister_function(a, b)
 
 
 def solve_by_compliance(problem: ContactProblem, control: Control, linear_solver: str) -> Attempt:

@@ -5,7 +5,7 @@ bound is substituted into the columns of the row that moves it, so bounds and un
 together; the block is nonsymmetric, and a proximal shift, lowered in stages, keeps dependent rows apart.
 Sweeps come first: they cost little, and where they come near, one or two exchanges end it. Elsewhere Lemke's
 method on the equivalent LCP with multipliers of the upper bounds, shifted likewise, gives the sides to go on
-from; more sweeps are the last resort. A step costs one factorisation of the free block.
+from. A step costs one factorisation of the free block.
 
 Reference: Júdice and Pires (1994) for the exchange; Pang and Trinkle, Complementarity formulations and
 existence of solutions of dynamic multi-rigid-body contact problems with Coulomb friction, Mathematical
@@ -15,13 +15,14 @@ Programming 73 (1996).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from perp.problems import LCP, BoxedLCP, Status
+from perp.formulations.boxed_as_lcp import boxed_as_shifted_lcp
+from perp.problems import BoxedLCP, Status
 from perp.problems.validation import Vector, freeze
 from perp.solvers.attempt import Attempt, Control
-from perp.solvers.pivoting.factors import lu, lu_solve, pivot_kernel
 from perp.solvers.pivoting.lemke import LemkeOptions, lemke
 from perp.solvers.pivoting.rows import AT_HI, AT_LO, FREE, dense, dense_memory, describe
 from perp.solvers.projection.sweeps import Sweeper
@@ -47,53 +48,10 @@ PROXIMAL_EXCHANGES, PROXIMAL_BUDGET, SHIFT_CHANGE, LARGEST_SHIFT = 15, 150, 10.0
 # set `friction-index` (eight seeds) 15 end there, one in an eighth of the time of Lemke's path; those with 64
 # contacts that do not lose a tenth.
 FIRST_ROUNDS, RELAXATION, NEAR, LAST_HOPE = (20, 20, 40, 40, 40, 80), 1.3, 3e-4, 160
-# Rounds of ever more sweeps when all else has failed.
-ROUNDS, MOST_SWEEPS = 60, 1000
 # An answer this good is not sharpened further.
 EXACT = 1e-15
 # Above this residual a smaller shift does not help where a larger one has not.
 HOPELESS = 1e-2
-
-
-@pivot_kernel
-def _solve_free(M, q, index, sides, slope, weight, z, y):
-    """Solve for the free rows with rows at moving bounds substituted; returns whether the block is regular.
-
-    Args:
-        M: Matrix, shape (n, n).
-        q: Vector, shape (n,).
-        index: The row that moves the bounds of each, negative for none.
-        sides: Side of each row.
-        slope: Bound of each resting row, in units of the row that moves it.
-        weight: Proximal shift on the diagonal, towards z, shape (n,).
-        z: The centre.
-        y: Where the resting rows are while the rows that move them are not free; receives the free ones.
-    """
-    n = q.size
-    free = np.flatnonzero(sides == FREE)
-    k, place = free.size, np.zeros(n, dtype=np.int64)
-    A, b, order = np.empty((k, k)), np.empty(k), np.empty(k, dtype=np.int64)
-    for a in range(k):
-        place[free[a]] = a
-    for a in range(k):
-        i = free[a]
-        total = -q[i]
-        for c in range(k):
-            A[a, c] = M[i, free[c]]
-        for j in range(n):
-            if sides[j] != FREE:
-                if index[j] >= 0 and sides[index[j]] == FREE:
-                    A[a, place[index[j]]] += slope[j] * M[i, j]
-                else:
-                    total -= M[i, j] * y[j]
-        A[a, a] += weight[i]
-        b[a] = total + weight[i] * z[i]
-    if lu(A, k, order) >= 0:
-        return False
-    lu_solve(A, k, order, b)
-    for a in range(k):
-        y[free[a]] = b[a]
-    return True
 
 
 class MovingBounds:
@@ -135,14 +93,26 @@ class MovingBounds:
         return sides
 
     def answer(self, sides: np.ndarray, shift: float, center: Vector) -> Vector:
-        """The answer for these sides, shifted towards the center, projected; the center if there is none."""
+        """The answer for these sides, shifted towards the center, projected; the center if there is none.
+
+        Rows at moving bounds are substituted into the columns of the rows that move them.
+        """
         slope = np.where(sides == AT_LO, self.lo, np.where(sides == AT_HI, self.hi, 0.0))
         y = np.where(self.limited, slope * np.maximum(slope[self.index], 0.0), slope)
         self.steps += 1
-        weight = shift * self.scale
-        if not _solve_free(self.M, self.q, self.index, sides, slope, weight, center, y):
+        free, weight = np.flatnonzero(sides == FREE), shift * self.scale
+        moved = np.flatnonzero(self.limited & (sides != FREE))
+        following = moved[sides[self.index[moved]] == FREE]
+        y[following] = 0.0
+        place = np.zeros(y.size, dtype=np.int64)
+        place[free] = np.arange(free.size)
+        A = self.M[np.ix_(free, free)]
+        np.add.at(A.T, place[self.index[following]], (self.M[np.ix_(free, following)] * slope[following]).T)
+        A.reshape(-1)[:: free.size + 1] += weight[free]
+        try:
+            y[free] = np.linalg.solve(A, (weight * center - self.q - self.M @ y)[free])
+        except np.linalg.LinAlgError:
             return center
-        moved = self.limited & (sides != FREE)
         y[moved] = slope[moved] * np.maximum(y[self.index[moved]], 0.0)
         return self.project(y)
 
@@ -222,39 +192,17 @@ class MovingBounds:
                 break
         return swept, value <= NEAR
 
-    def with_multipliers(self, shift: float, center: Vector) -> tuple[LCP, np.ndarray, Vector] | None:
-        """The LCP in (y, s) with z = E y + c, y the distance from the lower bound, s the upper multiplier.
-
-        Returns the LCP, E and c; None where a lower bound is missing or a limiting row may be negative.
-        """
-        n, index, limited = self.q.size, self.index, self.limited
-        normals = index[limited]
-        if not np.isfinite(self.lo).all() or (self.lo[normals] < 0).any():
-            return None
-        E = np.eye(n)
-        E[np.flatnonzero(limited), normals] = self.lo[limited]
-        c = np.where(limited, self.lo * self.lo[index], self.lo)
-        upper = np.flatnonzero(np.isfinite(self.hi))
-        m = upper.size
-        matrix = np.zeros((n + m, n + m))
-        weight = shift * self.scale
-        shifted = self.M + np.diag(weight)
-        matrix[:n, :n] = shifted @ E
-        matrix[upper, n + np.arange(m)] = 1.0
-        matrix[n + np.arange(m), upper] = -1.0
-        width = (self.hi - self.lo)[upper]
-        moving = limited[upper]
-        matrix[n + np.flatnonzero(moving), index[upper[moving]]] = width[moving]
-        room = np.where(moving, width * self.lo[index[upper]], width)
-        q = np.concatenate([shifted @ c + self.q - weight * center, room])
-        return LCP(freeze(matrix), freeze(q), copy=False), E, c
-
     def follow_path(self, shift: float, pattern: float, center: Vector) -> Vector | None:
         """Lemke's answer of the problem shifted towards a center, or None."""
-        form = self.with_multipliers(shift, center)
-        if form is None:
+        weight = shift * self.scale
+        shifted = BoxedLCP(
+            self.M + np.diag(weight), self.q - weight * center, self.lo, self.hi,
+            friction_index=self.problem.friction_index, copy=False,
+        )  # fmt: skip
+        if (self.lo[self.index[self.limited]] < 0).any():
             return None
-        problem, E, c = form
+        turned = boxed_as_shifted_lcp(shifted)
+        problem: Any = turned.problem
         left = min(max(0, self.limit - self.steps), PATH_PIVOTS * problem.size)
         # the path is judged by where it ends: on the way it is neither solved nor diverged
         control = Control(lambda _: 1.0, tol=0.0, max_iterations=left, time_limit=self.control.remaining())
@@ -264,7 +212,7 @@ class MovingBounds:
         self.steps += attempt.iterations
         if attempt.reason is not None:
             return None
-        return self.project(E @ attempt.z[: self.q.size] + c)
+        return self.project(turned.back(attempt.z))
 
 
 def _refuses(problem: BoxedLCP) -> str | None:
@@ -281,7 +229,7 @@ def _refuses(problem: BoxedLCP) -> str | None:
     memory=dense_memory(14),
 )
 def moving_bounds(problem: BoxedLCP, control: Control, options: NoOptions) -> Attempt:
-    """Solve a boxed LCP by exchanges, then Lemke's paths, then sweeps, until solved."""
+    """Solve a boxed LCP by exchanges from sweeps, then from Lemke's paths, until solved."""
     rows = MovingBounds(problem, control)
     first = rows.project(control.begin(problem.size))
     least = np.inf
@@ -320,10 +268,3 @@ def _stages(rows: MovingBounds, z: Vector) -> Iterator[Vector]:
         found = rows.follow_path(shift, pattern, rows.best)
         if found is not None:
             yield found
-    count, sweeper = FIRST_ROUNDS[0], Sweeper(rows.problem)
-    for _ in range(ROUNDS):
-        count = min(int(1.3 * count) + 1, MOST_SWEEPS)
-        z = z.copy()
-        sweeper.sweep(z, count)
-        rows.steps += 1
-        yield z
