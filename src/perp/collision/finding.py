@@ -32,7 +32,7 @@ def find_contacts(s, p, velocity, h):
         _place_shapes(s, p)
     _lay_flat(s, p)
     mj_collision(s.model, p.data)
-    _read(s, p)
+    _read(s, p, velocity, h)
 
 
 @part
@@ -128,12 +128,43 @@ def make_room(p, count):
 
 
 @part
-def _read(s, p):
-    """Contacts with a movable body, in mujoco's order."""
+def _within_reach(s, p, velocity, h, bodies, point, gap):
+    """Whether two bodies may touch at a point within the step, by how they move against each other there.
+
+    Margins are those of single bodies: what moves along with another, as links of a robot that falls or
+    drives, would be a contact with all that is around it (2448 of a fly, of which seven carried something).
+    """
+    a, b = bodies[0], bodies[1]
+    vx = vy = vz = wx = wy = wz = room = 0.0
+    bound = np.inf
+    for i, sign in ((a, -1.0), (b, 1.0)):
+        if i < 0:
+            continue
+        v, x, y, z = velocity[i], point[0] - p.x[i, 0], point[1] - p.x[i, 1], point[2] - p.x[i, 2]
+        vx += sign * (v[0] + v[4] * z - v[5] * y)
+        vy += sign * (v[1] + v[5] * x - v[3] * z)
+        vz += sign * (v[2] + v[3] * y - v[4] * x)
+        wx, wy, wz = wx + sign * v[3], wy + sign * v[4], wz + sign * v[5]
+        bound, room = min(bound, s.bound[i]), room + s.bound[i]
+    speed = _norm(vx, vy, vz) + bound * _norm(wx, wy, wz)
+    # their weight does not move links of one robot against each other
+    if a < 0 or b < 0 or s.body_root[s.body_id[a]] != s.body_root[s.body_id[b]]:
+        speed += h * _norm(s.gravity[0], s.gravity[1], s.gravity[2])
+    return gap <= _SAFETY * h * speed + _NEARBY * room
+
+
+@part
+def _norm(x, y, z):
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@part
+def _read(s, p, velocity, step):
+    """Contacts of movable bodies that may touch within the step, in mujoco's order."""
     n = np.int64(p.found_count[0])
     make_room(p, 2 * n)
     real, word = p.found_real, p.found_word
-    stride, dist, pos, frame, friction, adhesion, surface, dim, geom, solref, solimp = s.layout
+    stride, dist, pos, _, _, _, _, _, geom, _, _ = s.layout
     k = first = 0
     for c in range(n):
         at, to = c * stride, (c * stride + geom) // 4
@@ -144,35 +175,45 @@ def _read(s, p):
             first = k
         p.geom[k, 0], p.geom[k, 1] = g, h
         p.body[k, 0], p.body[k, 1] = s.geom_body[g], s.geom_body[h]
-        p.dim[k] = word[(at + dim) // 4]
         p.gap[k] = real[(at + dist) // 8]
-        p.cohesion[k] = real[(at + adhesion) // 8]
-        for i in range(3):
-            p.point[k, i] = real[(at + pos) // 8 + i]
-            p.surface[k, i] = real[(at + surface) // 8 + i]
-            for j in range(3):
-                p.frame[k, i, j] = real[(at + frame) // 8 + 3 * i + j]
-        for i in range(5):
-            p.friction[k, i] = real[(at + friction) // 8 + i]
-        p.restitution[k] = max(s.geom_restitution[g], s.geom_restitution[h])
-        exact = min(s.geom_accuracy[g], s.geom_accuracy[h]) < 0.0
-        p.accuracy[k] = 0.0 if exact else max(s.geom_accuracy[g], s.geom_accuracy[h])
-        p.soft[k] = 0.0
-        if s.soft:
-            reference, impedance = (at + solref) // 8, (at + solimp) // 8
-            loose = s.geom_looseness[g] + s.geom_looseness[h]
-            if s.soft == 2:
-                loose *= pyramid_share(p.dim[k], p.friction[k, 0])
-            p.soft[k] = loose * file_compliance(
-                real[reference : reference + 2], real[impedance : impedance + 5], max(-p.gap[k], 0.0)
-            )
-        _round(s, p, k)
-        if s.has_axes:
-            _align(s, p, k)
-        k += 1
+        if _within_reach(s, p, velocity, step, p.body[k], real[(at + pos) // 8 :], p.gap[k]):
+            _fill(s, p, k, at)
+            k += 1
         if k - first > 1 and (c + 1 == n or word[to + stride // 4] != g or word[to + stride // 4 + 1] != h):
             k += _look_behind(s, p, first, k)
     p.count[0] = k
+
+
+@part
+def _fill(s, p, k, at):
+    """Contact k, whose shapes, bodies and gap are there, from mujoco's at byte `at`."""
+    real, word = p.found_real, p.found_word
+    _, _, pos, frame, friction, adhesion, surface, dim, _, solref, solimp = s.layout
+    g, h = p.geom[k]
+    p.dim[k] = word[(at + dim) // 4]
+    p.cohesion[k] = real[(at + adhesion) // 8]
+    for i in range(3):
+        p.point[k, i] = real[(at + pos) // 8 + i]
+        p.surface[k, i] = real[(at + surface) // 8 + i]
+        for j in range(3):
+            p.frame[k, i, j] = real[(at + frame) // 8 + 3 * i + j]
+    for i in range(5):
+        p.friction[k, i] = real[(at + friction) // 8 + i]
+    p.restitution[k] = max(s.geom_restitution[g], s.geom_restitution[h])
+    exact = min(s.geom_accuracy[g], s.geom_accuracy[h]) < 0.0
+    p.accuracy[k] = 0.0 if exact else max(s.geom_accuracy[g], s.geom_accuracy[h])
+    p.soft[k] = 0.0
+    if s.soft:
+        reference, impedance = (at + solref) // 8, (at + solimp) // 8
+        loose = s.geom_looseness[g] + s.geom_looseness[h]
+        if s.soft == 2:
+            loose *= pyramid_share(p.dim[k], p.friction[k, 0])
+        p.soft[k] = loose * file_compliance(
+            real[reference : reference + 2], real[impedance : impedance + 5], max(-p.gap[k], 0.0)
+        )
+    _round(s, p, k)
+    if s.has_axes:
+        _align(s, p, k)
 
 
 @part

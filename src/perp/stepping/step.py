@@ -229,21 +229,28 @@ def linearise(w, v, left):
 
 
 @part
-def _ahead(w):
-    """Whether rows of cut joints are those of the end at once: not in loops, where they may depend."""
-    return 1 if w.scene.cut and not w.scene.loops else 0
+def _turned(w):
+    """Whether joints are measured along their rows at the end of the step: at once where they are cut.
+
+    Not in loops, where rows of the end may depend, and beside contacts only where rounds are slow, as those
+    of contacts: redundant contacts of a quadruped contradict each other where joints measure another motion
+    than they act on.
+    """
+    if w.count[CONTACTS] and not w.stiff:
+        return 1 if w.count[ALONG] == END_ROWS else 0
+    return 1 if w.info[ROUNDS] or (w.scene.cut and not w.scene.loops) else 0
 
 
 @part
 def guessed(w):
     """Biases for the way that the impulses of the last step would have; rows of cut joints where it ends."""
-    linearise(w, w.guess, _ahead(w))
+    linearise(w, w.guess, _turned(w))
 
 
 @part
 def again(w):
     """Biases anew at the velocities of the last solve, after something else has changed."""
-    linearise(w, w.problem.velocity, 1 if w.info[ROUNDS] else _ahead(w))
+    linearise(w, w.problem.velocity, _turned(w))
 
 
 @part
@@ -265,9 +272,7 @@ def measure_at_start(w):
     """Contacts are measured along the rows that their impulses act along for the rest of the step."""
     p = w.problem
     w.count[ALONG] = START_ROWS_ONLY
-    first = p.row_begin[p.start[w.count[JOINTS]]] if w.count[CONTACTS] else 0
-    end = p.row_begin[p.count[1]]
-    copy_into(p.left[first:end], p.value[first:end])
+    copy_into(p.left, p.value[: p.row_begin[p.count[1]]])
 
 
 @part
@@ -293,7 +298,7 @@ def look(w):
     if not far_sighted(w):
         return 0.0
     # a first correction is cheap: most steps need no more than to see that they hold
-    linearise(w, v, 1 if w.info[ROUNDS] else _ahead(w))
+    linearise(w, v, _turned(w))
     column, left, begin = p.column, p.left, p.row_begin
     for c in range(p.count[0]):
         i = p.start[c]
