@@ -142,3 +142,17 @@ def test_a_scene_includes_nothing_from_outside_its_folder(tmp_path, monkeypatch)
                 perp.Simulation(scene, step=0.01)
     main.write_text(INCLUDING.format("part.xml") + "<!-- <include file='/etc/hosts'/> -->")
     assert load_scene(main).shapes.opt.timestep == 0.003
+
+
+def test_a_scene_includes_from_its_package(tmp_path):
+    package, folder = tmp_path / "robots", tmp_path / "robots" / "assets" / "arm"
+    folder.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "assets" / "base.xml").write_text("<mujoco><option timestep='0.003'/></mujoco>")
+    (tmp_path / "secret.xml").write_text("<mujoco/>")
+    main = folder / "main.xml"
+    main.write_text(INCLUDING.format("../base.xml"))
+    assert load_scene(main).shapes.opt.timestep == 0.003
+    main.write_text(INCLUDING.format("../../../secret.xml"))
+    with pytest.raises(SceneError, match="not in the scene's folder or package"):
+        load_scene(main)
