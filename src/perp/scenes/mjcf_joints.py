@@ -9,7 +9,7 @@ import numpy as np
 
 from perp.problems.validation import freeze
 from perp.scenes.engine import enabled, engine
-from perp.scenes.frames import IDENTITY, conjugate, frame_along, into_body, multiply, relative_frame, rotate
+from perp.scenes.frames import IDENTITY, conjugate, frame_along, into_body, multiply, relative_frame
 from perp.scenes.joints import Coordinate, Freedom, Joint, JointKind
 from perp.scenes.model import Model, SceneError
 from perp.scenes.naming import joint_names
@@ -17,6 +17,8 @@ from perp.scenes.naming import joint_names
 Ignored = list[tuple[str, str]]
 # Lines and axes nearer than this are taken for one [m, rad].
 _SAME = 1e-9
+# Where a weld keeps the weight of its torques.
+_TORQUESCALE = 10
 
 
 def read_joints(
@@ -174,21 +176,21 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
     for e in range(shapes.neq if enabled(shapes, "EQUALITY", "CONSTRAINT") else 0):
         name = shapes.eq(e).name or f"equality{e}"
         kind, by_site = int(shapes.eq_type[e]), int(shapes.eq_objtype[e]) == int(mujoco.mjtObj.mjOBJ_SITE)
+        values = shapes.eq_data[e]
         known = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
         if kind not in known or not shapes.eq_active0[e]:
             ignored.append((f"equality {name!r}", "only active connect and weld are simulated"))
             continue
+        # without torques a weld holds a point
+        fixed = kind == known[1] and values[_TORQUESCALE] > 0
         first, second = int(shapes.eq_obj1id[e]), int(shapes.eq_obj2id[e])
         if by_site:
-            joint = _between_sites(shapes, data, model, index, name, kind == known[1], (first, second))
+            joint = _between_sites(shapes, data, model, index, name, fixed, (first, second))
             joints += [] if joint is None else [joint]
             continue
         a, b = int(index[first]), int(index[second])
-        values = shapes.eq_data[e]
-        here, there = (values[0:3], values[3:6]) if kind == known[0] else (np.zeros(3), values[0:3])
-        if kind == known[1]:
-            # relpose: the second body seen from the first; mujoco's anchor is fixed in the second
-            here = values[3:6] + rotate(values[6:10], values[0:3])
+        # of a weld the first point is the anchor in the second body, the other where it is in the first one
+        here, there = (values[0:3], values[3:6]) if kind == known[0] else (values[3:6], values[0:3])
         points = [_in_principal(data, model, i, k, p) for i, k, p in ((first, a, here), (second, b, there))]
         frames = [_frame_in_principal(data, model, i, k) for i, k in ((first, a), (second, b))]
         if kind == known[1]:
@@ -197,7 +199,7 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
             a, b, points, frames = b, a, points[::-1], frames[::-1]
         if a < 0:
             continue
-        joint_kind = JointKind.BALL if kind == known[0] else JointKind.FIXED
+        joint_kind = JointKind.FIXED if fixed else JointKind.BALL
         joints.append(
             Joint(
                 name,
