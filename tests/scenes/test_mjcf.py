@@ -9,6 +9,7 @@ import pytest
 
 import perp
 from perp.scenes import MotorKind, SceneError, library, load_scene
+from perp.scenes.engine import engine
 
 ARM = """<mujoco><compiler angle="radian"/><worldbody>
   <body name="base"><joint name="turn" type="hinge" axis="0 0 1" range="-1 2" damping="0.3"
@@ -142,3 +143,44 @@ def test_a_scene_includes_nothing_from_outside_its_folder(tmp_path, monkeypatch)
                 perp.Simulation(scene, step=0.01)
     main.write_text(INCLUDING.format("part.xml") + "<!-- <include file='/etc/hosts'/> -->")
     assert load_scene(main).shapes.opt.timestep == 0.003
+
+
+def test_a_scene_includes_from_its_package(tmp_path):
+    package, folder = tmp_path / "robots", tmp_path / "robots" / "assets" / "arm"
+    folder.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "assets" / "base.xml").write_text("<mujoco><option timestep='0.003'/></mujoco>")
+    (tmp_path / "secret.xml").write_text("<mujoco/>")
+    main = folder / "main.xml"
+    main.write_text(INCLUDING.format("../base.xml"))
+    assert load_scene(main).shapes.opt.timestep == 0.003
+    main.write_text(INCLUDING.format("../../../secret.xml"))
+    with pytest.raises(SceneError, match="not in the scene's folder or package"):
+        load_scene(main)
+
+
+@pytest.mark.parametrize("attributes", ["anchor='0 .1 .2'", "anchor='0 .1 .2' relpose='1 .1 .4 .8 .6 0 0'"])
+@pytest.mark.parametrize("coordinates", ["maximal", "reduced"])
+def test_a_weld_with_an_anchor_holds_where_mujoco_holds_it(attributes, coordinates):
+    text = f"""<mujoco><option gravity="0 0 0"/><worldbody><body name="a" quat=".9 .1 .2 .3"><freejoint/>
+     <geom size=".1"/></body><body name="b" pos="1 0 0" quat="1 0 .3 0"><freejoint/><geom size=".1"/></body>
+     </worldbody><equality><weld body1="a" body2="b" {attributes}/></equality></mujoco>"""
+    sim = perp.Simulation(text, step=0.005, coordinates=coordinates, strict=True)
+    sim.step()
+    data = engine().MjData(sim.model.shapes)
+    for at, name in enumerate("ab"):
+        data.qpos[7 * at : 7 * at + 3] = sim.body(name).position
+        data.qpos[7 * at + 3 : 7 * at + 7] = sim.body(name).quaternion
+    engine().mj_forward(sim.model.shapes, data)
+    assert np.abs(data.efc_pos[:6]).max() < 1e-8
+
+
+def test_a_weld_without_torques_holds_a_point():
+    text = """<mujoco><worldbody><body name="bob" pos="0 0 1"><freejoint/>
+     <geom size=".1" pos=".3 0 0" mass="1"/></body></worldbody>
+     <equality><weld body1="bob" anchor="0 0 1" torquescale="0"/></equality></mujoco>"""
+    sim = perp.Simulation(text, step=0.005, strict=True)
+    for _ in range(60):
+        sim.step()
+    np.testing.assert_allclose(sim.body("bob").position, [0, 0, 1], atol=1e-8)
+    assert sim.body("bob").angular_velocity[1] > 1  # it swings about its anchor

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from perp.scenes.engine import enabled, engine
-from perp.scenes.frames import IDENTITY, frame_along, multiply, rotate
+from perp.scenes.frames import IDENTITY, frame_along, multiply
 from perp.scenes.joints import Coordinate, Freedom, Joint, JointKind, joint_between
 from perp.scenes.model import Model, SceneError
 from perp.scenes.naming import joint_names
@@ -16,6 +16,8 @@ from perp.scenes.naming import joint_names
 Ignored = list[tuple[str, str]]
 # Lines and axes nearer than this are taken for one [m, rad].
 _SAME = 1e-9
+# Where a weld keeps the weight of its torques.
+_TORQUESCALE = 10
 
 
 def read_joints(
@@ -157,8 +159,8 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
         elif kind == known[0]:
             places = (values[0:3], values[3:6])
         else:
-            # relpose: the second body seen from the first; mujoco's anchor is fixed in the second
-            places = (values[3:6] + rotate(values[6:10], values[0:3]), values[0:3])
+            # of a weld the first point is the anchor in the second body, the other where it is in the first
+            places = (values[3:6], values[0:3])
             turns = (values[6:10], IDENTITY)
         points = [data.xpos[b] + data.xmat[b].reshape(3, 3) @ x for b, x in zip(pair, places, strict=True)]
         frames = [multiply(data.xquat[b], turn) for b, turn in zip(pair, turns, strict=True)]
@@ -166,6 +168,7 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
         if ends[0] < 0:
             ends, points, frames = ends[::-1], points[::-1], frames[::-1]
         if ends[0] >= 0:
-            made = JointKind.BALL if kind == known[0] else JointKind.FIXED
+            # without torques a weld holds a point
+            made = JointKind.FIXED if kind == known[1] and values[_TORQUESCALE] > 0 else JointKind.BALL
             joints.append(joint_between(model, name, made, ends, points, frames))
     return joints

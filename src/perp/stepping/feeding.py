@@ -109,7 +109,9 @@ def _given(w):
     for b in range(s.mass.size):
         t, R, m = w.body_tree[b], w.end.R[b], s.mass[b]
         bodies[t] += 1.0
-        lift[t] += (s.bound[b] if s.bound[b] > 0.0 else 1.0) * m * weight
+        size = s.bound[b] if s.bound[b] > 0.0 else 1.0
+        # without weight too, a body that moves by less than its rows hold to is at rest
+        lift[t] += m * size * (weight + size * (w.tolerance / w.h) ** 2)
         for k in range(3):
             rate = R[0, k] * u[b, 3] + R[1, k] * u[b, 4] + R[2, k] * u[b, 5]
             gain[t] += 0.5 * (s.inertia[b, k] * rate * rate + m * u[b, k] * u[b, k])
