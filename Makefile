@@ -52,8 +52,9 @@ test: $(READY) ## lint, check types and run the whole test suite
 RUNS ?= 10
 BUSY ?= 4
 SEED ?= 1
-soak: $(READY) ## the tests RUNS times in random orders beside BUSY busy processes; stops at the first failure
-	@$(BIN)/python packaging/soak.py --runs $(RUNS) --busy $(BUSY) --seed $(SEED) $(TESTS)
+WORKERS ?= auto
+soak: $(READY) ## the tests RUNS times in random orders by WORKERS beside BUSY busy processes; stops at the first failure
+	@$(BIN)/python packaging/soak.py --runs $(RUNS) --busy $(BUSY) --seed $(SEED) --workers $(WORKERS) $(TESTS)
 
 wheel: $(READY) ## build a wheel into dist/ that carries its compiled kernels, and check it; some minutes
 	rm -rf dist

@@ -1,7 +1,8 @@
 """The suite again and again, in another random order each time, beside processes that keep the cores busy.
 
-    python packaging/soak.py [--runs 10] [--busy 4] [--seed 1] [tests …]
+    python packaging/soak.py [--runs 10] [--busy 4] [--seed 1] [--workers auto] [tests …]
 
+With more workers than cores the tests get a larger share of the machine, and disturb each other more.
 Stops at the first run that fails, with the names of what failed and the command that repeats its order.
 """
 
@@ -31,9 +32,9 @@ def busy(count: int) -> Iterator[None]:
             process.wait()
 
 
-def words(seed: int, tests: list[str]) -> list[str]:
+def words(seed: int, workers: str, tests: list[str]) -> list[str]:
     """How the suite is run: as by `make test`, in the order of a seed."""
-    ways = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", "--shuffle", str(seed)]
+    ways = ["-n", workers, "--maxprocesses", "8", "--dist", "worksteal", "--shuffle", str(seed)]
     return ["-m", "pytest", "-q", "-rfE", "--tb=short", *ways, *tests]
 
 
@@ -43,11 +44,12 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--busy", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1, help="of the first run; the next ones count on")
+    parser.add_argument("--workers", default="auto", help="processes of tests; as many as cores by default")
     parser.add_argument("tests", nargs="*")
     arguments = parser.parse_args()
     with busy(arguments.busy):
         for seed in range(arguments.seed, arguments.seed + arguments.runs):
-            began, asked = time.monotonic(), words(seed, arguments.tests)
+            began, asked = time.monotonic(), words(seed, arguments.workers, arguments.tests)
             done = subprocess.run(
                 [sys.executable, *asked], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
             )

@@ -46,11 +46,13 @@ PROBLEMS: dict[str, perp.problems.Problem] = {
 # Vendors answer as well as they can: tests/solvers/external asks that they are judged, not that they are right.
 # peers of the benchmark harness, once loaded, are of the family "user"
 OURS = [info for info in perp.solvers() if info.family not in ("external", "user")]
+# asked once a problem: every process of the tests makes this list
+TAKERS = {name: {info.name for info in perp.solvers(problem)} for name, problem in PROBLEMS.items()}
 CASES = [
     pytest.param(info.name, name, id=f"{info.name}: {name}")
     for info in OURS
-    for name, problem in PROBLEMS.items()
-    if info.available and info in perp.solvers(problem)
+    for name in PROBLEMS
+    if info.available and info.name in TAKERS[name]
 ]
 # what only one solver takes: the others need not solve a game
 PROBLEMS["bimatrix game"] = literature.example("bimatrix-game")

@@ -92,7 +92,8 @@ class KernelCache(FunctionCache):
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
         file = Path(inspect.getfile(py_func))
-        base, digest = filename_base(file, py_func.__qualname__), stamp(file)
+        base = filename_base(file, py_func.__qualname__)
+        digest = stamp(file, py_func.__qualname__)
         self._cache_file = _Index(self._cache_path, base, digest)
         self._part_file = _Index(self._cache_path, f"{base}.part", digest)
         self._shipped_file = None

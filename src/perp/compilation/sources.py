@@ -26,17 +26,33 @@ _FIELD = re.compile(r"^ {4}\w+[ \t]*:.*", re.MULTILINE)
 class Source(NamedTuple):
     """One file of the package."""
 
-    digest: bytes
+    digest: bytes  # of its name within the package and its text
     imports: tuple[Path, ...]  # files of this package, followed only from modules that deal with numba
     fields: str  # of the named tuples that it defines
 
 
-def stamp(file: Path, package: Path = PACKAGE) -> bytes:
-    """Digest of everything that machine code of a kernel in `file` may depend on within the package."""
+# Of files, with the kernels that have them: a process makes hundreds, each of dozens of files.
+_stamps: dict[Path, tuple[bytes, set[str]]] = {}
+
+
+def stamp(file: Path, kernel: str) -> bytes:
+    """Digest of everything that the machine code of a kernel may depend on within the package.
+
+    All kernels of a file share it, as they are made while their module is loaded. A kernel that is made a
+    second time tells that its module has been loaded anew.
+    """
+    known = _stamps.get(file)
+    if known is None or kernel in known[1]:
+        known = _stamps[file] = digest(file), set()
+    known[1].add(kernel)
+    return known[0]
+
+
+def digest(file: Path, package: Path = PACKAGE) -> bytes:
+    """The digest of `stamp`, of the sources as they are now."""
     total = sha256(_tuples(package))
-    for path in sorted(parts(file, package)):
-        name = path.relative_to(package).as_posix() if path.is_relative_to(package) else path.name
-        total.update(name.encode() + b"\0" + _source(path, package).digest)
+    for path in sorted(parts(file, package), key=str):
+        total.update(_source(path, package).digest)
     return total.digest()
 
 
@@ -76,7 +92,9 @@ def _read(path: Path, package: Path, modified: int, size: int) -> Source:
     compiles = "numba" in text or "compilation.kernel" in text or "@pivot_" in text
     blocks = _TUPLE.findall(text) if "NamedTuple" in text else []
     fields = "\n".join(line for block in blocks for line in _FIELD.findall(block))
-    return Source(sha256(content).digest(), tuple(_imports(text, package)) if compiles else (), fields)
+    name = path.relative_to(package).as_posix() if path.is_relative_to(package) else path.name
+    named = sha256(name.encode() + b"\0" + content).digest()
+    return Source(named, tuple(_imports(text, package)) if compiles else (), fields)
 
 
 def _imports(text: str, package: Path) -> list[Path]:
