@@ -16,9 +16,8 @@ from typing import Any
 
 from numba.core import base, compiler_machinery, errors, event, ir, lowering, typeinfer, types
 from numba.core.base import BaseContext
-from numba.core.ir import UNDEFINED, Expr, Inst, Stmt, Var
+from numba.core.ir import UNDEFINED
 from numba.core.postproc import PostProcessor, VariableLifetime
-from numba.core.rewrites.registry import RewriteRegistry
 from numba.core.runtime.context import NRTContext
 from numba.core.targetconfig import ConfigStack
 from numba.core.transforms import canonicalize_cfg
@@ -97,41 +96,6 @@ def _sizeof(self: Any, kind: Any) -> int:
     return sizes[name]
 
 
-def _variables(values: Any) -> list[Any]:
-    """The variables that an instruction of numba's names."""
-    found = []
-    for value in values:
-        kind = type(value)
-        if kind is Var:
-            found.append(value)
-        elif kind is Expr:
-            found += _variables(value._kws.values())
-        elif kind is list or kind is tuple:
-            found += _variables(value)
-        elif kind is dict:
-            found += _variables(value.values())
-        elif isinstance(value, Inst):
-            found += value.list_vars()
-    return found
-
-
-def _rewrite(self: Any, kind: str, state: Any) -> None:
-    """Numba's rewrites of its code: lifetimes of variables are worked out again only where one applied."""
-    blocks, changed = state.func_ir.blocks, set()
-    for made in self.rewrites[kind]:
-        rewrite, ahead = made(state), list(blocks.items())
-        while ahead:
-            key, block = ahead.pop()
-            if rewrite.match(state.func_ir, block, state.typemap, state.calltypes):
-                blocks[key] = rewrite.apply()
-                ahead.append((key, blocks[key]))
-                changed.add(key)
-    for key in changed:
-        blocks[key].verify()
-    if changed:
-        PostProcessor(state.func_ir).run()
-
-
 def _inline_closures(self: Any, state: Any) -> bool:
     """Put functions that are defined inside a function, and comprehensions, where they are used."""
     constants = state.func_id.code.co_consts
@@ -194,9 +158,6 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (NRTContext, "get_meminfos", _meminfos),
     (base, "_has_loc", cache(base._has_loc)),
     (lowering, "_lit_or_omitted", _literal_or_omitted),
-    (Expr, "list_vars", lambda self: _variables(self._kws.values())),
-    (Stmt, "list_vars", lambda self: _variables(self.__dict__.values())),
-    (RewriteRegistry, "apply", _rewrite),
     (InlineClosureLikes, "run_pass", _inline_closures),
     (PostProcessor, "run", _post_process),
     *((event, name, _quietly(getattr(event, name))) for name in ("start_event", "end_event")),

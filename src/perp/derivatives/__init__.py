@@ -88,8 +88,6 @@ def derivative(problem: Problem, solution: Solution, *, verify: bool = False, sm
         if verify:
             verify_boxed(plain)
         return plain
-    from perp.derivatives.contact import ContactDerivative
-
     found = ContactDerivative(problem, solution.z, smoothing)
     if verify:
         verify_contact(found)

@@ -70,7 +70,8 @@ class OwnValues:
         return out
 
     def put(self, name: str, indices: Any, numbers: np.ndarray) -> None:
-        """Give numbers of one array values of their own, shape (worlds, indices)."""
+        """Give numbers of one array values of their own, shape (worlds, indices) or one for all of them."""
+        numbers = np.broadcast_to(numbers, (len(numbers), np.size(indices)))
         for j, k in enumerate(np.ravel(indices)):
             place = (name, int(k))
             if place in self.places:
@@ -132,18 +133,13 @@ def _by_name(name: str, x: Any) -> dict[str, Any]:
 
 def _set_friction(own: OwnValues, stepper: Stepper, x: Any) -> None:
     m = stepper.mujoco_model
-    if isinstance(x, Mapping):
-        for name, y in x.items():
-            shapes = shapes_named(m, stepper.model, name)
-            values = _numbers(own, f"friction[{name!r}]", y, least=0.0)
-            own.keep("friction", name, values)
-            own.put("geom_friction", 3 * shapes, np.tile(values, (1, shapes.size)))
-        return
-    values = _numbers(own, "friction", x, least=0.0)
-    own.keep("friction", "", values)
-    own.put("geom_friction", 3 * np.arange(m.ngeom), np.tile(values, (1, m.ngeom)))
-    pairs = (5 * np.arange(m.npair)[:, None] + np.arange(2)).ravel()
-    own.put("pair_friction", pairs, np.tile(values, (1, pairs.size)))
+    for name, y in x.items() if isinstance(x, Mapping) else [("", x)]:
+        shapes = shapes_named(m, stepper.model, name) if name else np.arange(m.ngeom)
+        values = _numbers(own, f"friction[{name!r}]" if name else "friction", y, least=0.0)
+        own.keep("friction", name, values)
+        own.put("geom_friction", 3 * shapes, values)
+        if not name:
+            own.put("pair_friction", 5 * np.arange(m.npair)[:, None] + np.arange(2), values)
 
 
 def _set_restitution(own: OwnValues, stepper: Stepper, x: Any) -> None:

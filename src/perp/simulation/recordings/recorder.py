@@ -74,8 +74,6 @@ class Recorder:
         self._tree = tree_of(simulation.stepper)
         self._file = None
         if path is not None:
-            from perp.files.recordings import RecordingFile
-
             model = simulation.model
             groups = {
                 "start": self._start,
