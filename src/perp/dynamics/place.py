@@ -180,6 +180,21 @@ def go_to(s, p, q, motions):
 
 
 @part
+def is_at(p, q):
+    """Whether a place of trees has the coordinates q."""
+    same = True
+    for k in range(q.size):
+        same = same and p.qpos[k] == q[k]
+    return same
+
+
+@part
+def find_motions(s, p):
+    """Motions of the freedoms of trees at a place whose poses are there."""
+    mj_comPos(s.model, p.data)
+
+
+@part
 def complete(s, p):
     """Inertia and moments at a place whose poses and motions are there."""
     if not s.cut:

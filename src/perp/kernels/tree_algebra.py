@@ -41,9 +41,12 @@ def factor_mass(n, mass, at, L):
 
 
 @part
-def half_solve(n, L, at, x, first):
-    """y with Lᵀ y = x, in place in x[first …]; yᵀ y is then xᵀ M⁻¹ x."""
-    for i in range(n - 1, -1, -1):
+def half_solve(n, L, at, x, first, count):
+    """y with Lᵀ y = x, in place in x[first …]; yᵀ y is then xᵀ M⁻¹ x.
+
+    Only the first `count` numbers of x are not zero, and of y.
+    """
+    for i in range(count - 1, -1, -1):
         if x[first + i] != 0.0:
             row = at + i * n
             y = x[first + i] * L[row + i]
@@ -69,7 +72,7 @@ def mobility_of_six(L, at, x, first):
 @part
 def solve_mass(n, L, at, x, first):
     """M⁻¹ x in place in x[first …]."""
-    half_solve(n, L, at, x, first)
+    half_solve(n, L, at, x, first, n)
     for i in range(n):
         row = at + i * n
         total = x[first + i]

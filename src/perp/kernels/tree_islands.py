@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from perp.compilation.kernel import part
 from perp.kernels.friction_laws import ANGULAR
 from perp.kernels.tree_algebra import factor_mass, half_solve, mobility_of_six
@@ -128,14 +130,35 @@ def _islands(p, w):
 
 
 @part
+def _own_mobility(p, w, j):
+    """Velocity of freedom j per impulse along it."""
+    x, t = w.change, w.tree_of[j]
+    first, total = p.tree_start[t], 0.0
+    for k in range(first, j):
+        x[k] = 0.0
+    x[j] = 1.0
+    half_solve(p.tree_start[t + 1] - first, w.factor, p.mass_start[t], x, first, j - first + 1)
+    for k in range(first, j + 1):
+        total += x[k] * x[k]
+    return total
+
+
+@part
 def _measure(p, w):
     """Mobilities: means of J M⁻¹ Jᵀ + Σ over the normal, tangential and angular rows of each constraint."""
     x, column, value, tree_start, mass_start = w.change, p.column, p.value, p.tree_start, p.mass_start
+    alone = np.zeros(p.velocity.size)  # mobilities of single freedoms, which have several rows as a rule
     for c in range(p.count[0]):
         begin, end = p.start[c], p.start[c + 1]
         normal = tangent = turning = 0.0
         for i in range(begin, end):
             k, last, total = p.row_begin[i], p.row_begin[i + 1], p.compliance[i]
+            if last - k == 1:
+                j = column[k]
+                if alone[j] == 0.0:
+                    alone[j] = _own_mobility(p, w, j)
+                total += value[k] * value[k] * alone[j]
+                k = last
             while k < last:
                 t = w.tree_of[column[k]]
                 a, b = tree_start[t], tree_start[t + 1]
@@ -148,8 +171,9 @@ def _measure(p, w):
                 while k < last and column[k] < b:
                     x[column[k]] = value[k]
                     k += 1
-                half_solve(b - a, w.factor, mass_start[t], x, a)
-                for j in range(a, b):
+                furthest = column[k - 1] + 1
+                half_solve(b - a, w.factor, mass_start[t], x, a, furthest - a)
+                for j in range(a, furthest):
                     total += x[j] * x[j]
             if i == begin:
                 normal = total

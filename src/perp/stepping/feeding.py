@@ -95,13 +95,16 @@ def noise(w, k):
 def _given(w):
     """Energy that the step gives each tree into `guess`, weights times sizes into `near_velocity`.
 
-    Both [J]; NaN where more than weight acts on a tree. Numbers of bodies go into `coriolis`.
+    Both [J]; NaN where more than weight acts on a tree. Kinetic energies of the start go into `change` of
+    the workspace, numbers of bodies into `coriolis`.
     """
     s, p, gain, bodies, lift, u = w.scene, w.problem, w.guess, w.coriolis, w.near_velocity, w.body_velocity
+    kinetic = w.workspace.change
     g = s.gravity
     weight = math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
     for t in range(p.tree_start.size - 1):
-        gain[t], bodies[t], lift[t] = -_kinetic(w, t), 0.0, 0.0
+        kinetic[t] = _kinetic(w, t)
+        gain[t], bodies[t], lift[t] = -kinetic[t], 0.0, 0.0
         for j in range(p.tree_start[t], p.tree_start[t + 1]):
             gain[t] += 0.5 * s.armature[j] * w.v_end[j] ** 2
             if w.extra[j] != 0.0 or w.force[j] != w.weight[j]:
@@ -160,13 +163,16 @@ def _undone(w, c):
 
 @part
 def _gain_of(w, k):
-    """Energy that nothing gives island k, NaN where something may; what is allowed; if it has no joints."""
+    """Energy that nothing gives island k, NaN where something may; what is allowed; what it has.
+
+    And whether it has no joints.
+    """
     p, work, joints = w.problem, w.workspace, w.count[JOINTS]
     gain = kinetic = lift = 0.0
     free = True
     for a in range(work.island_tree_start[k], work.island_tree_start[k + 1]):
         t = work.island_tree[a]
-        gain, lift, kinetic = gain + w.guess[t], lift + w.near_velocity[t], kinetic + _kinetic(w, t)
+        gain, lift, kinetic = gain + w.guess[t], lift + w.near_velocity[t], kinetic + work.change[t]
         free = free and _is_free(w, t)
     for a in range(work.island_constraint_start[k], work.island_constraint_start[k + 1]):
         constraint = work.island_constraint[a]
@@ -186,54 +192,48 @@ def _gain_of(w, k):
         if belt[0] != 0.0 or belt[1] != 0.0 or belt[2] != 0.0 or p.parameter[constraint, 5] > 0.0:
             gain = np.nan
         gain -= _undone(w, c)
-    return gain, _allowed(free, kinetic, lift) + noise(w, k), free
+    return gain, _allowed(free, kinetic, lift) + noise(w, k), kinetic, free
 
 
 @part
-def contacts_feed(w, share):
-    """Whether an island gains more than this share of its kinetic energy from its contacts.
+def gains(w, share):
+    """Whether contacts feed an island, and whether there is energy that nothing gave.
 
-    Of islands of free bodies, whether they gain any from what the step did.
+    Contacts feed where they give more than this share of the kinetic energy, and free bodies where they gain
+    any from what the step did. Energy is looked for in contact and in free motion.
     """
-    work, joints = w.workspace, w.count[JOINTS]
-    _given(w)
-    for k in range(w.solve_info[0]):
-        gain, kinetic = power(w, k)
-        given, allowed, free = _gain_of(w, k)
-        if free and not math.isnan(given):
-            if given > allowed + _CALM_SHARE * kinetic:
-                return True
-            continue
-        bouncing, passive = False, True
-        for a in range(work.island_constraint_start[k], work.island_constraint_start[k + 1]):
-            c = work.island_constraint[a] - joints
-            if c < 0:
-                passive = passive and w.law[c + joints] != DRIVE
-            elif not w.left_out[c]:
-                passive = passive and w.start.gap[c] >= -w.start.accuracy[c]
-                bouncing = bouncing or (w.bounce[c] > 0.0 and bounces(w, c))
-        if not (bouncing and passive):
-            gain = contact_work(w, k, False)
-        if gain > 0.0 and gain > share * kinetic + noise(w, k):
-            return True
-    return False
-
-
-@part
-def energy_rises(w):
-    """Whether a tree or an island has gained energy that nothing gave it, in contact or in free motion."""
     p = w.problem
     _given(w)
+    feeds = rises = False
     islands = w.solve_info[0] if p.count[0] else 0
     for k in range(islands):
-        given, allowed, _ = _gain_of(w, k)
-        if given > allowed:
-            return True
+        given, allowed, kinetic, free = _gain_of(w, k)
+        rises = rises or given > allowed
+        if free and not math.isnan(given):
+            feeds = feeds or given > allowed + _CALM_SHARE * kinetic
+        elif not feeds:
+            gain = _gain_of_contacts(w, k)
+            feeds = gain > 0.0 and gain > share * kinetic + noise(w, k)
     for t in range(p.tree_start.size - 1):
         alone = islands == 0 or w.workspace.island_of[t] < 0
-        if alone and w.guess[t] > _allowed(_is_free(w, t), _kinetic(w, t), w.near_velocity[t]):
-            return True
-    return False
+        if alone and w.guess[t] > _allowed(_is_free(w, t), w.workspace.change[t], w.near_velocity[t]):
+            rises = True
+    return feeds, rises
+
+
+@part
+def _gain_of_contacts(w, k):
+    """Energy that the contacts of island k give [J]; of all its impulses where they bounce."""
+    work, joints = w.workspace, w.count[JOINTS]
+    bouncing, passive = False, True
+    for a in range(work.island_constraint_start[k], work.island_constraint_start[k + 1]):
+        c = work.island_constraint[a] - joints
+        if c < 0:
+            passive = passive and w.law[c + joints] != DRIVE
+        elif not w.left_out[c]:
+            passive = passive and w.start.gap[c] >= -w.start.accuracy[c]
+            bouncing = bouncing or (w.bounce[c] > 0.0 and bounces(w, c))
+    return power(w, k)[0] if bouncing and passive else contact_work(w, k, False)
 
 
 @part

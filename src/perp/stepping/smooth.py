@@ -27,6 +27,7 @@ from perp.dynamics.motions import add_wrenches, weights
 from perp.dynamics.tree_kernels import factorise, multiply, solve
 from perp.kernels.arrays import copy_into, fill
 from perp.stepping.fast_turns import drift_in_parts, mean_spin, parts_of
+from perp.stepping.world import PLACED
 
 # The fixed point of δ contracts by about h |ω| a sweep.
 _SWEEPS = 40
@@ -161,7 +162,10 @@ def drift(w, v, within):
     w.parts = parts_of(w, v)
     if w.scene.cut:
         return _drift_of_bodies(w, v)
-    return _drift_of_trees(w, v, within) if w.parts == 1 else drift_in_parts(w, v, w.parts)
+    if w.parts == 1:
+        return _drift_of_trees(w, v, within)
+    w.info[PLACED] = 0  # the end of the step is room for that
+    return drift_in_parts(w, v, w.parts)
 
 
 @part

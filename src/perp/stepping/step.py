@@ -18,7 +18,7 @@ from perp.compilation.kernel import kernel, part
 from perp.dynamics.libmujoco import mj_integratePos
 from perp.dynamics.motion import move
 from perp.dynamics.motions import body_velocities
-from perp.dynamics.place import complete, go_to
+from perp.dynamics.place import complete, find_motions, go_to, is_at
 from perp.dynamics.rows import DRIVE, LIMIT
 from perp.kernels.arrays import copy_into, fill
 from perp.kernels.tree_rows import add, times
@@ -40,20 +40,33 @@ from perp.stepping.smooth import (
 )
 from perp.stepping.verdict import (
     DEPENDENT,
+    GAINED,
     NEWTON,
     ROUNDS,
     SHARE,
     SOLVES,
+    UNKNOWN,
     UNSOLVED,
     start_rotors,
 )
-from perp.stepping.world import ALONG, CONTACTS, END_ROWS, JOINTS, LATE, START_ROWS, START_ROWS_ONLY
+from perp.stepping.world import (
+    ALONG,
+    CONTACTS,
+    END_ROWS,
+    JOINTS,
+    LATE,
+    PLACED,
+    START_ROWS,
+    START_ROWS_ONLY,
+)
 
 # Outcomes of `begin` and `go_on`.
 READY, ROOM = 0, 1
 DONE, AGAIN = 0, 1
 # Velocities may be off by so much of the step's speed before Coriolis forces are worth another solve.
 _DRIFT, _EXACT_DRIFT = 1e-6, 1e-12
+# The same of the guess, which a solve changes by more than that.
+_ROUGH_DRIFT = 1e-5
 # A body that needs longer than this many seconds to move its own size counts as at rest.
 _SLOWEST_SPEED = 1e-8
 _STEPS_PER_LENGTH = 10.0
@@ -77,6 +90,19 @@ def advance_coordinates(w, v):
         mj_integratePos(s.model, q.ctypes.data, v.ctypes.data, w.h)
         return
     move(w.q, v, w.h, q)
+
+
+@part
+def go_to_end(w, v, motions):
+    """The end of the step where it moves with v; poses and motions that are there already stay."""
+    advance_coordinates(w, v)
+    if w.info[PLACED] and not w.scene.cut and is_at(w.end, w.q_end):
+        if motions and w.info[PLACED] == 1:
+            find_motions(w.scene, w.end)
+    else:
+        go_to(w.scene, w.end, w.q_end, motions)
+        w.info[PLACED] = 0
+    w.info[PLACED] = max(w.info[PLACED], 2 if motions else 1)
 
 
 @part
@@ -160,7 +186,7 @@ def predict(w):
         # the other impulses of the last step, which these were in balance with, are not recalled
         p.impulse[: p.count[1]] = 0.0
         copy_into(v, w.kick)
-    drift(w, v, 1e-8 if p.count[0] and not is_exact(w) else 1e-14)
+    drift(w, v, _ROUGH_DRIFT if p.count[0] and not is_exact(w) else 1e-14)
     for j in range(v.size):
         v[j] += w.delta[j]
         p.free_velocity[j] = w.kick[j] + w.delta[j]
@@ -218,8 +244,7 @@ def linearise(w, v, left):
     if w.stiff:
         w.workspace.prepared[0] = -1  # impulses act along the rows of the end too
     if far_sighted(w):
-        advance_coordinates(w, v)
-        go_to(w.scene, w.end, w.q_end, left)
+        go_to_end(w, v, left)
         if w.joints_at_end:
             rows_at_end(w, v, left)
         if w.contacts_at_end:
@@ -264,7 +289,7 @@ def measure_at_end(w):
     if w.count[ALONG] != START_ROWS:
         return
     w.count[ALONG] = END_ROWS
-    again(w)
+    linearise(w, w.problem.velocity, 1)
 
 
 @part
@@ -327,7 +352,7 @@ def drift_again(w):
         return False
     for j in range(v.size):
         w.guess[j] = v[j] - w.delta[j]
-    share, within = (_EXACT_DRIFT, 1e-14) if is_exact(w) else (_DRIFT, 1e-8)
+    share, within = (_EXACT_DRIFT, 1e-14) if is_exact(w) else (_DRIFT, _DRIFT)
     if drift(w, w.guess, within) <= share * w.speed / max(1.0, w.scene.size):
         return False
     for j in range(v.size):
@@ -339,10 +364,10 @@ def drift_again(w):
 def arrive(w):
     """The place and the velocities at the end, with the contacts there."""
     if not far_sighted(w) or not w.scene.cut:
-        advance_coordinates(w, w.problem.velocity)
-        go_to(w.scene, w.end, w.q_end, True)
+        go_to_end(w, w.problem.velocity, True)
     complete(w.scene, w.end)
     velocities_after(w)
+    w.figure[GAINED] = UNKNOWN
     if w.stiff:
         # positions were put right: the velocities are those before that, and bodies go on turning as they did
         copy_into(w.v_end, w.kick)

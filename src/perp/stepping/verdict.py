@@ -16,7 +16,7 @@ from perp.kernels.arrays import fill
 from perp.kernels.friction_laws import violation
 from perp.kernels.tree_rows import times
 from perp.stepping.contact_rows import remember
-from perp.stepping.feeding import energy_rises
+from perp.stepping.feeding import gains
 from perp.stepping.second_look import excess, immobile, overlap
 from perp.stepping.world import CLEAN, JOINTS, LATE, LEFT_OUT, ROTORS
 
@@ -26,6 +26,8 @@ BOUNCES, WANTED, CAUSE, PULLED, DEPENDENT = range(LEFT_OUT + 1, 11)
 RESIDUAL, JOINT_RESIDUAL, CONTACT_RESIDUAL, FRICTION_RESIDUAL, PENETRATION, JOINT_ERROR, TRAVEL = range(7)
 KINETIC, POTENTIAL, LINEAR, ANGULAR = 7, 8, 9, 12
 WORST_ROW, EXCESS, OPEN, GAINED = 15, 16, 17, 18
+# Of `GAINED`, as long as nobody has looked.
+UNKNOWN = -1.0
 # Overlap at the end that a step may leave beyond what it should, as a share of the largest body.
 OVERLAP_ALLOWED = 5e-4
 # Joints that velocity level may leave open, as a share of the largest body.
@@ -212,7 +214,9 @@ def finish(w):
         w.rotor_v[:], w.count[ROTORS] = w.v_end, 1
     mechanics(w)
     verdict(w)
-    w.info[PULLED], w.figure[GAINED] = w.count[LATE], 1.0 if energy_rises(w) else 0.0
+    w.info[PULLED] = w.count[LATE]
+    if w.figure[GAINED] == UNKNOWN:
+        w.figure[GAINED] = 1.0 if gains(w, 0.0)[1] else 0.0
     # 1 the problem is not solved, 2 rows do not hold at the end, 3 shapes overlap, 4 joints are open, 5 there
     # is energy that nothing gave
     w.info[CAUSE] = 0

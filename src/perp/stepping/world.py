@@ -171,8 +171,9 @@ FIELDS = [
 WorldType = StructType(FIELDS)
 JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS, CLEAN, ALONG = range(8)
 COUNTS = 9
-# Where `info` counts the contacts that no freedom can open; see `verdict` for the rest.
-LEFT_OUT = 5
+# Where `info` counts the contacts that no freedom can open, and whether `end` has the poses (1) and motions
+# (2) of its coordinates; see `verdict` for the rest.
+LEFT_OUT, PLACED = 5, 11
 # What a contact's normal belongs to: nothing that turns, the face of a side (0 or 1), two edges.
 FIXED, EDGES = -1, 2
 # Rows that the velocities of contacts are measured along in rounds of a step.
