@@ -53,10 +53,12 @@ def read_urdf(text: str, path: Path | None) -> tuple[Any, Lines]:
     """
     folder, where = (Path.cwd(), "the URDF text") if path is None else (path.parent, str(path))
     try:
-        robot = ET.fromstring(text)  # noqa: S314  a robot of the user's own
+        # blanks before the declaration and a zero byte at the end are no XML, but files in use have them
+        robot = ET.fromstring(text.strip("\ufeff\0 \t\r\n"))  # noqa: S314  a robot of the user's own
     except ET.ParseError as error:
         raise SceneError(f"{where}: {error}") from None
     lines: Lines = []
+    lines += _leave_out_empty(robot)
     assets = _meshes(robot, folder, where)
     lines += _visuals(robot, folder, assets)
     for tag, reason in _UNUSED.items():
@@ -86,6 +88,24 @@ def read_urdf(text: str, path: Path | None) -> tuple[Any, Lines]:
     if poses is not None:
         lines += add_poses(spec, model, poses)
     return spec, lines
+
+
+def _leave_out_empty(robot: ET.Element) -> Lines:
+    """Take out shapes without extent: a link that has no shape is written as a box of size 0 at times."""
+    empty: list[str] = []
+    for link in robot.iter("link"):
+        for kind in ("collision", "visual"):
+            for shape in link.findall(kind):
+                sizes = [
+                    float(number)
+                    for part in shape.iterfind("geometry/*")
+                    for name in ("size", "radius", "length")
+                    for number in part.get(name, "").split()
+                ]
+                if sizes and min(sizes) <= 0:
+                    link.remove(shape)
+                    empty.append(f"{kind} of link {link.get('name')}")
+    return [(name, "its shape has no extent: it is left out") for name in dict.fromkeys(empty)]
 
 
 def _repair_inertias(robot: ET.Element) -> Lines:
