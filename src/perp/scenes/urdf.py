@@ -20,6 +20,7 @@ import numpy as np
 from perp.scenes.engine import engine
 from perp.scenes.meshes import mesh_file
 from perp.scenes.model import SceneError
+from perp.scenes.neighbours import overlapping
 from perp.scenes.srdf import add_poses, srdf_of
 
 _DEFAULTS = {"strippath": "false", "discardvisual": "false", "balanceinertia": "true", "fusestatic": "false"}
@@ -271,22 +272,12 @@ def _exclude_overlapping(spec: Any, where: str) -> tuple[Lines, Any]:
 
     Returns lines for the report, and the compiled robot.
     """
-    mujoco = engine()
     try:
         model = spec.compile()
     except ValueError as error:
         raise SceneError(f"{where}: {' '.join(str(error).split())}") from None
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    mujoco.mj_collision(model, data)
-    pairs = {
-        tuple(sorted(int(model.geom_bodyid[g]) for g in geoms))
-        for geoms, gap in zip(data.contact.geom, data.contact.dist, strict=True)
-        if gap < 0
-    }
     lines: Lines = []
-    for first, second in sorted(pairs):
+    for first, second in overlapping(model):
         a, b = model.body(first).name, model.body(second).name
         spec.add_exclude(name=f"overlap {a} {b}", bodyname1=a, bodyname2=b)
         lines.append((f"contact of {a} and {b}", "they overlap at the reference position"))
