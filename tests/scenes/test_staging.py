@@ -192,3 +192,10 @@ def test_the_lowest_point_is_where_the_plane_touches(shape: str) -> None:
     assert min(contact.gap for contact in sim.contacts()) == pytest.approx(0.0, abs=1e-9)
     m = sim.model.shapes
     assert m.geom("ground").pos[2] == pytest.approx(lowest_point(m, m.qpos0))
+
+
+def test_names_for_unnamed_joints_are_not_taken() -> None:
+    text = """<mujoco><worldbody><body><joint/><geom size=".1"/><body pos="0 0 -1"><joint name="joint0"/>
+     <geom size=".1"/></body></body></worldbody></mujoco>"""
+    sim = perp.Simulation(text, step=0.005, hold="servos")
+    assert sim.model.shapes.nu == 2

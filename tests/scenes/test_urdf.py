@@ -137,3 +137,19 @@ def test_a_texture_becomes_its_mean_colour() -> None:
     [plane] = read_geometry(perp.Simulation(scene, step=0.01).model)
     assert plane.textured
     assert plane.rgba == pytest.approx([0.5, 0.0, 0.5, 1.0], abs=0.01)
+
+
+def test_shapes_without_extent_and_bytes_around_the_xml_are_left_out() -> None:
+    text = """
+<?xml version="1.0"?>
+<robot name="arm"><link name="base"><visual><geometry><box size="0 0 0"/></geometry></visual></link>
+ <link name="link"><inertial><mass value="1"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/>
+  </inertial><collision><geometry><cylinder length=".2" radius="0"/></geometry></collision>
+  <collision><geometry><sphere radius=".1"/></geometry></collision></link>
+ <joint name="hinge" type="continuous"><parent link="base"/><child link="link"/><axis xyz="0 1 0"/></joint>
+</robot>\0\n"""
+    model = load_scene(text, reduced=True)
+    assert model.shapes.ngeom == 1
+    told = dict(model.report.ignored)
+    assert "no extent" in told["visual of link base"]
+    assert "no extent" in told["collision of link link"]

@@ -19,6 +19,7 @@ from perp.scenes.mjcf_joints import read_equalities, read_joints
 from perp.scenes.mjcf_motors import read_motors
 from perp.scenes.model import WORLD, Model, SceneError, find
 from perp.scenes.naming import element_name, geom_names
+from perp.scenes.neighbours import exclude_mounted
 from perp.scenes.urdf import is_urdf, read_urdf
 
 # Bytes of mujoco's arena: for any scene, for each shape (over a thousand contacts), and at most (for over a
@@ -57,7 +58,8 @@ def compile_scene(scene: Any) -> tuple[Any, Lines]:
     spec.memory = max(spec.memory, min(_ROOM + _ROOM_OF_SHAPE * len(spec.geoms), _MOST_ROOM))
     model = compile_spec(spec, _called(scene))
     _check_names(model, _called(scene))
-    return model, lines
+    mounted = exclude_mounted(spec, model)
+    return (compile_spec(spec, _called(scene)) if mounted else model), [*lines, *mounted]
 
 
 def _check_names(m: Any, called: str) -> None:

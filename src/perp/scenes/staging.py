@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -85,8 +86,7 @@ def stage(scene: Any, wanted: Staging, keyframe: str | int | None) -> tuple[Any,
     if isinstance(scene, mujoco.MjModel):
         raise SceneError("a compiled MjModel cannot be edited: pass the file, the XML text or the MjSpec")
     spec, lines = (scene.copy(), []) if isinstance(scene, mujoco.MjSpec) else parse_scene(scene)
-    for i, joint in enumerate(spec.joints):
-        joint.name = joint.name or f"joint{i}"
+    _name_joints(spec)
     before = compile_spec(spec.copy())
     poses = [_start(before, wanted.pose or {}, keyframe), *(_of_key(before, k) for k in range(before.nkey))]
     for key in list(spec.keys):
@@ -109,6 +109,14 @@ def stage(scene: Any, wanted: Staging, keyframe: str | int | None) -> tuple[Any,
         ctrl = np.concatenate([pose.ctrl, targets, np.zeros(len(moved))])
         spec.add_key(name=pose.name, qpos=qpos, qvel=qvel, ctrl=ctrl, **pose.others)
     return spec, lines
+
+
+def _name_joints(spec: Any) -> None:
+    """Give joints without a name one that the file gives to no other."""
+    taken = {joint.name for joint in spec.joints}
+    for i, joint in enumerate(spec.joints):
+        if not joint.name:
+            joint.name = next(name for k in count() if (name := f"joint{i}" + "'" * k) not in taken)
 
 
 def _of_key(m: Any, k: int) -> _Pose:

@@ -20,6 +20,7 @@ import numpy as np
 from perp.scenes.engine import engine
 from perp.scenes.meshes import mesh_file
 from perp.scenes.model import SceneError
+from perp.scenes.neighbours import overlapping
 from perp.scenes.srdf import add_poses, srdf_of
 
 _DEFAULTS = {"strippath": "false", "discardvisual": "false", "balanceinertia": "true", "fusestatic": "false"}
@@ -51,10 +52,12 @@ def read_urdf(text: str, path: Path | None) -> tuple[Any, Lines]:
     """
     folder, where = (Path.cwd(), "the URDF text") if path is None else (path.parent, str(path))
     try:
-        robot = ET.fromstring(text)  # noqa: S314  a robot of the user's own
+        # blanks before the declaration and a zero byte at the end are no XML, but files in use have them
+        robot = ET.fromstring(text.strip("\ufeff\0 \t\r\n"))  # noqa: S314  a robot of the user's own
     except ET.ParseError as error:
         raise SceneError(f"{where}: {error}") from None
     lines: Lines = []
+    lines += _leave_out_empty(robot)
     assets = _meshes(robot, folder, where)
     lines += _visuals(robot, folder, assets)
     for tag, reason in _UNUSED.items():
@@ -84,6 +87,24 @@ def read_urdf(text: str, path: Path | None) -> tuple[Any, Lines]:
     if poses is not None:
         lines += add_poses(spec, model, poses)
     return spec, lines
+
+
+def _leave_out_empty(robot: ET.Element) -> Lines:
+    """Take out shapes without extent: a link that has no shape is written as a box of size 0 at times."""
+    empty: list[str] = []
+    for link in robot.iter("link"):
+        for kind in ("collision", "visual"):
+            for shape in link.findall(kind):
+                sizes = [
+                    float(number)
+                    for part in shape.iterfind("geometry/*")
+                    for name in ("size", "radius", "length")
+                    for number in part.get(name, "").split()
+                ]
+                if sizes and min(sizes) <= 0:
+                    link.remove(shape)
+                    empty.append(f"{kind} of link {link.get('name')}")
+    return [(name, "its shape has no extent: it is left out") for name in dict.fromkeys(empty)]
 
 
 def _repair_inertias(robot: ET.Element) -> Lines:
@@ -249,22 +270,12 @@ def _exclude_overlapping(spec: Any, where: str) -> tuple[Lines, Any]:
 
     Returns lines for the report, and the compiled robot.
     """
-    mujoco = engine()
     try:
         model = spec.compile()
     except ValueError as error:
         raise SceneError(f"{where}: {' '.join(str(error).split())}") from None
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    mujoco.mj_collision(model, data)
-    pairs = {
-        tuple(sorted(int(model.geom_bodyid[g]) for g in geoms))
-        for geoms, gap in zip(data.contact.geom, data.contact.dist, strict=True)
-        if gap < 0
-    }
     lines: Lines = []
-    for first, second in sorted(pairs):
+    for first, second in overlapping(model):
         a, b = model.body(first).name, model.body(second).name
         spec.add_exclude(name=f"overlap {a} {b}", bodyname1=a, bodyname2=b)
         lines.append((f"contact of {a} and {b}", "they overlap at the reference position"))

@@ -365,7 +365,9 @@ class Stepper:
             if solved or not w.figure[end.TRAVEL] < np.inf:
                 break
         far = np.linalg.norm(moved.position - state.position, axis=1)
-        if not solved or far.max(initial=0.0) > _FURTHEST * extent(self.model):
+        whole = extent(self.model)
+        # what a joint is open by is what something has to be moved by, or turned with all that it carries
+        if not solved or far.max(initial=0.0) > _FURTHEST * whole + wrong[0] * max(whole, 1.0):
             words = "too far to be corrected at once, so steps undo it slowly"
             return state, f"the start {missed(wrong, allowed)}: {words}"
         self.refresh(moved)
