@@ -1,4 +1,4 @@
-"""Newton's method with an exact line search on convex islands: velocities of a relaxed problem are unique."""
+"""Newton's method and central paths on convex islands: velocities of a relaxed problem are unique."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_velocities_are_those_of_an_interior_point_method(seed: int) -> None:
 
 
 def test_many_contacts_on_one_body_take_few_steps() -> None:
-    """Plain Newton steps cycle here; with the line search every start leads to the answer."""
+    """Newton steps cycle here; the central path leads to the answer."""
     counts = [perp.solve(pile(seed, 40, 6), "proximal-point", tol=1e-9).iterations for seed in range(10)]
     assert max(counts) <= 60
 

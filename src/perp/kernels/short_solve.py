@@ -121,9 +121,15 @@ def swept(packed, given, tol, impulse, velocity):
     value = judge_given(given, blocks.relaxed, impulse, velocity)
     if value <= 10.0 * SETTLED * tol:
         return value, first
-    _, sweeps, _ = sweep_while_it_pays(blocks, x, MARGIN * tol, 2 * LOOK - first, SWEEPS)
-    unpack(blocks, x, impulse)
-    return judge_given(given, blocks.relaxed, impulse, velocity), first + sweeps
+    done, own, sharp = first, 0.0, MARGIN * tol
+    while done == first or (value > tol and own <= sharp and done < SWEEPS):
+        # the measure of sweeps is another one: where it is met and the shared one is not, a sharper one
+        sharp = sharp if done == first else MARGIN * tol * (own / value)
+        own, sweeps, _ = sweep_while_it_pays(blocks, x, sharp, 2 * LOOK - done, SWEEPS - done)
+        done += sweeps
+        unpack(blocks, x, impulse)
+        value = judge_given(given, blocks.relaxed, impulse, velocity)
+    return value, done
 
 
 class Chunk(NamedTuple):

@@ -195,8 +195,9 @@ def _solve_once(
             raise registry.mismatch(info, problem, f"as {route.name}, {objection}")
         first = None if first is None or turned.start is None else turned.start(first)
     tol, max_iterations, time_limit, history, watch = limits
+    judged = _Judged()
     control = Control(
-        _measure(limited, route, turned),
+        _measure(judged, limited, route, turned),
         tol=tol,
         max_iterations=max_iterations,
         time_limit=time_limit,
@@ -217,7 +218,8 @@ def _solve_once(
         finished = working_time()
         if turned is not None:
             attempt = _bring_back(problem, attempt, turned)
-        solution = _conclude(problem, attempt, control, info, route, ready - began, finished - ready)
+        seconds = ready - began, finished - ready
+        solution = _conclude(judged, problem, attempt, control, info, route, seconds)
     return solution if history or watch is None else replace(solution, history=None)
 
 
@@ -232,22 +234,34 @@ def _joined(before: Solution, after: Solution) -> Solution:
     )
 
 
+class _Judged:
+    """`judge`, which remembers its last answer: as a rule an algorithm ends at the point it measured last."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Problem, Vector, tuple[float, Vector]] | None = None
+
+    def __call__(self, problem: Problem, z: Vector) -> tuple[float, Vector]:
+        if self._last is None or self._last[0] is not problem or not np.array_equal(self._last[1], z):
+            self._last = problem, np.array(z), judge(problem, z)
+        return self._last[2]
+
+
 def _measure(
-    problem: Problem, route: Formulation | None, turned: Reformulated | None
+    judged: _Judged, problem: Problem, route: Formulation | None, turned: Reformulated | None
 ) -> Callable[[Vector], float]:
     """The residual that an algorithm iterates on: of the original problem wherever that can be met.
 
     An inexact formulation cannot be iterated until the original is solved: its own residual stops it.
     """
     if turned is None or route is None:
-        return lambda z: judge(problem, z)[0]
+        return lambda z: judged(problem, z)[0]
     inner, back = turned.problem, turned.back
     if not route.is_exact(problem):
         if turned.measure is not None:
             return turned.measure
         if isinstance(inner, Problem):
             return lambda z: judge(inner, z)[0]
-    return lambda z: judge(problem, back(z))[0]
+    return lambda z: judged(problem, back(z))[0]
 
 
 def _own_residual(problem: Problem, turned: Reformulated, z: Vector) -> float:
@@ -331,19 +345,19 @@ def _proved_infeasible(problem: Problem, info: dict[str, Any]) -> Status:
 
 
 def _conclude(
+    judged: _Judged,
     problem: Problem,
     attempt: Attempt,
     control: Control,
     info: SolverInfo,
     route: Formulation | None,
-    build_time: float,
-    solve_time: float,
+    seconds: tuple[float, float],
 ) -> Solution:
     """Measure the answer and set the status: the only place where SOLVED is given."""
     z = np.ascontiguousarray(attempt.z, dtype=np.float64)
     reason = attempt.reason
     try:
-        value, w = judge(problem, z)
+        value, w = judged(problem, z)
         if isinstance(problem, MCP) and np.isfinite(w).all() and value > 0.0:
             z, w, value = _onto_bounds(problem, z, w, value)
     except OutOfTime:
@@ -369,8 +383,8 @@ def _conclude(
         iterations=int(attempt.iterations),
         solver=attempt.info.pop("solver", info.name),
         formulation=attempt.info.pop("formulation", None if route is None else route.name),
-        build_time=build_time,
-        solve_time=solve_time,
+        build_time=seconds[0],
+        solve_time=seconds[1],
         history=control.history(),
         info=attempt.info,
         message=attempt.message,

@@ -21,19 +21,19 @@ from perp.kernels.tree_newton import EXACT, FIRST, solve_islands
 from perp.kernels.tree_problem import pack_tree_problem, problem_view
 from perp.kernels.tree_workspace import _pack
 from perp.problems.set_kernels import COULOMB
-from perp.solvers.auto_contact import BUILT
+from perp.solvers.auto_contact import BUILT, FACE
 from perp.solvers.friction_limits import ORDINARY
 from perp.solvers.newton.proximal_point import MARGIN, ROUNDS, SHARPER, SMOOTHING, STEPS
 
 
 @part
 def _is_ordinary(given):
-    """Whether `auto` would come here after its sweeps: few contacts, and no friction to be limited first."""
+    """Whether `auto` would come here after its sweeps: no faces, and no friction to be limited first."""
     for c in range(given.kind.size):
         for k in range(5):
             if given.kind[c] >= COULOMB and given.parameters[c, k] > ORDINARY:
                 return False
-    return given.kind.size < BUILT
+    return True
 
 
 @part
@@ -111,6 +111,8 @@ def few_steps(packed, given, tol, impulse, velocity):
     blocks, impulse, velocity = view(packed), borrowed(impulse), borrowed(velocity)
     problem = _trees(packed, impulse, MARGIN * tol)
     workspace, p = _workspace(problem), problem_view(problem)
+    if given.kind.size >= max(BUILT, FACE * (p.tree_start.size - 1)):
+        return np.inf, 0
     info, worst = np.zeros(4, np.int64), np.zeros(1)
     found, u = np.empty(impulse.size), np.empty(impulse.size)
     # convex problems need no other sides of their kinks
