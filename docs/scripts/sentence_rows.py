@@ -263,8 +263,10 @@ DOCUMENTS = {
     "002: the nonlinear system": [
         Row(
             "φ(a, b) = a + b − √(a² + b²) has the roots of 0 ≤ a ⊥ b ≥ 0.",
-            "from perp.solvers.newton.fischer_burmeister import fischer_burmeister_function as phi\n"
-            "phi(np.array([0.0, 2.0, 1.0, -1.0]), np.array([3.0, 0.0, 1.0, 0.0]))[0].round(6).tolist()",
+            "from perp.solvers.newton.mcp_equations import equations_of_rows\n"
+            "a, b = np.array([0.0, 2.0, 1.0, -1.0]), np.array([3.0, 0.0, 1.0, 0.0])\n"
+            "bounds, units = (np.zeros(4), np.full(4, np.inf)), (np.ones(4), np.ones(4))\n"
+            "equations_of_rows(a, b, *bounds, *units, 0.0)[0].round(6).tolist()",
         ),
         Row(
             "Contacts and friction with this function: Newton's method on the whole system.",

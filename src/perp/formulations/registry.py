@@ -111,6 +111,9 @@ def all_formulations() -> dict[str, Formulation]:
         package = importlib.import_module("perp.formulations")
         for entry in pkgutil.iter_modules(package.__path__, "perp.formulations."):
             importlib.import_module(entry.name)
+        # the first that fits is chosen: in an order that does not depend on who imported a module before
+        for name in sorted(_formulations, key=lambda name: _formulations[name].build.__module__):
+            _formulations[name] = _formulations.pop(name)
         _discovered = True
     return _formulations
 
