@@ -36,7 +36,8 @@ def _prove(problem: LCP | BoxedLCP, solution: Solution, sides: Sides, exact: boo
     def number(x: float) -> Any:
         return fmpq(*float(x).as_integer_ratio()) if exact else arb(float(x))
 
-    matrix, n = fmpq_mat if exact else arb_mat, problem.size
+    matrix: Any = fmpq_mat if exact else arb_mat
+    n = problem.size
     lo, hi, index = bounds(problem)
     active = tuple(int(i) for i in np.flatnonzero(sides.free))
     bound = np.where(sides.upper, hi, lo)
@@ -76,7 +77,7 @@ def _prove(problem: LCP | BoxedLCP, solution: Solution, sides: Sides, exact: boo
             z[i] = factor * z[j]
     product = M * matrix(n, 1, z) + q
     w = [product[i, 0] for i in range(n)]
-    value = _fraction if exact else lambda x: float(x.mid())
+    value: Any = _fraction if exact else lambda x: float(x.mid())
     # by construction, where balls leave a width
     failures = _doubtful(z, [number(0.0) if free else x for x, free in zip(w, sides.free, strict=True)],
                          (lo, hi, index), sides, number, lambda x: float(value(x)))  # fmt: skip

@@ -144,7 +144,7 @@ def _serve(descriptor: int, pipe: int, budget: Budget, only: tuple[str, ...]) ->
         with os.fdopen(pipe, "wb") as out:
             out.write(json.dumps([words, members, attributes]).encode() + b"\n")
             for array in arrays:
-                out.write(memoryview(array).cast("B"))
+                out.write(array.data.cast("B"))
     finally:
         os._exit(0)
 
