@@ -12,6 +12,7 @@ import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import perp
 from perp.scenes import read_spec
@@ -126,13 +127,18 @@ def robot_scenes() -> Iterator[RobotScene]:
                 )
 
 
+def spec_of(path: Path) -> Any:
+    """The scene as mujoco reads it, where it includes files from beside its folder: packages are trusted."""
+    return read_spec(path) if path.suffix == ".urdf" else engine().MjSpec.from_file(str(path))
+
+
 def staging(path: Path) -> Staging:
     """What a robot is put on: ground and servos where its file has none.
 
     URDF robots with legs get a free base; what is free to fall and has no ground gets one.
     """
     mujoco = engine()
-    m = read_spec(path).compile()
+    m = spec_of(path).compile()
     urdf = path.suffix == ".urdf"
     free = int(mujoco.mjtJoint.mjJNT_FREE) in {int(kind) for kind in m.jnt_type}
     standing = urdf and any(part in str(path) for part in _ON_LEGS)
@@ -147,11 +153,12 @@ def staging(path: Path) -> Staging:
 def staged(path: Path, step: float) -> perp.Simulation:
     """The robot on its stage, in the first of its poses."""
     stage = staging(path)
+    spec = spec_of(path)
     return perp.Simulation(
-        path,
+        spec,
         step=step,
         free_base=stage.free_base,
         ground=stage.ground,
         hold=stage.hold,
-        keyframe=0 if read_spec(path).keys else None,
+        keyframe=0 if spec.keys else None,
     )

@@ -110,11 +110,8 @@ def markdown(table: Table) -> str:
         cells = [row["robot"].removeprefix("beside "), row["dof"], contacts, row["failed"], row["inaccurate"]]
         lines.append(f"| {' | '.join(map(str, cells))} | {' | '.join(map(short, numbers))} |")
     # a page names files, not where they lie on the machine that wrote it
-    told = [
-        f"- {row['robot']}: {re.sub(r'(/[^/ ]+)+/', '', row['problem'])[:200]}"
-        for row in table
-        if row["problem"]
-    ]
+    folders = re.compile(r"(?<![\w.])(/[^/ ]+)+/")
+    told = [f"- {row['robot']}: {folders.sub('', row['problem'])[:200]}" for row in table if row["problem"]]
     return "\n".join([*lines, "", *summary(table), *(["", *told] if told else [])]) + "\n"
 
 
