@@ -18,12 +18,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+# Ends when whoever started it has gone.
+BUSY = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    for _ in range(1_000_000):
+        pass
+"""
 
 
 @contextmanager
 def busy(count: int) -> Iterator[None]:
     """Processes that do nothing, all the time."""
-    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    processes = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(count)]
     try:
         yield
     finally:

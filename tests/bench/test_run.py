@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,6 +45,22 @@ def bench(out: Path, solvers: str, *words: str) -> int:
     chosen = ["--set", "small_sets:TwoByTwo", "--import", "strange_solvers", "--solvers", solvers]
     limits = ["--repeat", "2", "--time-limit", str(GENEROUS)]
     return main(["bench", "run", *chosen, *limits, "--out", str(out), *words])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of one solver, made once: each run starts processes."""
+    out = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HERE))
+        assert bench(out, "lemke") == 0
+    return out
+
+
+@pytest.fixture
+def done(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(finished, tmp_path / "done"))
 
 
 def rows_of(out: Path) -> dict[tuple[str, str], Row]:
@@ -117,11 +134,10 @@ def test_an_interrupted_run_ends_as_one_that_was_not(tmp_path: Path) -> None:
     assert len(facts(whole)) == 6
 
 
-def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
-    assert bench(tmp_path, "lemke") == 0
-    before = (tmp_path / table.FILE_NAME).read_bytes()
-    assert bench(tmp_path, "lemke") == 0
-    assert (tmp_path / table.FILE_NAME).read_bytes() == before
+def test_a_finished_run_is_not_run_again(done: Path) -> None:
+    before = (done / table.FILE_NAME).read_bytes()
+    assert bench(done, "lemke") == 0
+    assert (done / table.FILE_NAME).read_bytes() == before
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are looked up in /proc")
@@ -152,11 +168,10 @@ def test_ctrl_c_ends_the_workers_and_keeps_the_rows(tmp_path: Path) -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
-def test_packed_rows_are_read_where_there_are_no_others(tmp_path: Path) -> None:
-    assert bench(tmp_path, "lemke") == 0
-    path = tmp_path / table.FILE_NAME
+def test_packed_rows_are_read_where_there_are_no_others(done: Path) -> None:
+    path = done / table.FILE_NAME
     rows = table.read(path)
-    packed = tmp_path / f"{table.FILE_NAME}.gz"
+    packed = done / f"{table.FILE_NAME}.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     path.unlink()
     assert table.read(path) == rows
@@ -165,10 +180,9 @@ def test_packed_rows_are_read_where_there_are_no_others(tmp_path: Path) -> None:
         table.read(path)
 
 
-def test_rows_of_another_tolerance_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    assert bench(tmp_path, "lemke") == 0
+def test_rows_of_another_tolerance_are_refused(done: Path, capsys: pytest.CaptureFixture) -> None:
     capsys.readouterr()
-    assert bench(tmp_path, "lemke", "--tol", "1e-4") == 2
+    assert bench(done, "lemke", "--tol", "1e-4") == 2
     assert "tol = 1e-08, not 0.0001" in capsys.readouterr().err
 
 
@@ -179,12 +193,11 @@ def test_several_workers_give_the_same_rows(tmp_path: Path) -> None:
     assert {key: row.residual for key, row in one.items()} == {key: row.residual for key, row in two.items()}
 
 
-def test_the_machine_and_the_command_are_described(tmp_path: Path) -> None:
-    assert bench(tmp_path, "lemke") == 0
-    machine = json.loads((tmp_path / "machine.json").read_text(encoding="utf-8"))
+def test_the_machine_and_the_command_are_described(done: Path) -> None:
+    machine = json.loads((done / "machine.json").read_text(encoding="utf-8"))
     assert machine["python"].endswith(".".join(map(str, sys.version_info[:3])))
     assert machine["threads"]["OMP_NUM_THREADS"] == "1"
-    run = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    run = json.loads((done / "run.json").read_text(encoding="utf-8"))
     assert run["settings"] == {"tol": 1e-8, "time_limit": GENEROUS, "repeat": 2}
     assert run["solvers"]["lemke"]["tolerance"] == "perp.residual ≤ 1e-08"
 

@@ -6,6 +6,7 @@ import ast
 import pkgutil
 import re
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -19,7 +20,8 @@ from numba.core.dispatcher import Dispatcher
 import perp
 from compilation import mini_package
 from compilation.mini_package import MODULES
-from perp.compilation import cache, sources
+from perp.compilation import sources
+from perp.compilation.cache import KernelCache
 
 
 @pytest.fixture
@@ -75,6 +77,16 @@ def test_a_type_whose_module_has_gone_is_no_obstacle(package: Path) -> None:
     assert run(package)[0] == 21.0
 
 
+def test_kernels_of_a_file_share_its_stamp_until_it_is_loaded_again(tmp_path: Path) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text("one = 1\n")
+    old = sources.stamp(file, "first")
+    file.write_text("one = 1.0\n")  # while the module is loaded: its kernels are made of what was read before
+    assert sources.stamp(file, "second") == old
+    new = sources.stamp(file, "first")
+    assert new == sources.stamp(file, "second") == sources.digest(file) != old
+
+
 def test_functions_of_others_keep_the_cache_of_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "users.py"
     path.write_text("def twice(x):\n    return 2 * x\n")
@@ -94,7 +106,7 @@ def kernels() -> list[Dispatcher]:
     found = {}
     for module in [module for name, module in sys.modules.items() if name.startswith("perp.")]:
         for value in vars(module).values():
-            if isinstance(value, Dispatcher) and isinstance(vars(value)["_cache"], cache.KernelCache):
+            if isinstance(value, Dispatcher) and isinstance(vars(value)["_cache"], KernelCache):
                 found[id(value)] = value
     return list(found.values())
 
@@ -118,6 +130,7 @@ def origin(value: Any) -> Path | None:
     return None
 
 
+@cache
 def constants_from_elsewhere(file: Path) -> dict[str, Path]:
     """Names that a file imports from modules of the package which do not define them."""
     found = {}
@@ -134,15 +147,15 @@ def constants_from_elsewhere(file: Path) -> dict[str, Path]:
 def test_the_stamp_covers_everything_that_a_kernel_refers_to() -> None:
     found = kernels()
     assert len(found) > 50
-    files = {}
+    files, covered = {}, cache(sources.parts)
     for kernel in found:
         function = kernel.py_func
         file = Path(function.__code__.co_filename)
-        covered = sources.parts(file)
         for name in names(function.__code__) & function.__globals__.keys():
             where = origin(function.__globals__[name])
             if where is not None and where.is_relative_to(sources.PACKAGE):
-                assert where in covered, f"{file.name}: {function.__name__} refers to {name} in {where.name}"
+                said = f"{file.name}: {function.__name__} refers to {name} in {where.name}"
+                assert where in covered(file), said
             if isinstance(function.__globals__[name], bool | int | float | str | tuple):
                 assert name not in constants_from_elsewhere(file), (
                     f"{file.name}: import {name} from its own module"

@@ -38,6 +38,8 @@ ITERATIONS = 3
 TIME_LIMIT = 0.2
 # Steps until bodies have met, slid and come to rest.
 STEPS = 12
+# Solvers that compile most, and what else does: whoever is left alone at the end has little to do.
+LONGEST = ("solver auto", "solver newton", "solver newton-fb", "what stands", "many problems")
 # Compiles the step, the largest kernel of all.
 FIRST_STEP = "a box in maximal coordinates at position level"
 SCENES = {
@@ -68,7 +70,7 @@ def tasks() -> dict[str, Callable[[], None]]:
     """All pieces of work by name, in the order in which the fewest functions are compiled twice side by side.
 
     The longest come first: the step, beside it the equations of its derivatives, which need no step to be
-    compiled. Solvers of contacts share the step's Newton's method, and come after the others.
+    compiled, and what most solves use.
     """
     found: dict[str, Callable[[], None]] = {}
     for name, scene in SCENES.items():
@@ -80,14 +82,16 @@ def tasks() -> dict[str, Callable[[], None]]:
     found["many worlds"] = _many_worlds
     found["derivatives of steps"] = _derivatives_of_steps
     found["first solves"] = _first_solves
-    ours = [info for info in all_solvers().values() if info.family not in ("external", "user")]
-    for info in sorted(ours, key=lambda info: info.family not in ("pivoting", "projection")):
-        found[f"solver {info.name}"] = lambda name=info.name: _solve_all(name)
-    found["what stands"] = _what_stands
-    found["many problems"] = _many_problems
-    found["a comparison"] = _compare
-    found["derivatives of answers"] = _derivatives_of_answers
-    return found
+    others: dict[str, Callable[[], None]] = {}
+    for info in all_solvers().values():
+        if info.family not in ("external", "user"):
+            others[f"solver {info.name}"] = lambda name=info.name: _solve_all(name)
+    others["what stands"] = _what_stands
+    others["many problems"] = _many_problems
+    others["a comparison"] = _compare
+    others["derivatives of answers"] = _derivatives_of_answers
+    found |= {name: others[name] for name in LONGEST}
+    return found | others
 
 
 def _steps(name: str) -> bool:
@@ -112,7 +116,7 @@ def run_all(names: list[str], workers: int | None = None) -> Iterator[Done]:
     count = min(workers or os.cpu_count() or 1, len(names))
     ahead = list(names)
     busy: dict[Future[Done], str] = {}
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(count, mp_context=get_context("forkserver")) as pool:
         while ahead or busy:
             compiling = FIRST_STEP in (*ahead, *busy.values())
             ready = [name for name in ahead if name == FIRST_STEP or not (compiling and _steps(name))]

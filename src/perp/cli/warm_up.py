@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from multiprocessing import forkserver
 from time import perf_counter
 from typing import Annotated
 
@@ -19,10 +20,14 @@ def warm_up(*, workers: int | None = None, list: Annotated[bool, Parameter(negat
         workers: Processes side by side; one per core when not given.
         list: Only say what would be done.
     """
-    from perp.bench.warm_up import run_all, tasks
-
     if workers is not None and workers < 1:
         raise ProblemError(f"--workers {workers}: at least 1 is needed")
+    if not list:
+        # The process that the workers are copies of loads its modules while this one does: a second less.
+        forkserver.set_forkserver_preload(["perp.bench.warm_up"])
+        forkserver.ensure_running()
+    from perp.bench.warm_up import run_all, tasks
+
     names = [*tasks()]
     if list:
         for name in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import perp
 from perp.comparison.cells import table_cells
@@ -118,11 +119,10 @@ def test_lindo_is_listed_with_the_reason() -> None:
 def test_gams_reports_a_model_beyond_its_licence_in_words() -> None:
     if not registry.find("gams-conopt").available:
         pytest.skip("gams-conopt: GAMS is not installed")
-    rng = np.random.default_rng(0)
     count = 400
-    J = rng.normal(size=(3 * count, 30))
-    problem = perp.ContactProblem.from_dynamics(
-        np.eye(30), J, rng.normal(size=30), 0.0, perp.Sets.coulomb(np.full(count, 0.5))
+    # contacts that do not know of each other: the model has many variables and few entries
+    problem = perp.ContactProblem.coulomb(
+        sp.eye_array(3 * count, format="csr"), np.random.default_rng(0).normal(size=3 * count), 0.5
     )
     solution = perp.solve(problem, "gams-conopt", formulation="dual", throw=False, time_limit=600.0)
     assert solution.status is Status.FAILED

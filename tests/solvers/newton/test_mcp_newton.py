@@ -216,7 +216,7 @@ def test_sets_of_the_literature_are_solved_from_every_start() -> None:
     for model in everything[::10]:
         problem = model.mcp()
         problem.check_jacobian(np.clip(np.array(model.starts[0]) + 0.1, problem.lo, problem.hi))
-        solution = perp.solve(problem, throw=False, time_limit=20.0)
+        solution = perp.solve(problem, throw=False)
         assert solution.solved == model.solvable, model.name
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -44,9 +46,13 @@ class McpModel:
         ):
             object.__setattr__(self, name, value)
 
+    @cached_property
+    def _functions(self) -> tuple[Any, Any]:
+        return compiled(self.rows, len(self.rows))
+
     def mcp(self, start: int = 0) -> MCP:
         """The problem from one of its starts."""
-        f, jacobian = compiled(self.rows, len(self.rows))
+        f, jacobian = self._functions
         return MCP(f, np.array(self.lower), np.array(self.upper), jacobian, start=self.starts[start])
 
 
