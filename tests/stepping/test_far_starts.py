@@ -19,3 +19,9 @@ def test_a_weld_four_lengths_away_is_closed_at_once(coordinates: str) -> None:
     sim.step()
     np.testing.assert_allclose(sim.body("beam").position, [0, 0, 7], atol=1e-8)
     assert np.abs(sim.qvel).max() < 1e-6
+
+
+def test_a_start_that_nothing_can_put_right_says_so() -> None:
+    second = '<connect body1="post" body2="beam" anchor="0 0 1"/>'
+    sim = perp.Simulation(TEXT.replace("</equality>", f"{second}</equality>"), step=0.005)
+    assert "it still opens joints by 4 m or rad: not all of it can hold at once" in sim.start_note

@@ -37,6 +37,8 @@ from perp.stepping.world import CONTACTS, World
 # Contradictions of a start that are left to its first steps, and how far bodies may be moved to undo larger
 # ones, as shares of the size of the largest body and of the scene.
 _NEGLIGIBLE, _FURTHEST = 1e-5, 0.5
+# What is left of contradictions that is worth a word, as a share of the largest one.
+_VISIBLE = 0.1
 # A start far from one that holds is put right from where the last attempt left it: Cassie's takes two.
 _ATTEMPTS = 5
 # The friction pyramids among the cones of a file, as mujoco numbers them.
@@ -344,10 +346,14 @@ class Stepper:
             return state, ""
         moved, note = self._put_right(state, wrong, allowed)
         self.begin(moved, h, np.zeros_like(w.wrench))
-        left = contradiction(core)[0]
+        left = contradiction(core)
         self.forget()
-        if left > allowed and let_go(self):
-            note += f"; a mocap body is {left:.2g} out of reach: what holds on to it is soft as its file says"
+        if left[0] > allowed and let_go(self):
+            note += (
+                f"; a mocap body is {left[0]:.2g} out of reach: what holds on to it is soft as its file says"
+            )
+        elif moved is not state and max(left) > _VISIBLE * max(wrong):
+            note += f"; it still {missed(left, allowed)}: not all of it can hold at once"
         return moved, note
 
     def _put_right(self, state: State, wrong: tuple[float, ...], allowed: float) -> tuple[State, str]:
@@ -367,8 +373,13 @@ class Stepper:
         far = np.linalg.norm(moved.position - state.position, axis=1)
         whole = extent(self.model)
         # what a joint is open by is what something has to be moved by, or turned with all that it carries
-        if not solved or far.max(initial=0.0) > _FURTHEST * whole + wrong[0] * max(whole, 1.0):
+        allowed_far = _FURTHEST * whole + wrong[0] * max(whole, 1.0)
+        words = ""
+        if not solved:
+            words = "no position near it satisfies joints, limits and shapes, so steps undo what they can"
+        elif far.max(initial=0.0) > allowed_far:
             words = "too far to be corrected at once, so steps undo it slowly"
+        if words:
             return state, f"the start {missed(wrong, allowed)}: {words}"
         self.refresh(moved)
         return moved, put_right(self.model, wrong, allowed, far)
