@@ -65,8 +65,7 @@ _PATIENCE, _DETOUR = 8, 3
 # A proximal problem that leaves more than this of the merit is on a ray.
 _PLATEAU = 0.25
 # Growth of the merit with which a ray of an island of one tree is not one: slip next to sticking bends it.
-# Newton steps of dumped problems of tiago on its casters 27,800 -> 22,100, of a gripper 1500 -> 1300; of
-# several trees, as falling dominoes are, 13,200 -> 16,300.
+# Newton steps of dumped problems of tiago 27,800 -> 22,100; of several trees (dominoes) 13,200 -> 16,300.
 _LOST = 1e4
 # Share of a proximal problem in the merit beyond which the weight is not what matters, and stays. Newton
 # steps of a moving quadruped 7.9 -> 7.6, of a hand that turns a block 13.8 -> 10.6.
@@ -89,8 +88,7 @@ _PAIRS, _AGAIN, _SWEPT = 150, 30, 1e-3
 _BEGIN, _LOOK, _NEAR_BY = 1e6, 25, 1e5
 
 # On convex islands: Newton steps in a row, what they have to leave of the residual to go on, and the worst
-# row in units of what is allowed where the central path ends. Six steps in a row take 10 % more on the single
-# objects among Siconos's problems and as much on its capsules; with 1e4 some of these wander after the path.
+# row in units of what is allowed where the central path ends: with 1e4 some capsules wander after it.
 _PLAIN, _PAYS, _NEARER = 4, 0.1, 1e3
 # Newton steps before the central path is tried, of one tree and of several: loose bodies follow one ray after
 # the other (dumped problems of falling dominoes take 800 ms in place of 1900 with 20, those of a robot on

@@ -16,11 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import part
-from perp.dynamics.motions import body_velocities
 from perp.kernels.arrays import copy_into, fill
 from perp.kernels.tree_newton import solve_trees
 from perp.stepping import verdict as end
 from perp.stepping.arms import average_arms
+from perp.stepping.calming import hold_velocities, is_wild, let_go
 from perp.stepping.feeding import gains, is_fed
 from perp.stepping.sleeping import disturb, fall_asleep
 from perp.stepping.smooth import drift
@@ -99,8 +99,6 @@ _LAST_ROUND = 5e5
 _NEARLY = 100.0
 # Rounds that leave more than this of what the last one left are slow.
 _SLOW = 0.01
-# Speeds over those of the free motion, and ways in sizes of a body, that are taken for a runaway.
-_WILD = 10.0
 # Kinetic energy of a step that was not solved, or does not hold at its end, over that of the free motion:
 # beyond what undoing overlap adds.
 _FEEDS = 1.05
@@ -304,7 +302,7 @@ def _held(w):
     if goes_on and purpose <= NO_RECOVERY and w.two_stages and (unsolved or work_of_joints(w) > _FED):
         # Velocities that are only projected lose energy whatever the step; positions are put right after them
         # (Cline and Pai, Post-stabilization for rigid body simulation with contact, 2003).
-        _hold_velocities(w)
+        hold_velocities(w)
         _solve_for(w, VELOCITIES)
         return
     if purpose == VELOCITIES:
@@ -315,27 +313,17 @@ def _held(w):
         _solve_for(w, POSITIONS)
         return
     open_ended = unsolved or x[ROUNDS] >= w.rounds or x[WORSE] >= _MOST_WORSE
-    if purpose != CALM and ((open_ended and is_fed(w, _FEEDS)) or _is_wild(w)):
+    if purpose != CALM and ((open_ended and is_fed(w, _FEEDS)) or is_wild(w)):
         _calm(w)
         return
     if purpose == CALM:
-        _let_go(w)
+        let_go(w)
     if purpose != LOOKING:
         if count[PAUSE]:
             count[PAUSE] -= 1
         else:
             count[LAST_PAUSE] //= 2
     x[STAGE] = ARRIVE
-
-
-@part
-def _hold_velocities(w):
-    """The problem at velocity level without corrections, from no impulses: it feeds no energy."""
-    w.joints_at_end = w.contacts_at_end = 0
-    w.corrected = 0
-    copy_into(w.gap_linear, w.start.gap[: w.count[CONTACTS]])
-    copy_into(w.linear, w.value[: w.count[JOINTS]])
-    start_over(w)
 
 
 @part
@@ -347,37 +335,9 @@ def _calm(w):
     w.bounce[: w.count[CONTACTS]] = 0.0
     fill(w.delta, 0.0)
     copy_into(w.problem.free_velocity, w.kick)
-    _hold_velocities(w)
+    hold_velocities(w)
     _solve_for(w, CALM)
     w.course[EXACT] = 1
-
-
-@part
-def _let_go(w):
-    """The scene moves with the velocities of an impact at the start: rows are still those of the impact."""
-    p = w.problem
-    if w.stiff:
-        return
-    drift(w, p.velocity, 1e-14)
-    for j in range(p.velocity.size):
-        p.velocity[j] += w.delta[j]
-        p.free_velocity[j] += w.delta[j]
-    for i in range(p.count[1]):
-        for e in range(p.row_begin[i], p.row_begin[i + 1]):
-            p.bias[i] -= p.left[e] * w.delta[p.column[e]]
-
-
-@part
-def _is_wild(w):
-    """Whether an answer moves bodies far faster than the free motion does, and by many times their size."""
-    body_velocities(w.scene, w.start, w.problem.velocity, w.twist, w.body_velocity)
-    fastest = 0.0
-    for b in range(w.body_velocity.shape[0]):
-        for k in range(6):
-            speed = abs(w.body_velocity[b, k]) * (1.0 if k < 3 else w.scene.size)
-            if not speed <= fastest:
-                fastest = speed
-    return not fastest <= _WILD * (w.speed + w.scene.size / w.h)
 
 
 @part
