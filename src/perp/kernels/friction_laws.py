@@ -112,8 +112,11 @@ def violation(kind, parameter, size, mobility, x, u, unit, g):
     """
     d, t = mobility[0], mobility[1]
     if kind < COULOMB:
+        # x − P(x − u) as a median: a difference would lose u behind impulses of 1e19
         low, high = bounds(kind, parameter)
-        value = abs(d * x[0] - min(max(d * x[0] - u[0], d * low), d * high)) / unit[0]
+        above = d * (x[0] - high) if high < np.inf else -np.inf
+        below = d * (x[0] - low) if low > -np.inf else np.inf
+        value = abs(min(max(u[0], above), below)) / unit[0]
         return value, value * value
     if kind >= RELAXED:
         return _relaxed_violation(kind, parameter, size, mobility, x, u, unit, g)
