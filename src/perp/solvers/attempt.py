@@ -59,7 +59,8 @@ class Control:
         last: The residual that the last check saw.
         done: Iterations of algorithms that ran before on the same problem.
         known: The residual of the start where it was measured before: the first check takes it.
-        swept: What contact sweeps have reached already: impulses, the residual they saw, their number.
+        swept: What sweeps of contacts, and rounds of Newton steps after them, have reached already: impulses,
+            then residual and number of the sweeps and of the steps.
     """
 
     __slots__ = (
@@ -96,7 +97,7 @@ class Control:
         self.max_iterations = max_iterations
         self.start = start
         self.reason: Status | None = None
-        self.swept: tuple[Vector, float, int] | None = None
+        self.swept: tuple[Vector, tuple[float, int], tuple[float, int]] | None = None
         self.best = self.last = np.inf
         self.done = 0
         self.known: float | None = None

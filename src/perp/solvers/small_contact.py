@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Up to this many rows: beyond, the work exceeds what the short way saves.
 LARGEST = 150
 
-Swept = tuple[Vector, float, int]
+Swept = tuple[Vector, tuple[float, int], tuple[float, int]]
 # The compiled call, addresses of the packed problem and of the one as given, its rows, what is there.
 Short = tuple[Any, int, int, int, Any, Any]
 # looked up once: each takes as long as a product with W
@@ -53,7 +53,7 @@ def keep_short(problem: ContactProblem) -> Short | None:
 
 
 def solve_small(problem: ContactProblem, tol: float) -> tuple[ContactSolution | None, Swept | None]:
-    """A verified solution, or None and what sweeps have reached: impulses, their residual, sweeps."""
+    """A verified solution, or None and what was reached: impulses, then residual and number of each stage."""
     began = working_time()
     form = problem.__dict__.get("_short_relaxed" if problem.relaxed else "_short") or keep_short(problem)
     if form is None or type(tol) is not float or not 0.0 < tol < math.inf:
@@ -70,7 +70,7 @@ def solve_small(problem: ContactProblem, tol: float) -> tuple[ContactSolution | 
     if better <= tol:
         seconds = working_time() - began
         return _after_steps(problem, (z, w), ((value, sweeps), (better, steps)), tol, seconds), None
-    return None, (z, value, sweeps)
+    return None, (z, (value, sweeps), (better, steps))
 
 
 class SmallProblems:

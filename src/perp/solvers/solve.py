@@ -149,7 +149,7 @@ def _solve_along(
     way: tuple[SolverInfo, Any, str | None],
     first: Vector | None,
     limits: tuple[float, int | None, float | None, bool, Watch | None],
-    swept: tuple[Vector, float, int] | None,
+    swept: tuple[Vector, tuple[float, int], tuple[float, int]] | None,
 ) -> Solution:
     """The algorithm with friction limited to more and more, from what it found with less."""
     began, (tol, most, time_limit, history, watch) = working_time(), limits
@@ -181,7 +181,7 @@ def _solve_once(
     way: tuple[SolverInfo, Any, str | None],
     first: Vector | None,
     limits: tuple[float, int | None, float | None, bool, Watch | None],
-    swept: tuple[Vector, float, int] | None,
+    swept: tuple[Vector, tuple[float, int], tuple[float, int]] | None,
 ) -> Solution:
     """One run of an algorithm until the problem with limited friction is solved, judged in the problem."""
     began, (info, settings, formulation) = working_time(), way

@@ -40,10 +40,12 @@ class ProximalOptions:
         sweeps: Gauss–Seidel sweeps before the first step.
         held: Begin with the least impulses that hold everything, one linear solve, and give up soon where
             they do not lead to an answer: for what is built of blocks and stands.
+        rounds: Short rounds of Newton steps, with sweeps between them, before a central path.
     """
 
     sweeps: int = 20
     held: bool = False
+    rounds: bool = True
 
 
 @register(
@@ -78,7 +80,7 @@ def proximal(problem: ContactProblem, control: Control, options: ProximalOptions
     trees = trees_of(packed, x, MARGIN * control.tol)
     workspace, info, worst = tree_workspace(trees), np.zeros(4, np.int64), np.zeros(1)
     # convex problems need no other sides
-    rounds = len(ROUNDS) if problem.relaxed else 0
+    rounds = len(ROUNDS) if problem.relaxed or not options.rounds else 0
     steps, sharper, limit = 0, 0, control.limit(ALL_STEPS)
     if options.held:
         hold_all(trees.struct, workspace)

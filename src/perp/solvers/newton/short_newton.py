@@ -101,10 +101,11 @@ def short_newton(packed, given, tol, impulse, velocity):
 
 @kernel(nogil=True, shared=True)
 def few_steps(packed, given, tol, impulse, velocity):
-    """Newton steps from the impulses given, which are replaced, as the velocities are, by an answer.
+    """Newton steps from the impulses given, which are replaced by what they reach; velocities by an answer's.
 
     Returns:
-        The shared residual of what was reached, infinite where a problem is not ordinary, and the steps.
+        The shared residual of what was reached, and the steps; infinite and none where a problem is not
+        ordinary or its numbers mean nothing, and impulses are as they were.
     """
     if not _is_ordinary(given):
         return np.inf, 0
@@ -133,7 +134,10 @@ def few_steps(packed, given, tol, impulse, velocity):
                 p.unit[i] *= MARGIN
             continue
         rounds += 1
-        if rounds >= len(ROUNDS) or not np.isfinite(value):
+        if not np.isfinite(value):
+            return np.inf, 0
+        if rounds >= len(ROUNDS):
+            impulse[:] = found
             return value, steps
         sweeps(packed, p.impulse, SMOOTHING)
 
