@@ -74,7 +74,9 @@ _MOST_ARMS = 3
 # Work of joints that is worth forces of the end, as a share of the kinetic energy. A well resolved swing has
 # none, and one whose links turn by a third of a radian a step a tenth.
 _FED = 0.05
-_LONGEST_PAUSE = 256
+# Shapes that could not be separated are asked to again after pauses, the longest of so many steps, with so
+# many Newton steps: where there is still no answer hundreds would be spent on that (pr2: 7 ms a time).
+_LONGEST_PAUSE, _TRY_AGAIN = 256, 20
 # Residual of a solve in its units, a tenth of the step's tolerance, that will do where no more is to be had.
 _GOOD_ENOUGH = 5.0
 # Solves that may put positions right after velocities: they converge linearly.
@@ -191,7 +193,9 @@ def _solve(w):
     # loose bodies that lean on each other are thrown by what a rough solve leaves: the arch at 0.1 ms falls
     share = 0.0 if w.course[EXACT] or (w.scene.cut and w.count[CONTACTS]) else min(_ROUGH, _turn(w))
     goals = share, _GOOD_ENOUGH, _STEADY, _WEIGHT * w.tolerance
-    solve_trees(w.problem, w.workspace, w.newton_steps, goals, w.solve_info, w.solve_worst)
+    once_more = w.course[PURPOSE] == FIRST and w.recovery > 0.0 and w.count[LAST_PAUSE] > 0 and overlaps(w)
+    limit = min(w.newton_steps, _TRY_AGAIN) if once_more else w.newton_steps
+    solve_trees(w.problem, w.workspace, limit, goals, w.solve_info, w.solve_worst)
     if w.solve_worst[0] <= _GOOD_ENOUGH:
         w.solve_info[1] = 0
 
