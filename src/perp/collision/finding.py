@@ -129,28 +129,25 @@ def make_room(p, count):
 
 @part
 def _within_reach(s, p, velocity, h, bodies, point, gap):
-    """Whether two bodies may touch at a point within the step, by how they move against each other there.
+    """Whether two bodies may touch at a point within the step.
 
-    Margins are those of single bodies: what moves along with another, as links of a robot that falls or
-    drives, would be a contact with all that is around it (2448 of a fly, of which seven carried something).
+    Margins are those of single bodies: links of a robot that falls or drives would be contacts with all that
+    is around them (2448 of a fly, of which seven carried something), so that how they move against each other
+    there decides. Loose bodies of a heap are pushed together by others: all of theirs are kept, or a drum of
+    spheres finds them too late.
     """
     a, b = bodies[0], bodies[1]
-    vx = vy = vz = wx = wy = wz = room = 0.0
-    bound = np.inf
+    if a < 0 or b < 0 or s.body_root[s.body_id[a]] != s.body_root[s.body_id[b]]:
+        return True
+    vx = vy = vz = wx = wy = wz = 0.0
     for i, sign in ((a, -1.0), (b, 1.0)):
-        if i < 0:
-            continue
         v, x, y, z = velocity[i], point[0] - p.x[i, 0], point[1] - p.x[i, 1], point[2] - p.x[i, 2]
         vx += sign * (v[0] + v[4] * z - v[5] * y)
         vy += sign * (v[1] + v[5] * x - v[3] * z)
         vz += sign * (v[2] + v[3] * y - v[4] * x)
         wx, wy, wz = wx + sign * v[3], wy + sign * v[4], wz + sign * v[5]
-        bound, room = min(bound, s.bound[i]), room + s.bound[i]
-    speed = _norm(vx, vy, vz) + bound * _norm(wx, wy, wz)
-    # their weight does not move links of one robot against each other
-    if a < 0 or b < 0 or s.body_root[s.body_id[a]] != s.body_root[s.body_id[b]]:
-        speed += h * _norm(s.gravity[0], s.gravity[1], s.gravity[2])
-    return gap <= _SAFETY * h * speed + _NEARBY * room
+    speed = _norm(vx, vy, vz) + min(s.bound[a], s.bound[b]) * _norm(wx, wy, wz)
+    return gap <= _SAFETY * h * speed + _NEARBY * (s.bound[a] + s.bound[b])
 
 
 @part
