@@ -43,7 +43,7 @@ def main(out: str | None = None, accident: str = "") -> None:
     ]
     if accident:
         rows[1]["accident"] = accident
-    with local(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with local(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
         table = perp.sweep(
             library.box_on_plane(), rows, seconds=0.5, edit=tilt, measure=travel, out=out,
             scheduler=cluster.scheduler_address, progress=True,

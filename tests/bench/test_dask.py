@@ -19,7 +19,7 @@ def test_a_local_cluster_gives_the_rows_of_local_processes(
     words = ["--set", "small_sets:TwoByTwo", "--solvers", "lemke,pgs", "--repeat", "1", "--time-limit", "600"]
     assert main(["bench", "run", *words, "--out", str(tmp_path / "here")]) == 0
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=":0"
     ) as cluster:
         address = cluster.scheduler_address
         assert main(["bench", "run", *words, "--scheduler", address, "--out", str(tmp_path / "there")]) == 0

@@ -227,7 +227,7 @@ from distributed import LocalCluster
 from perp.scenes import library
 
 if __name__ == "__main__":
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
         rows = [{"friction": 0.1}, {"friction": 0.5}, {"step": -1.0}]
         table = perp.sweep(
             library.box_on_plane(slope=0.2), rows, seconds=0.1, scheduler=cluster.scheduler_address
@@ -270,7 +270,7 @@ def edit(spec, k):
 if __name__ == "__main__":
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         table = perp.sweep(
             library.box_on_plane(), {"k": range(8)}, seconds=0.05, edit=edit, out="results",
             scheduler=cluster.scheduler_address,
