@@ -8,14 +8,9 @@ from fnmatch import fnmatch
 
 @dataclass(frozen=True)
 class KnownIssue:
-    """A remark that a reader of the figures needs.
+    """A remark that a reader of the figures needs."""
 
-    Attributes:
-        solver: Pattern of solver names.
-        text: What is known.
-    """
-
-    solver: str
+    solver: str  # pattern of solver names
     text: str
 
 

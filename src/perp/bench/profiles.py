@@ -23,15 +23,10 @@ Times = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Profile:
-    """A step function: ρ(τ) = share[k] for ratio[k] ≤ τ < ratio[k + 1].
+    """A step function: ρ(τ) = share[k] for ratio[k] ≤ τ < ratio[k + 1]."""
 
-    Attributes:
-        ratio: Ratios to the fastest solver, ascending, shape (steps,).
-        share: Share of all problems solved within that ratio, shape (steps,).
-    """
-
-    ratio: np.ndarray
-    share: np.ndarray
+    ratio: np.ndarray  # ratios to the fastest solver, ascending, shape (steps,)
+    share: np.ndarray  # of all problems solved within that ratio, shape (steps,)
 
     def at(self, tau: float) -> float:
         """ρ(τ)."""

@@ -52,17 +52,11 @@ SCENES = {
 
 
 class Done(NamedTuple):
-    """A piece of work that was done.
-
-    Attributes:
-        name: Which.
-        compiled: How many functions were compiled for it.
-        seconds: How long that took [s].
-    """
+    """A piece of work that was done."""
 
     name: str
-    compiled: int
-    seconds: float
+    compiled: int  # how many functions were compiled for it
+    seconds: float  # how long that took [s]
 
 
 @cache

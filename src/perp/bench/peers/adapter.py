@@ -28,40 +28,24 @@ TOLERANCES: dict[str, Tolerance] = {}
 
 @dataclass(frozen=True)
 class PeerRequest:
-    """What a peer is asked for.
+    """What a peer is asked for."""
 
-    Attributes:
-        problem: In a form that the peer takes.
-        options: The peer's own options that the tolerance is mapped to.
-        time_limit: Seconds left, or None.
-        start: Where to begin, or None.
-    """
-
-    problem: Any
-    options: dict[str, Any]
-    time_limit: float | None
+    problem: Any  # in a form that the peer takes
+    options: dict[str, Any]  # the peer's own options that the tolerance is mapped to
+    time_limit: float | None  # seconds left
     start: Vector | None
 
 
 @dataclass(frozen=True)
 class PeerReply:
-    """What a peer said.
-
-    Attributes:
-        z: Its answer, or None.
-        claimed: Whether it said that the problem is solved.
-        time: Of its own call.
-        iterations: As it counts them, or -1 where it does not say.
-        words: Its status in its own words.
-        memory: Peak memory in its own process [MiB], or None when it ran in ours.
-    """
+    """What a peer said."""
 
     z: Vector | None
-    claimed: bool
-    time: Timing
-    iterations: int = -1
-    words: str = ""
-    memory: float | None = None
+    claimed: bool  # whether it said that the problem is solved
+    time: Timing  # of its own call
+    iterations: int = -1  # as it counts them; −1 where it does not say
+    words: str = ""  # its status
+    memory: float | None = None  # peak memory in its own process [MiB], or None when it ran in ours
 
 
 Call = Callable[[PeerRequest], PeerReply]

@@ -22,19 +22,12 @@ from perp.solvers.registry import unknown
 
 @dataclass(frozen=True)
 class SetInfo:
-    """What is known of a test set.
-
-    Attributes:
-        summary: One line.
-        build: Makes the set; from a path when `needs_path` or `takes_path`.
-        needs_path: Whether `--path` must say where its files are.
-        takes_path: Whether `--path` may name something in place of what is built in.
-    """
+    """What is known of a test set."""
 
     summary: str
-    build: Callable[..., TestSet]
-    needs_path: bool = False
-    takes_path: bool = False
+    build: Callable[..., TestSet]  # makes the set; from a path when `needs_path` or `takes_path`
+    needs_path: bool = False  # whether `--path` must say where its files are
+    takes_path: bool = False  # whether `--path` may name something in place of what is built in
 
 
 def _files(name: str, summary: str, *patterns: str, **options: object) -> SetInfo:
