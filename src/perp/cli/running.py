@@ -37,26 +37,17 @@ _BEFORE = "Starting up; in a clone the very first run compiles for about a minut
 
 @dataclass
 class CommandRun:
-    """A simulation on its way to some time, with its recorder.
-
-    Attributes:
-        simulation, recorder: What runs, and what takes it down.
-        steps: How many steps are still to be taken.
-        end: Simulated time to reach [s].
-        path: The file that is written, if any.
-        problem: Why the run ended early, in words.
-        notes: What of the scene is not simulated, and what was wrong with its start.
-        page: Shows the run while it goes on, or None.
-    """
+    """A simulation on its way to some time, with its recorder."""
 
     simulation: Simulation
     recorder: Recorder
-    steps: int
-    end: float
-    path: Path | None
-    problem: str = ""
+    steps: int  # how many steps are still to be taken
+    end: float  # simulated time to reach [s]
+    path: Path | None  # the file that is written, if any
+    problem: str = ""  # why the run ended early, in words
+    # what of the scene is not simulated, and what was wrong with its start
     notes: list[str] = field(default_factory=list)
-    page: LivePage | None = None
+    page: LivePage | None = None  # shows the run while it goes on, or None
 
     @classmethod
     def begin(cls, simulation: Simulation, time: float, out: Path | None, *, force: bool) -> Self:

@@ -11,21 +11,13 @@ COLUMNS = ("dual", "dual nlp", "dual pyramid", "primal", "primal nlp", "equation
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of the table.
+    """One entry of the table."""
 
-    Attributes:
-        row: What the row is called.
-        column: One of `COLUMNS`.
-        solver: The solver's name.
-        formulation: The formulation's name, or None for the problem as it is.
-        options: Options of the solver.
-    """
-
-    row: str
-    column: str
+    row: str  # what the row is called
+    column: str  # one of `COLUMNS`
     solver: str
-    formulation: str | None
-    options: dict[str, Any] = field(default_factory=dict)
+    formulation: str | None  # the formulation's name, or None for the problem as it is
+    options: dict[str, Any] = field(default_factory=dict)  # of the solver
 
 
 FORMULATIONS = {

@@ -38,22 +38,14 @@ _PLANE, _SPHERE, _CAPSULE, _BOX = 0, 2, 3, 6
 
 @dataclass(frozen=True)
 class Asked:
-    """Parameters as numbers.
+    """Parameters as numbers."""
 
-    Attributes:
-        slices: The name and the columns of each.
-        columns: How many there are.
-        codes, rest: See `parameter_slopes`.
-        sizes: Shapes whose size is asked for, with their name.
-        inertial: Whether one of them is a part of the mass matrix, or is added to it.
-    """
-
-    slices: tuple[tuple[str, slice], ...]
-    columns: int
-    codes: np.ndarray
+    slices: tuple[tuple[str, slice], ...]  # the name and the columns of each
+    columns: int  # how many there are
+    codes: np.ndarray  # see `parameter_slopes`
     rest: np.ndarray
-    sizes: dict[int, str]
-    inertial: bool
+    sizes: dict[int, str]  # shapes whose size is asked for, with their name
+    inertial: bool  # whether one of them is a part of the mass matrix, or is added to it
 
 
 def split(parameter: str) -> tuple[str, str]:

@@ -24,18 +24,13 @@ KINDS = ("free", "positive", "negative", "nonnegative", "nonpositive")
 
 @dataclass
 class ScalarModel:
-    """A scalar model.
+    """A scalar model."""
 
-    Attributes:
-        variables: Names in order.
-        equations: Relation ("E", "G", "L", "N") and left less right side, by name in order.
-        pairs: The variable of each equation that has one.
-        lower, upper, level: By variable; what is missing is −inf, inf and 0.
-    """
-
-    variables: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)  # names in order
+    # relation ("E", "G", "L", "N") and left less right side, by name in order
     equations: dict[str, tuple[str, Symbol]] = field(default_factory=dict)
-    pairs: dict[str, str] = field(default_factory=dict)
+    pairs: dict[str, str] = field(default_factory=dict)  # the variable of each equation that has one
+    # by variable; what is missing is −inf, inf and 0
     lower: dict[str, float] = field(default_factory=dict)
     upper: dict[str, float] = field(default_factory=dict)
     level: dict[str, float] = field(default_factory=dict)

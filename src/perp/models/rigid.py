@@ -17,17 +17,11 @@ GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class ContactModel:
-    """One step of a small mechanism as a contact problem.
+    """One step of a small mechanism as a contact problem."""
 
-    Attributes:
-        name: What `perp compare` calls it.
-        problem: The contact problem, in dynamics form.
-        step: Time step h [s]: forces are impulses / h.
-    """
-
-    name: str
-    problem: ContactProblem
-    step: float
+    name: str  # what `perp compare` calls it
+    problem: ContactProblem  # in dynamics form
+    step: float  # time step h [s]: forces are impulses / h
 
 
 def mass_block(mass: float, inertia: Vector) -> np.ndarray:

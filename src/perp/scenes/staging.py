@@ -28,22 +28,18 @@ _HINGE_STIFFNESS, _SLIDE_STIFFNESS, _TIME_CONSTANT = 50.0, 1000.0, 0.1
 
 @dataclass(frozen=True)
 class Staging:
-    """What to add to a scene.
+    """What to add to a scene."""
 
-    Attributes:
-        free_base: Let the roots that the file fixes to the world move.
-        ground: A level plane. A freed robot is put onto it, at z = 0; else it goes through the lowest point.
-        hold: "servos" drives every hinge and slider without a motor to where it starts, with no more than
-            its effort; "locked" fixes them there.
-        motors: "force" or "velocity" gives every hinge and slider without a motor one that is named after it.
-        pose: Where joints start, by name [rad or m]. The others start where the keyframe or the file puts
-            them, and within their limits if they are held.
-    """
-
-    free_base: bool = False
+    free_base: bool = False  # let the roots that the file fixes to the world move
+    # a level plane. A freed robot is put onto it, at z = 0; else it goes through the lowest point.
     ground: bool = False
+    # "servos" drives every hinge and slider without a motor to where it starts, with no more than its effort;
+    # "locked" fixes them there
     hold: str | None = None
+    # where joints start, by name [rad or m]. The others start where the keyframe or the file puts them, and
+    # within their limits if they are held.
     pose: Mapping[str, float] | None = None
+    # "force" or "velocity" gives every hinge and slider without a motor one that is named after it
     motors: str | None = None
 
     def __bool__(self) -> bool:

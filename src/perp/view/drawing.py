@@ -21,28 +21,19 @@ _MOST_FACES = 20_000
 
 @dataclass(frozen=True)
 class Copies:
-    """One mesh and where it is drawn.
+    """One mesh and where it is drawn."""
 
-    Attributes:
-        kind: As in the scene: "box", "plane", ….
-        vertices, faces: Shapes (n, 3) and (m, 3).
-        tint: What the colour of a copy is multiplied with at each vertex, shape (n, 3), or (n, 0) without a
-            texture.
-        body: Body that each copy moves with, −1 for the world, shape (copies,).
-        position, quaternion: In the body's frame, shapes (copies, 3) and (copies, 4).
-        scale: Along the mesh's axes, shape (copies, 3).
-        color: Red, green, blue, opacity, shape (copies, 4).
-    """
-
-    kind: str
-    vertices: np.ndarray
-    faces: np.ndarray
+    kind: str  # as in the scene: "box", "plane", …
+    vertices: np.ndarray  # shape (n, 3)
+    faces: np.ndarray  # shape (m, 3)
+    # what the colour of a copy is multiplied with at each vertex, shape (n, 3), or (n, 0) without a texture
     tint: np.ndarray
-    body: np.ndarray
+    body: np.ndarray  # body that each copy moves with, −1 for the world, shape (copies,)
+    # in the body's frame, shapes (copies, 3) and (copies, 4)
     position: np.ndarray
     quaternion: np.ndarray
-    scale: np.ndarray
-    color: np.ndarray
+    scale: np.ndarray  # along the mesh's axes, shape (copies, 3)
+    color: np.ndarray  # red, green, blue, opacity, shape (copies, 4)
 
 
 def copies_of(geometry: Iterable[Shape]) -> list[Copies]:

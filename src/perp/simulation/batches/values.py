@@ -25,18 +25,14 @@ from perp.stepping import Stepper
 
 @dataclass
 class OwnValues:
-    """Values by world.
+    """Values by world."""
 
-    Attributes:
-        value: Shape (worlds, values).
-        source: Column that goes to each target, shape (targets,).
-        places: Name of the array and index in it of each target.
-        given: The columns of what was asked for, by kind and name; "" for all shapes and for gravity.
-    """
-
-    value: np.ndarray
+    value: np.ndarray  # shape (worlds, values)
+    # column that goes to each target, shape (targets,)
     source: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    # name of the array and index in it of each target
     places: list[tuple[str, int]] = field(default_factory=list)
+    # the columns of what was asked for, by kind and name; "" for all shapes and for gravity
     given: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def targets(self, stepper: Stepper) -> np.ndarray:

@@ -126,16 +126,12 @@ def _line(progress: SweepProgress) -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where runs are done.
+    """Where runs are done."""
 
-    Attributes:
-        workers: Local processes; one for each processor when None, none of them (this process) when 0.
-        scheduler: Address of a Dask scheduler, in place of local processes.
-        executor: An executor of `concurrent.futures`, in place of both as long as it takes work.
-    """
-
+    # local processes; one for each processor when None, none of them (this process) when 0
     workers: int | None = None
-    scheduler: str | None = None
+    scheduler: str | None = None  # address of a Dask scheduler, in place of local processes
+    # an executor of `concurrent.futures`, in place of both as long as it takes work
     executor: Executor | None = None
 
     def do(self, run: Run, jobs: dict[int, Job], keep: Keep) -> None:
