@@ -71,11 +71,7 @@ class RunRecord:
 
 
 def load(out: Path) -> RunRecord:
-    """The record of a folder; a new one when nothing has run there yet.
-
-    Raises:
-        FileError: The folder's record is damaged.
-    """
+    """The record of a folder; a new one when nothing has run there yet."""
     if not (out / FILE_NAME).exists():
         return RunRecord()
     try:

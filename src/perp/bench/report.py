@@ -52,13 +52,7 @@ def write(summaries: list[SetSummary], record: RunRecord, out: Path, figures: li
 
 
 def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[str]) -> str:
-    """The whole report.
-
-    Args:
-        summaries: One a set.
-        record: What the run was.
-        figures: File names of the pictures.
-    """
+    """The whole report; `figures` are file names of the pictures."""
     parts = ["# Benchmark report", "", *_about(record), ""]
     parts += ["## Results", "", _reading(record), ""]
     for summary in summaries:

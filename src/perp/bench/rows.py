@@ -112,9 +112,6 @@ def read(path: Path) -> list[Row]:
     """All rows of a file; columns that an older release did not write have their defaults.
 
     Published rows are packed: where there is no such file, the one with `.gz` behind its name is read.
-
-    Raises:
-        FileError: There is no such file, or it is not one of ours.
     """
     packed = path.with_name(f"{path.name}.gz")
     try:

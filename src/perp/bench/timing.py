@@ -33,14 +33,7 @@ def timed(call: Callable[[], Any]) -> tuple[Timing, Any]:
 def repeated(
     call: Callable[[], Any], *, most: int = 300, least: int = 3, budget: float = 0.3
 ) -> Iterator[tuple[Timing, Any]]:
-    """Time a call again and again.
-
-    Args:
-        call: What to time.
-        most: Calls at most.
-        least: Calls at least.
-        budget: Seconds (wall) after which no further call is begun.
-    """
+    """Time a call so many times; no further one is begun after `budget` seconds (wall)."""
     spent, count = 0.0, 0
     while count < most and (count < least or spent < budget):
         timing, result = timed(call)

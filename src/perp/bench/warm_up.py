@@ -52,11 +52,11 @@ SCENES = {
 
 
 class Done(NamedTuple):
-    """A piece of work that was done."""
+    """A piece of work that was done, how many functions were compiled for it, and how long that took [s]."""
 
     name: str
-    compiled: int  # how many functions were compiled for it
-    seconds: float  # how long that took [s]
+    compiled: int
+    seconds: float
 
 
 @cache

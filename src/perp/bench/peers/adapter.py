@@ -65,15 +65,10 @@ def peer(
     tolerance: Tolerance,
     refuses: Callable[[Any], str | None] | None = None,
 ) -> Callable[[Call], Call]:
-    """Register a peer's function under a name.
+    """Register a peer's function under the name to pass to `--solvers`.
 
-    Args:
-        name: What to pass to `--solvers`.
-        takes: The problem types.
-        needs: The package and the command that adds it.
-        summary: One line.
-        tolerance: Which of its options the tolerance is mapped to, and how.
-        refuses: Says why a problem of the right type cannot be taken, or None.
+    `tolerance` says which of its options the tolerance is mapped to, and how; `refuses` why a problem of the
+    right type cannot be taken, or None.
     """
 
     def decorate(call: Call) -> Call:

@@ -71,15 +71,7 @@ CATALOGUE: dict[str, SetInfo] = {
 
 
 def find_set(name: str, path: Path | None = None) -> TestSet:
-    """A test set by name, or by `module:Class`.
-
-    Args:
-        name: A name of the catalogue, or a class of the user's own that can be imported.
-        path: The folder, for sets that are files.
-
-    Raises:
-        ProblemError: There is no such set, or it needs a folder and none was given.
-    """
+    """A test set by name, or by `module:Class`; `path` is the folder of sets that are files."""
     module, colon, attribute = name.partition(":")
     if colon:
         return _imported(module, attribute, path)

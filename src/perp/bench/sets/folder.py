@@ -31,11 +31,7 @@ class FolderSet:
         self.name = self.name or self.path.resolve().name
 
     def files(self) -> list[Path]:
-        """The files, in order of their names.
-
-        Raises:
-            FileError: There is no such folder, or nothing in it belongs to the set.
-        """
+        """The files, in order of their names."""
         if not self.path.is_dir():
             raise FileError(self.path, "is not a folder")
         found = {
