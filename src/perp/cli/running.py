@@ -51,11 +51,7 @@ class CommandRun:
 
     @classmethod
     def begin(cls, simulation: Simulation, time: float, out: Path | None, *, force: bool) -> Self:
-        """A new run.
-
-        Raises:
-            FileError: The file exists, or cannot be written.
-        """
+        """A new run."""
         from perp.simulation.arguments import step_count
         from perp.simulation.recordings.recorder import Recorder
 
@@ -67,12 +63,7 @@ class CommandRun:
 
     @classmethod
     def going_on(cls, path: Path, time: float | None) -> Self:
-        """Go on with a recording, to `time` or to where it was going.
-
-        Raises:
-            FileError: It is not a recording, or another process is writing it.
-            ProblemError: It is already past that time.
-        """
+        """Go on with a recording, to `time` or to where it was going."""
         from perp.simulation.recordings.recorder import Recorder
 
         with warnings.catch_warnings(record=True, action="always", category=OtherVersions) as caught:
