@@ -68,12 +68,10 @@ ROWS: dict[str, tuple[str, ...]] = {
 
 
 def table_cells(*, rows: list[str] | None = None, as_published: bool = False) -> list[Cell]:
-    """The cells of the table, row by row.
+    """The cells of the table row by row, or of some rows only.
 
-    Args:
-        rows: Only these rows; None for all.
-        as_published: The formulations as printed in 2014 (impulse units, −μ s, relaxed gap), with the
-            solvers' own tolerances, for comparing digits.
+    `as_published` has the formulations as printed in 2014 (impulse units, −μ s, relaxed gap), with the
+    solvers' own tolerances, for comparing digits.
     """
     return [
         _cell(row, column, as_published)

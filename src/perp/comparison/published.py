@@ -22,13 +22,7 @@ def _tables() -> dict[str, dict[str, dict[str, dict[str, float]]]]:
 
 
 def published(cell: Cell, angle: float, quantity: str) -> float | None:
-    """The published force [N] of a cell, or None where there is none.
-
-    Args:
-        cell: Row and column of the table.
-        angle: 0 or 25 [degrees].
-        quantity: "normal" or "tangential".
-    """
+    """The published force [N] ("normal" or "tangential") of a cell at 0 or 25 degrees, or None."""
     if not cell.row.startswith("gams-"):
         return None
     rows = _tables().get(f"{angle:g}", {}).get(quantity, {})
