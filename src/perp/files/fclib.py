@@ -35,12 +35,7 @@ LAYOUT = "perp_block_size"
 
 
 def read_problem(file: NumberFile) -> ContactProblem:
-    """The problem in an FCLib file.
-
-    Raises:
-        FileError: The file holds no FCLib problem, or a part of it is missing or damaged.
-        ProblemError: The data make no sense.
-    """
+    """The problem in an FCLib file."""
     group = problem_group(file)
     return _read_local(file, group) if "local" in group else _read_global(file, group)
 

@@ -80,11 +80,7 @@ class NumberFile:
 
 
 def read_numbers(path: PathName, only: tuple[str, ...] = ()) -> NumberFile:
-    """Everything in an HDF5 file, or `only` some of its groups; of the others their names.
-
-    Raises:
-        FileError: The path cannot be opened, is not an HDF5 file, or is damaged.
-    """
+    """Everything in an HDF5 file, or `only` some of its groups; of the others their names."""
     import h5py  # noqa: F401  once, not in every child
 
     with open_regular(path) as (handle, size), refusals(path):

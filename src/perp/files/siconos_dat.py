@@ -33,12 +33,7 @@ _BEGUN = re.compile(rb"[+-]?(\d|$)")
 
 
 def parse_problem(text: bytes) -> Problem:
-    """The problem that a file's text holds.
-
-    Raises:
-        ProblemError: The text is not a Siconos problem, or its numbers make no sense; the message comes from
-            the kind of problem that got furthest.
-    """
+    """The problem that a text holds; where it holds none, the message is of the kind that got furthest."""
     words = split(text)
     _check_last_word(text, words)
     furthest, failure = 2, "this is not a problem in Siconos's text format"
