@@ -56,12 +56,9 @@ def anitescu_potra(problem: ContactProblem, facets: int = DEFAULT_FACETS) -> Ref
 def contact_as_pyramid(
     problem: ContactProblem, facets: int = DEFAULT_FACETS, *, velocity_level: bool = False
 ) -> Reformulated:
-    """The LCP with a pyramid of `facets` sides for every cone.
+    """The LCP with a pyramid of `facets` sides, an even number of at least 4, for every cone.
 
-    Args:
-        problem: Any contact problem that is not a relaxation.
-        facets: Corners of the friction polygon, an even number of at least 4 (2 in the plane, always).
-        velocity_level: Leave out contacts with a positive normal bias and ignore the bias of the others.
+    `velocity_level` leaves out contacts with a positive normal bias and ignores the bias of the others.
     """
     if facets < 4 or facets % 2:
         raise ProblemError(f"facets = {facets}: an even number of at least 4 is needed")

@@ -37,11 +37,7 @@ class ScalarModel:
 
 
 def read_scalar_model(text: str) -> ScalarModel:
-    """Read the text of a scalar model.
-
-    Raises:
-        ProblemError: Something in it is not a part of an MCP, or a function is not known here.
-    """
+    """Read the text of a scalar model."""
     model = ScalarModel()
     place: dict[str, Symbol] = {}
     lines = [line for line in text.splitlines() if not line.startswith("*")]
@@ -106,16 +102,7 @@ def _equation(name: str, formula: str, place: dict[str, Symbol]) -> tuple[str, S
 
 
 def read_formula(name: str, text: str, place: dict[str, Symbol]) -> Symbol:
-    """A formula in variables.
-
-    Args:
-        name: What messages call it.
-        text: The formula.
-        place: The variables by name.
-
-    Raises:
-        ProblemError: It cannot be read.
-    """
+    """A formula in variables, which are found by name; messages call it `name`."""
     return _Parser(name, text, place).all()
 
 
