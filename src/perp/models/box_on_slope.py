@@ -13,11 +13,6 @@ def box_on_slope(*, angle: float = 0.0, mu: float = 1.0, step: float = 1e-3) -> 
     """A 1 kg box of 1 × 1 × 0.5 m on a plane tilted by `angle`, in the plane's frame.
 
     Its totals are m g cos θ and the smaller of m g sin θ and μ m g cos θ.
-
-    Args:
-        angle: Tilt [degrees].
-        mu: Friction coefficient.
-        step: Time step h [s].
     """
     bodies = Bodies(slope_gravity(angle), step)
     box = bodies.add(1.0, box_inertia(1.0, HALF), (0.0, 0.0, HALF[2]))

@@ -28,11 +28,7 @@ MODELS: dict[str, Callable[..., ContactModel]] = {
 
 
 def build(name: str, **parameters: Any) -> ContactModel:
-    """The model of this name; parameters that are None keep their defaults.
-
-    Raises:
-        ProblemError: The model does not exist or has no such parameter.
-    """
+    """The model of this name; parameters that are None keep their defaults."""
     if name not in MODELS:
         raise ProblemError(f"no model is called {name!r}. There are: {', '.join(MODELS)}")
     known = inspect.signature(MODELS[name]).parameters

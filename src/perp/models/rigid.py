@@ -57,12 +57,7 @@ def slope_gravity(angle: float) -> Vector:
 
 
 class Bodies:
-    """Free rigid bodies under gravity, to which contacts and joints are added row by row.
-
-    Args:
-        gravity: Acceleration of free fall [m/s²], shape (3,).
-        step: Time step h [s].
-    """
+    """Free rigid bodies, to which contacts and joints are added row by row, for a time step under gravity."""
 
     def __init__(self, gravity: Vector, step: float) -> None:
         self.gravity, self.step = np.asarray(gravity, dtype=float), step
