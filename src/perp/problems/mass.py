@@ -94,11 +94,7 @@ class FactorisedMass:
 
 
 def mass_solver(mass: Matrix) -> MassSolver:
-    """The cheapest form of M⁻¹ for this mass.
-
-    Raises:
-        ProblemError: The mass is singular or not positive definite.
-    """
+    """The cheapest form of M⁻¹ for this mass, which must be positive definite."""
     if mass.ndim == 3:
         return InverseMass(_block_diagonal(_inverse(mass)))
     if not is_sparse(mass):

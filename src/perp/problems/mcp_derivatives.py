@@ -28,13 +28,7 @@ COLUMN_SAMPLE = 64
 
 
 class Differences:
-    """Derivatives of f from its values.
-
-    Args:
-        f: The function, of complex z where complex steps are wanted.
-        lo, hi: The box, shape (n,).
-        start: A point that tells how large the variables are, shape (n,).
-    """
+    """Derivatives of f, which takes complex z for complex steps, in a box; the start tells how large z is."""
 
     def __init__(
         self, f: Callable[[Vector], Any], lo: Vector, hi: Vector, start: Vector | None = None

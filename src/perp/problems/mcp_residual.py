@@ -35,13 +35,7 @@ CONFIRMED = 1e-4
 
 
 def mcp_map(problem: MCP, z: Vector, f: Vector) -> Vector:
-    """The relative natural map F, shape (n,): zero exactly at a solution.
-
-    Args:
-        problem: The problem.
-        z: The answer, finite, shape (n,).
-        f: Its f(z), finite, shape (n,).
-    """
+    """The relative natural map F at a finite z with f = f(z), shape (n,): zero exactly at a solution."""
     below, above, relative = relative_parts(problem, z, f)
     return np.minimum(np.maximum(relative, -above), below)
 
