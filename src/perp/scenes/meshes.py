@@ -18,11 +18,7 @@ _MOST_FACES = 200_000
 
 
 def mesh_file(path: Path, element: str) -> tuple[str, bytes]:
-    """Suffix and content of a mesh in a form that mujoco reads.
-
-    Raises:
-        SceneError: The file cannot be read; the message names it and the element that asks for it.
-    """
+    """Suffix and content of a mesh, which an element asks for, in a form that mujoco reads."""
     suffix, content = path.suffix.lower(), path.read_bytes()
     try:
         if suffix == ".dae":

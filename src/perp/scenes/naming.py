@@ -38,13 +38,7 @@ def listed_joints(m: Any) -> tuple[str, ...]:
 
 
 def element_name(m: Any, element: str, index: int) -> str:
-    """The name of an element of the compiled scene, or words for it.
-
-    Args:
-        m: The compiled scene.
-        element: body, jnt, geom, pair, eq, tendon or actuator.
-        index: Its number.
-    """
+    """The name of an element (of a kind of `_KINDS`) of the compiled scene, or words for it."""
     mujoco = engine()
     kind = int(getattr(mujoco.mjtObj, f"mjOBJ_{_KINDS[element]}"))
     given = mujoco.mj_id2name(m, kind, index)

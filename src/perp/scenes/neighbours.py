@@ -31,14 +31,8 @@ def overlapping(m: Any) -> list[tuple[int, int]]:
 def exclude_mounted(spec: Any, m: Any) -> Lines:
     """Exclude bodies that overlap what they are joined to, where that is fixed, other than the world itself.
 
-    As mujoco does where it moves: all bodies that are fixed to each other count as one.
-
-    Args:
-        spec: The scene, to which exclusions are added.
-        m: The same, compiled.
-
-    Returns:
-        Lines for the import report.
+    As mujoco does where it moves: all bodies that are fixed to each other count as one. Exclusions are added
+    to the spec, of which m is the compiled scene; returns lines for the import report.
     """
     lines: Lines = []
     fixed = m.body_weldid == 0

@@ -61,14 +61,7 @@ class _Pose:
 def stage(scene: Any, wanted: Staging, keyframe: str | int | None) -> tuple[Any, Lines]:
     """The scene on its stage, an MjSpec with a keyframe `START`, and lines for the import report.
 
-    Args:
-        scene: A path or text of MJCF or URDF, or an MjSpec, which is left alone.
-        wanted: What to add.
-        keyframe: Of the scene, where the pose begins; the reference position when None.
-
-    Raises:
-        SceneError: The scene cannot be read or edited, or has no such joint or keyframe.
-        ProblemError: An option that does not exist.
+    The pose begins at a keyframe of the scene, at the reference position when None; an MjSpec is left alone.
     """
     mujoco = engine()
     if wanted.hold not in (None, "servos", "locked"):
@@ -161,11 +154,7 @@ def _start(m: Any, pose: Mapping[str, float], keyframe: str | int | None) -> _Po
 
 
 def keyframe_index(m: Any, keyframe: Any) -> int:
-    """The number of a keyframe by name or number.
-
-    Raises:
-        SceneError: There is no such keyframe; the message lists those there are.
-    """
+    """The number of a keyframe by name or number."""
     if isinstance(keyframe, bool) or not isinstance(keyframe, int | str):
         raise ProblemError(f"keyframe = {keyframe!r}: a name or a number is needed")
     if isinstance(keyframe, int):

@@ -43,12 +43,7 @@ def is_urdf(text: str) -> bool:
 def read_urdf(text: str, path: Path | None) -> tuple[Any, Lines]:
     """The MjSpec of a URDF, and lines for the import report.
 
-    Args:
-        text: The XML.
-        path: The file it is from, if any: relative names begin there, and poses are looked for there.
-
-    Raises:
-        SceneError: Malformed XML, or a mesh that is missing or cannot be read.
+    Relative names begin where its file is, if any, and poses are looked for there.
     """
     folder, where = (Path.cwd(), "the URDF text") if path is None else (path.parent, str(path))
     try:
