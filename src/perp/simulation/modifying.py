@@ -81,17 +81,7 @@ def modify(sim: Simulation, *, size: Any, **others: Any) -> None:
 
 
 def modified(model: Model, loaded: Any, changes: Changes, *, reduced: bool) -> Model:
-    """A model with changes.
-
-    Args:
-        model: The model as it is, for what was added to it.
-        loaded: The compiled scene as it was loaded.
-        changes: From that scene.
-        reduced: Of which coordinates.
-
-    Raises:
-        SceneError: There is no such body, shape or motor; or a mesh would have to change its size.
-    """
+    """A model with changes from the compiled scene as it was loaded, and with what was added to the model."""
     m, restitution = copy.copy(loaded), model.geom_restitution.copy()
     for kind, given in (("friction", changes.friction), ("restitution", changes.restitution)):
         for name, value in given.items():

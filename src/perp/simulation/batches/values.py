@@ -95,12 +95,7 @@ def _arrays(stepper: Stepper) -> dict[str, np.ndarray]:
 
 
 def set_values(own: OwnValues, stepper: Stepper, **given: Any) -> None:
-    """Set what is given for every world; names as of `Batch.modify`.
-
-    Raises:
-        ProblemError: A value makes no sense for this number of worlds.
-        SceneError: There is no such body, shape or motor.
-    """
+    """Set what is given for every world; names as of `Batch.modify`."""
     for name, x in given.items():
         if x is not None:
             _SETTERS[name](own, stepper, x)

@@ -59,11 +59,9 @@ class SweepProgress:
 class Results:
     """Results as they come: told to somebody, and kept in a file of one JSON line a run.
 
-    Args:
-        rows: The parameters of every run.
-        about: What else a result depends on, in words: results of another sweep are not taken.
-        out: The file; runs that are in it without an error are not done again.
-        watch: Is given a `SweepProgress` after every run; True for a line on stderr.
+    What a result depends on beside the parameters of its run is in `about`: results of another sweep are not
+    taken, and runs that are in the file without an error are not done again. `watch` is given a
+    `SweepProgress` after every run; True for a line on stderr.
     """
 
     def __init__(
