@@ -118,15 +118,10 @@ def placed(copies: Copies, position: np.ndarray, quaternion: np.ndarray) -> tupl
 def extent(
     copies: Iterable[Copies], positions: np.ndarray, quaternions: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Centre (3,) and radius [m] of what there is to look at.
+    """Centre (3,) and radius [m] of what there is to look at, from poses of the bodies in all frames.
 
     That is all that moves, and finite shapes around it, at the start; later frames count as long as bodies
     stay near: one that falls off the world is not followed.
-
-    Args:
-        copies: The shapes.
-        positions: Of the bodies, shape (frames, bodies, 3) [m].
-        quaternions: Of the bodies, shape (frames, bodies, 4).
     """
     low, high = _bounds(copies, positions[0], quaternions[0])
     centre, radius = 0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low))
@@ -169,10 +164,6 @@ def _bounds(
 def drawn_side(contact_body: np.ndarray) -> np.ndarray:
     """1 where the force on the second body is drawn, −1 where that is the world: forces are on what moves.
 
-    Args:
-        contact_body: Both bodies of each contact, −1 for the world, shape (contacts, 2).
-
-    Returns:
-        Shape (contacts, 1).
+    Shape (contacts, 1), from both bodies of each contact, −1 for the world.
     """
     return np.where(contact_body[:, 1] < 0, -1.0, 1.0)[:, None]
