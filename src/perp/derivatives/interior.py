@@ -32,12 +32,7 @@ def inner_impulse(
 ) -> Vector | None:
     """Such impulses, or None where there are no others than x or the problem is large.
 
-    Args:
-        problem: The problem.
-        x: Its impulses.
-        u: Its velocities.
-        code: Mode of each constraint, see `laws`.
-        degenerate: Which constraints look like being at a switch.
+    `code` has the mode of each constraint, see `laws`; `degenerate` tells which look like being at a switch.
     """
     if problem.size > LARGEST:
         return None

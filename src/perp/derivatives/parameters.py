@@ -67,11 +67,7 @@ def width_of(m: Any, model: Any, parameter: str) -> int:
 
 
 def asked_parameters(stepper: Stepper, parameters: Sequence[str]) -> Asked:
-    """The codes of parameters.
-
-    Raises:
-        ProblemError: There is none of this name, or it has no derivative.
-    """
+    """The codes of parameters."""
     m, model = stepper.mujoco_model, stepper.model
     widths = [width_of(m, model, parameter) for parameter in parameters]
     edges = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
@@ -148,11 +144,7 @@ def _cut_joint(stepper: Stepper, kind: str, name: str) -> int:
 
 
 def check_sizes(asked: Asked, geom_type: np.ndarray, pairs: np.ndarray) -> None:
-    """Sizes have derivatives where the formula of all their contacts is known.
-
-    Raises:
-        ProblemError: It is not.
-    """
+    """Sizes have derivatives where the formula of all their contacts is known."""
     for geom, name in asked.sizes.items():
         kind = int(geom_type[geom])
         for pair in pairs[(pairs == geom).any(axis=1)]:

@@ -237,11 +237,7 @@ class StepDerivative:
 
 
 class StepDifferentiator:
-    """Derivatives of the steps of one stepper.
-
-    Args:
-        stepper: It has just taken the step to differentiate, and nothing has been done with it since.
-    """
+    """Derivatives of the steps of one stepper: of the one it has just taken, or of one that it is given."""
 
     def __init__(self, stepper: Stepper) -> None:
         self.stepper, self.m = stepper, stepper.mujoco_model
