@@ -49,11 +49,11 @@ class RunSettings:
     tol: float = 1e-8
     time_limit: float = 10.0
     repeat: int = 5
-    peers: Annotated[bool, Parameter(negative=())] = False
-    solvers: Annotated[tuple[str, ...] | None, Parameter(converter=_listed, negative=())] = None
+    peers: bool = False
+    solvers: Annotated[tuple[str, ...] | None, Parameter(converter=_listed)] = None
     workers: int = 1
     scheduler: str | None = None
-    imports: Annotated[tuple[str, ...], Parameter(name="--import", negative=())] = ()
+    imports: Annotated[tuple[str, ...], Parameter(name="--import")] = ()
     largest: int | None = None
 
 

@@ -36,16 +36,16 @@ bench = App(
     help="Run solvers over test sets, and report what came out.",
     help_format="markdown",
     result_action="return_value",
+    default_parameter=Parameter(negative=()),
 )
 
-_MANY = Parameter(consume_multiple=False, negative=())
 _USUAL = RunSettings()
 
 
 @bench.command
 def run(
     *,
-    set: Annotated[list[str], _MANY],  # noqa: A002
+    set: list[str],  # noqa: A002
     out: Path,
     path: Path | None = None,
     settings: Annotated[RunSettings, Parameter(name="*")] = _USUAL,

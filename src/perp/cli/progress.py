@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
@@ -66,12 +66,3 @@ def bar(
         yield lambda words, done: display.update(
             task, advance=done, description=f"{description} {words}".rstrip()
         )
-
-
-def counted(names: Sequence[str], verb: str, *, console: Console | None = None) -> Iterator[str]:
-    """Yield the names one by one, with a bar that says which one is being worked on ("Running …")."""
-    with bar(verb, len(names), console=console) as show:
-        for name in names:
-            show(name, 0)
-            yield name
-            show(name, 1)

@@ -6,6 +6,9 @@ import sys
 import time
 import webbrowser
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 import perp
 from perp.cli.exit_codes import ExitCode
@@ -20,7 +23,7 @@ def view(
     *,
     html: Path | None = None,
     port: int = 8080,
-    browser: bool = True,
+    browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
 ) -> int:
     """Replay the recording RUN: bodies, contact forces and friction cones, energy and residual.
 
