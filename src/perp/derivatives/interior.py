@@ -17,8 +17,9 @@ import numpy as np
 
 from perp.derivatives.laws import CLOSED, HOLDS, SLIDE, SLIDE_AND_ROLL, STICK
 from perp.problems import ContactProblem
+from perp.problems.discs import discs
 from perp.problems.set_kernels import WIDEST
-from perp.problems.sets import BOX, COULOMB, NONNEGATIVE, ROLLING
+from perp.problems.sets import BOX, COULOMB, NONNEGATIVE
 from perp.problems.validation import Vector, is_sparse
 
 # Slacks beyond this share of what is at work tell nothing more.
@@ -69,27 +70,18 @@ def _allowed(
             columns += [np.eye(1, n, i)[0] for i in range(a, b)]
         elif code[c] in (SLIDE, SLIDE_AND_ROLL) or degenerate[c]:
             column = np.eye(1, n, a)[0]
-            if _slip(_discs(int(sets.kind[c]), sets.parameters[c], b - a), u[a:b], column[a:b]):
+            if _slip(discs(sets, c), u, column):
                 columns.append(column)
     return np.array(columns).reshape(-1, n).T
 
 
-def _discs(kind: int, p: np.ndarray, size: int) -> list[tuple[np.ndarray, slice]]:
-    """Coefficients of the tangents of each disc, and their rows."""
-    if kind == COULOMB:
-        return [(np.full(size - 1, p[0]), slice(1, size))]
-    if kind == ROLLING:
-        return [(np.full(2, p[0]), slice(1, 3)), (np.full(2, p[1]), slice(3, 5))]
-    return [(p[: size - 1].copy(), slice(1, size))]
-
-
-def _slip(discs: list[tuple[np.ndarray, slice]], u: Vector, out: np.ndarray) -> bool:
+def _slip(discs: list[tuple[np.ndarray, np.ndarray]], u: Vector, out: np.ndarray) -> bool:
     """The impulse of everything that slips, for a push of one; False where a disc does not slip."""
-    for mu, part in discs:
-        speed = float(np.linalg.norm(mu * u[part]))
-        if not u[part].any() or (mu > WIDEST).any():
+    for rows, mu in discs:
+        speed = float(np.linalg.norm(mu * u[rows]))
+        if not u[rows].any() or (mu > WIDEST).any():
             return False
-        out[part] = -(mu**2) * u[part] / (speed or 1.0)
+        out[rows] = -(mu**2) * u[rows] / (speed or 1.0)
     return True
 
 
@@ -139,13 +131,12 @@ def _widened(
             nonnegative(N[a], x[a] + p[5], c)
             if code[c] != STICK and not degenerate[c]:
                 continue  # moves on its cone
-            for mu, part in _discs(kind, p, b - a):
+            for rows, mu in discs(sets, c):
                 # directions without friction or without limit have no weight
                 finite = (mu > 0) & (mu <= WIDEST)
                 if not finite.any():
                     continue
                 weights = np.divide(1.0, mu, out=np.zeros_like(mu), where=finite)
-                rows = a + np.arange(part.start, part.stop)
                 block = np.zeros((1 + weights.size, width))
                 block[0], block[1:, :free] = with_slack(N[a], c), weights[:, None] * N[rows]
                 cones.append((block, np.concatenate([[x[a] + p[5]], weights * x[rows]]) / scale))

@@ -128,13 +128,8 @@ def _shifted(scaled: ScaledContact, shift: Vector, state: FixedPoint) -> Reformu
         following = state.advance(shift, scaled.sliding_shift(velocity))
         return None if following is None else _shifted(scaled, *following)
 
-    program = _program(scaled, scaled.q + shift)
-    return Reformulated(
-        program,
-        back=lambda z: _impulse(scaled, z),
-        start=lambda impulse: _start(scaled, program, impulse),
-        update=None if scaled.problem.relaxed else update,
-    )
+    turned = _without_update(scaled, _program(scaled, scaled.q + shift))
+    return turned if scaled.problem.relaxed else replace(turned, update=update)
 
 
 def _without_update(scaled: ScaledContact, program: ConeProgram) -> Reformulated:
