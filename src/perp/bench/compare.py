@@ -1,7 +1,5 @@
 """Two runs side by side: what is solved no longer, what is solved now, and how times have changed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

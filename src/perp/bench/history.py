@@ -5,8 +5,6 @@ solver of others cannot be, so it is asked for coarser tolerances, one call each
 its answer is worth, is a point. What is kept is the least residual reached so far.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from math import isfinite, log10
 

@@ -1,7 +1,5 @@
 """One solver on one problem: solved a few times, timed, and the answer judged by our code."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What is known of solvers in this harness, shown in a report when a solver that it is about took part."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fnmatch import fnmatch
 

@@ -6,8 +6,6 @@ the fastest solver on that problem. Problems that nobody solves count in the den
 Reference: Dolan and Moré, Benchmarking optimization software with performance profiles (2002).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a run was: its settings, sets, missing solvers and machine, in JSON beside the rows."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime

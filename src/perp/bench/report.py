@@ -1,7 +1,5 @@
 """The report of a run as Markdown: machine, tables, figures, what went wrong, what the figures do not say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One row a solve, in a CSV file that only grows: a run that was interrupted goes on where it ended."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Runs jobs in worker processes and appends a row for each; what is already there is not run again."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A test set in figures: what each solver solved, claimed and took."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass

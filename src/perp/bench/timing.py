@@ -4,8 +4,6 @@ Needs nothing but Python, because peers in other interpreters load this file too
 of the process; the wall clock takes its place where the process clock is too coarse.
 """
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ the list stays right when kernels come and go. `perp warm-up` runs it once on a 
 builds wheels runs it to find out which kernels a wheel has to carry.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterator

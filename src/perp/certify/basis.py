@@ -5,8 +5,6 @@ bound follows its limiting row. The answer is then the solution of (M E)_free y 
 that is left to prove are signs.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

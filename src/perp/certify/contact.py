@@ -9,8 +9,6 @@ Jacobian is singular and nothing is proved.
 Reference: Krawczyk (1969); Rump, Verification methods (2010), section 13.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

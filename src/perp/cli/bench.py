@@ -1,7 +1,5 @@
 """`perp bench`: run solvers over test sets, and report, draw or compare what came out."""
 
-from __future__ import annotations
-
 import importlib
 import shlex
 from os.path import relpath

@@ -1,7 +1,5 @@
 """`perp compare MODEL`: one problem, every formulation, every solver, and what each answer is worth."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated, Literal

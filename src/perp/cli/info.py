@@ -1,7 +1,5 @@
 """`perp info RUN`: what is in a recording."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 

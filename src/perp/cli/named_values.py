@@ -1,7 +1,5 @@
 """NAME=VALUE on the command line, as often as needed."""
 
-from __future__ import annotations
-
 from json import JSONDecodeError, loads
 from typing import Any
 

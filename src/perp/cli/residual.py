@@ -1,7 +1,5 @@
 """`perp residual FILE SOLUTION`: judge an answer from anywhere by the same code that judges every solver."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`perp solve FILE`: solve one problem and say what the answer is worth."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`perp solvers [FILE or NAME]`: which algorithms there are, which take a problem, which options one has."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`perp view RUN`: replay a recording in the browser, or write it as a page of its own."""
 
-from __future__ import annotations
-
 import sys
 import time
 import webbrowser

@@ -1,7 +1,5 @@
 """`perp warm-up`: compile everything now, so that nobody waits later."""
 
-from __future__ import annotations
-
 from multiprocessing import forkserver
 from time import perf_counter
 

@@ -1,7 +1,5 @@
 """Which cells the table has: solver × column, with the formulation and the options that each cell means."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

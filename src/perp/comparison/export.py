@@ -1,7 +1,5 @@
 """Cells of the table as GAMS models in files, for users who have GAMS: text and options that are run here."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The comparison as a picture: how wrong each cell is, and how long it took."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from perp.comparison.report import Comparison

@@ -4,8 +4,6 @@ A worker serves pickled requests from its standard input and answers on its stan
 process group, so that whatever it started ends with it, and it ends with the process that started it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import pickle

@@ -5,8 +5,6 @@ five models. Zeros of the printed table stand for cells that were not run and ar
 forces at 25° differ from 9.81 cos 25° in the seventh digit: do not compare more closely than 4e-6.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from importlib.resources import files

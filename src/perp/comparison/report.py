@@ -1,7 +1,5 @@
 """The results as records, and as Markdown and CSV text."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Cells in parallel processes, each under a time limit that holds even for a solver that ignores it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Runs one cell and says what its answer is worth."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum

@@ -7,8 +7,6 @@ With y = M⁺⁻ᵀ g_v, z = K⁻ᵀ (E_vᵀ y + h Qᵀ (g_q + E_pᵀ y)) and s,
 the gradient by θ is U_θᵀ ρ − G_θᵀ ζ: one elimination of Kᵀ, and no matrix of the step.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import kernel, part

@@ -13,8 +13,6 @@ the derivative of least norm is taken then, and `unique` is False.
 Reference: Facchinei and Pang, Finite-Dimensional Variational Inequalities (2003), section 5.4.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -14,8 +14,6 @@ Gradients solve the transposed system. At a true switch of modes there are one-s
 whose contacts stay open, whose discs stick and whose scalar rows rest at their bounds is taken.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -7,8 +7,6 @@ Everything is a copy: the world may step on. Fields are documented here, once; k
 and what never changes of a scene as `t`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

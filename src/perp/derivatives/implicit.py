@@ -10,8 +10,6 @@ one and the rows. Redundant rows leave impulses that are not unique; the change 
 velocities of all.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import kernel, part

@@ -9,8 +9,6 @@ what slips on its cone, the slacks τ of such constraints are made as large as t
 and the constraints whose τ stays zero are at a switch indeed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Rows of `row_kernels` have a value and a Jacobian over (v, ω) of child and pare
 with the poses is taken from differences of its closed form, twelve small motions a row.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import part

@@ -4,8 +4,6 @@ Motors have the derivatives of their affine law, limits and couplings those of t
 at the end.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

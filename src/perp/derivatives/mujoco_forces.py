@@ -4,8 +4,6 @@ These are springs of rotations, the air, gravity compensation, muscles and motor
 rates of activations.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compiled: parameters of a scene as columns of the equations of a step."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -11,8 +11,6 @@ law. The derivative of the point of the path is the smoothed one: useful to a pl
 first, and not the gradient of the step.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

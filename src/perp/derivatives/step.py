@@ -5,8 +5,6 @@ implicit function theorem differentiates these (`equations`, `implicit`), never 
 them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any

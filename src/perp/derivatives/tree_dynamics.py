@@ -20,8 +20,6 @@ about the origin and momentum (n, f) of a body, V = (ω, v), H knows turning alo
 Reference: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms (2018).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import part

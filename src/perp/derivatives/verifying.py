@@ -1,7 +1,5 @@
 """Derivatives against differences of further solves: a wrong gradient is worse than none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

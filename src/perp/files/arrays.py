@@ -1,7 +1,5 @@
 """NumPy arrays in `.npy` and `.npz` files, read without trusting a header and never pickled."""
 
-from __future__ import annotations
-
 import math
 import re
 import zipfile

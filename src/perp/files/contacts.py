@@ -6,8 +6,6 @@ Global:           M v = H r + G l + f,  u = Hᵀ v + w,  0 = Gᵀ v + b.
 Both may have bilateral constraints; their rows come after those of the contacts, as `Free` sets.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ All three begin with the storage type and the numbers of rows and columns.
    Compressed rows are printed as the columns of the transpose.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

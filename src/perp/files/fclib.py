@@ -14,8 +14,6 @@ has it the other way round).
 Reference: V. Acary et al., "FCLIB: a collection of discrete 3D frictional contact problems", 2014.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ has no libhdf5, does not withstand such files either: it allocates whatever a si
 1,400 bytes) and checks by `assert`, which -O removes.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import os

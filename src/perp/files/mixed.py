@@ -1,7 +1,5 @@
 """Mixed linear complementarity problems as boxed ones: some rows are equations, the others complementary."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.problems.boxed import BoxedLCP

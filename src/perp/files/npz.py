@@ -5,8 +5,6 @@ constructor. A dense matrix is one array under its name; a sparse one is four, `
 `NAME_indptr` and `NAME_shape`, in compressed rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

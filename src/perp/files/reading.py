@@ -5,8 +5,6 @@ claims: a claim is first compared with the bytes that are really there. And what
 limited by a `Budget`.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

@@ -11,8 +11,6 @@ to the same step, whatever ended the process. HDF5's classic file layout is used
 writing" that would keep a file shut after a crash.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

@@ -15,8 +15,6 @@ follows, so some of its files end in a flag (0 or 1) or in a remark; those are l
 cut short fits none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

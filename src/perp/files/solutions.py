@@ -1,7 +1,5 @@
 """Answers in files: everything in `.npz` and `.json`, the vector alone in `.npy`, `.txt` and `.csv`."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks outputs before the work; writes a file whole or not at all: a failed save keeps the older file."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator

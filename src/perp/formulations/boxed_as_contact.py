@@ -1,7 +1,5 @@
 """An LCP or a boxed LCP as a contact problem of single rows, so that contact solvers take it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.formulations.registry import Reformulated, formulation

@@ -12,8 +12,6 @@ another row (friction index) make c and the limits linear in that row's unknown.
 where A is and no bound follows another row.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

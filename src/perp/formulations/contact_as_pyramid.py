@@ -15,8 +15,6 @@ References: Stewart and Trinkle, Int. J. Numer. Meth. Engng. 39 (1996); Anitescu
 14 (1997).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@ is `dual` in impulse units, without scaling, for comparing with published digits
 References: Anitescu and Hart (2004); Tasora and Anitescu (2013); Acary, Cadoux, Lemaréchal and Malick (2011).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -13,8 +13,6 @@ in 2014.
 References: Stewart and Trinkle (1996); Anitescu and Potra (1997).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.formulations.registry import Reformulated, formulation

@@ -11,8 +11,6 @@ say.
 Reference: Cottle, Pang and Stone, The Linear Complementarity Problem, section 1.5 (mixed LCP).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ This is no GAMS compiler: sets, sums and loops are gone when CONVERT has written
 and bounds of variables, their levels, the equations and the pairs of `Model m / e1.x1, … /`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

@@ -7,8 +7,6 @@ that z rests on. Rows are divided by the square root of their diagonal entry and
 so that solvers with absolute tolerances see numbers near one; only bounds that are finite become rows.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

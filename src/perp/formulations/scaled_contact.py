@@ -12,8 +12,6 @@ two coefficients in C, and rolling friction two balls that share x_N. A coeffici
 case.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """A box at rest on a tilted plane, touching it with its four lower corners."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.models.rigid import Bodies, ContactModel, box_inertia, slope_gravity

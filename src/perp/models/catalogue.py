@@ -1,7 +1,5 @@
 """The models by the names that `perp compare` takes."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A chain of rods on a tilted plane, hung from its upper end."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.models.rigid import Bodies, ContactModel, slope_gravity

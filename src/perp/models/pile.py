@@ -1,7 +1,5 @@
 """One frame of a pile: balls stacked as a square pyramid, every touching pair a contact."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

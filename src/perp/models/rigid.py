@@ -1,7 +1,5 @@
 """What the models are made of: masses, contact rows in the sign u = J v, and the finished model."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

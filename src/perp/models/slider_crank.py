@@ -1,7 +1,5 @@
 """A slider-crank whose slider runs in a guide, in the plane: joints, a motor and contacts in one problem."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A ball that starts to roll down a tilted plane."""
 
-from __future__ import annotations
-
 from perp.models.rigid import Bodies, ContactModel, slope_gravity, sphere_inertia
 
 RADIUS = 0.1

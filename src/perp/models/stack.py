@@ -1,7 +1,5 @@
 """A stack of boxes: each rests on the one below, the lowest on a tilted plane."""
 
-from __future__ import annotations
-
 from perp.models.rigid import Bodies, ContactModel, box_inertia, slope_gravity
 
 HALF = (0.5, 0.5, 0.25)

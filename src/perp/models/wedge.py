@@ -1,7 +1,5 @@
 """A block on the face of a wedge that can itself slide on the floor."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -7,8 +7,6 @@ vector (x, y): one of the two formulations needs x, the other y. It is no public
 judged in the contact problem that it came from.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 

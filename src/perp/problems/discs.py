@@ -1,7 +1,5 @@
 """The discs of a friction set: rows that slip together, with coefficients of the normal impulse as limits."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.problems.sets import ELLIPTIC, ROLLING, Sets

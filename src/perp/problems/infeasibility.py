@@ -13,8 +13,6 @@ whose rounded value exceeds a rigorous bound of its error have a sign; the other
 solver's v is rounded, vectors of small whole numbers near it are tried as well, and one that leaves a margin.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

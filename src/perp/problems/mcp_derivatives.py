@@ -5,8 +5,6 @@ Reid 1974; Coleman and Moré 1983). Differences stay within the box, because fun
 are often not defined outside of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

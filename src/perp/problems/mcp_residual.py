@@ -20,8 +20,6 @@ The residual stays as it is when a function is multiplied by a number. Changing 
 it only where no function depends on the variable: there nothing but its unit tells what is near a bound.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The answer of a solve, with what is needed to trust it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike

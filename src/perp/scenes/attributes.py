@@ -5,8 +5,6 @@ in the mechanics, or as ignored with the reason, which may differ between maxima
 ignored attribute is reported where it differs from mujoco's default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The shapes of a scene as plain arrays, for pictures: no mujoco is needed to draw them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -6,8 +6,6 @@ that is marked as a package is the limit, and without such a mark the scene's ow
 Whoever wants to include from elsewhere reads the scene with mujoco and passes the MjSpec.
 """
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How far down the shapes of a scene reach."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Lengths follow the file's unit; the axis that a COLLADA file calls up is left alone, as ROS does.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from xml.etree import ElementTree as ET

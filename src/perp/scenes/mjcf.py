@@ -1,7 +1,5 @@
 """MJCF or URDF (text or path), MjSpec or MjModel into a `Model`, through mujoco's own compiler."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace

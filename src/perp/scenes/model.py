@@ -4,8 +4,6 @@ Every movable body has its frame at the centre of mass, along the principal axes
 frame of the state. The frame that the scene file gave to the body is kept as an offset from it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """Motors as data: a law that turns a control value into a force on a joint or of a sticky body."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """How elements without a name in the file are called: by the body that they belong to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

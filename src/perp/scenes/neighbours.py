@@ -4,8 +4,6 @@ mujoco lets a body overlap the one that carries it, unless that is fixed to the 
 the ground. A gripper whose palm is mounted on nothing would squeeze its own knuckles, and not on an arm.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from perp.scenes.engine import engine

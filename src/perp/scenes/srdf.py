@@ -4,8 +4,6 @@ A robot `NAME_description/urdf/robot.urdf` keeps them as a rule in `NAME_descrip
 end effectors and lists of links that never touch are left to planners.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET

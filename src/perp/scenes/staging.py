@@ -5,8 +5,6 @@ its joints. Each of these is an edit of the MjSpec, so that the scene that runs 
 from a keyframe `START`, which the edits add; keyframes of the file are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count

@@ -1,7 +1,5 @@
 """A scene as arrays that can be kept in a file, so that a run can go on without the files it came from."""
 
-from __future__ import annotations
-
 import copy
 import zlib
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and links that share a joint or
 overlap at the reference position do not collide, as ROS has it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

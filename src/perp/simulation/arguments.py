@@ -1,7 +1,5 @@
 """Checks of what users hand to a simulation: every error names the argument and what would be right."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The contacts of a run as lines over time: by pair of shapes, and by contact within a pair."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Residual against time of every solver that takes a problem."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A recording as what a viewer draws: meshes with many placed copies, and poses of bodies over time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product

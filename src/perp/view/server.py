@@ -6,8 +6,6 @@ that names another origin or host than the server's own gets 403, and commands n
 page cannot send without asking first.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable

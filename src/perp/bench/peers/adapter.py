@@ -5,8 +5,6 @@ Two things differ: only its own call is timed, on data that is already in its fo
 answer is kept apart from what our code finds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -9,8 +9,6 @@ The binding builds LCPs and reduced friction problems from arrays. It has no suc
 rolling problems, but reads them from files: those are written to a file first, in Siconos's own text format.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """What a test set is: a name, a line about it, and problems with names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """The test sets by name, and how a name, a folder or a class of the user's own becomes one."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Problems in the files of a folder: FCLib, Siconos's, perp's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -5,8 +5,6 @@ it. The cold set starts every solver from zero; the warm set from the impulses t
 behind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

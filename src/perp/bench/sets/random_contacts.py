@@ -6,8 +6,6 @@ contacts without approach, friction coefficients from 0 to 2 and a few of 1e-6 a
 units of any size.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import perp

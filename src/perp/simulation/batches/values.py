@@ -4,8 +4,6 @@ They are columns of one array, and each column knows the numbers in a thread's s
 stands for. They are written there before a world is stepped.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field

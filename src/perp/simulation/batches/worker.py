@@ -1,7 +1,5 @@
 """A thread of a batch: its own stepper and model, which take the part of one world after the other."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run comes to in a few numbers: is it finished, accurate, free of drift, and how fast was it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 Every way hands results over as they come, so that progress can be told and what is done can be kept.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import multiprocessing

@@ -1,7 +1,5 @@
 """What a problem of the set is: formulas, bounds, starts and where it is from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
