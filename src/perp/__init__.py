@@ -6,40 +6,11 @@ solution = perp.solve(perp.LCP(M, q))
 solution.z, solution.status, solution.residual
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from perp.problems import (
-    LCP,
-    MCP,
-    Box,
-    BoxedLCP,
-    ContactProblem,
-    ContactSolution,
-    Coulomb,
-    Elliptic,
-    FileError,
-    Free,
-    History,
-    Nonnegative,
-    NotSolved,
-    PerpError,
-    ProblemError,
-    Residuals,
-    Rolling,
-    Sets,
-    Solution,
-    SolverError,
-    SolverMismatch,
-    SolverMissing,
-    Status,
-    UnknownSolver,
-    complementary_matrix,
-    residual,
-    residuals,
-)
+from perp import problems
+from perp.problems import *  # noqa: F403
 
 if TYPE_CHECKING:
     from perp.certify import Certificate, certify
@@ -88,44 +59,19 @@ _MODULES = {
 _LAZY = {name: f"perp.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
-    "LCP",
-    "MCP",
     "Batch",
-    "Box",
-    "BoxedLCP",
     "Certificate",
-    "ContactProblem",
-    "ContactSolution",
-    "Coulomb",
     "DerivativeError",
-    "Elliptic",
-    "FileError",
-    "Free",
-    "History",
     "Identification",
     "Motion",
-    "Nonnegative",
-    "NotSolved",
-    "PerpError",
-    "ProblemError",
     "Recording",
-    "Residuals",
-    "Rolling",
     "RolloutGradient",
     "SceneError",
-    "Sets",
     "Simulation",
-    "Solution",
-    "SolverError",
     "SolverInfo",
-    "SolverMismatch",
-    "SolverMissing",
-    "Status",
     "StepFailed",
     "Table",
-    "UnknownSolver",
     "certify",
-    "complementary_matrix",
     "derivative",
     "from_casadi",
     "from_game",
@@ -140,14 +86,13 @@ __all__ = [
     "load",
     "load_guess",
     "register",
-    "residual",
-    "residuals",
     "rollout_gradient",
     "solve",
     "solve_many",
     "solvers",
     "sweep",
 ]
+__all__ += problems.__all__
 
 
 def __getattr__(name: str) -> Any:
