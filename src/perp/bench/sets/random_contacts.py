@@ -30,7 +30,7 @@ def _coefficient(rng: np.random.Generator) -> float:
     return float(rng.uniform(0.0, 2.0))
 
 
-def _set(rng: np.random.Generator, kind: str, size: float) -> perp.problems.sets.ConstraintSet:
+def _set(rng: np.random.Generator, kind: str, size: float) -> perp.ConstraintSet:
     if kind == "free":
         return perp.Free()
     if kind == "nonnegative":
