@@ -15,6 +15,7 @@ import numpy as np
 
 from perp.derivatives.laws import CLOSED, HOLDS, SLIDE, SLIDE_AND_ROLL, STICK
 from perp.problems import ContactProblem
+from perp.problems.cone_program import ConeProgram
 from perp.problems.discs import discs
 from perp.problems.set_kernels import WIDEST
 from perp.problems.sets import BOX, COULOMB, NONNEGATIVE
@@ -22,6 +23,8 @@ from perp.problems.validation import Vector, is_sparse
 
 # Slacks beyond this share of what is at work tell nothing more.
 ENOUGH = 1e-3
+# Of the program, whose numbers are of size 1.
+TOLERANCE = 1e-8
 RANK = 1e-10
 LARGEST = 1500
 
@@ -87,11 +90,10 @@ def _widened(
     problem: ContactProblem, x: Vector, N: np.ndarray, code: np.ndarray, degenerate: np.ndarray
 ) -> Vector | None:
     """Maximise the slacks over x + N y by an interior point method."""
-    from scipy.sparse import csc_matrix
+    from scipy.sparse import csc_array
 
-    from perp.solvers.external.adapter import load
-
-    clarabel = load("clarabel")
+    from perp.solvers.external.adapter import Request
+    from perp.solvers.external.clarabel import clarabel
 
     sets, free = problem.sets, N.shape[1]
     suspects = np.flatnonzero(degenerate)
@@ -143,16 +145,13 @@ def _widened(
     # slack directions stay bounded: impulses as such are not
     G = np.vstack([np.array(lines).reshape(-1, width), *(block for block, _ in cones)])
     h = np.concatenate([values, *(offset for _, offset in cones)])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    sizes = [clarabel.SecondOrderConeT(offset.size) for _, offset in cones]
     cost = np.concatenate([np.zeros(free), -np.ones(suspects.size)])
     # the shortest of many changes
-    P = csc_matrix((np.full(free, 1e-6), (np.arange(free), np.arange(free))), shape=(width, width))
-    answer = clarabel.DefaultSolver(
-        P, cost, csc_matrix(-G), h, [clarabel.NonnegativeConeT(len(lines)), *sizes], settings
-    ).solve()
-    y = np.array(answer.x)
-    if str(answer.status) not in ("Solved", "AlmostSolved") or not np.isfinite(y).all():
+    P = csc_array((np.full(free, 1e-6), (np.arange(free), np.arange(free))), shape=(width, width))
+    program = ConeProgram(
+        P, cost, csc_array(G), h, 0, len(lines), tuple(offset.size for _, offset in cones), np.zeros(width)
+    )
+    reply = clarabel(Request(program, TOLERANCE, None, None, None, None))
+    if reply.reason is not None or reply.x is None or not np.isfinite(reply.x).all():
         return None
-    return x + scale * (N @ y[:free])
+    return x + scale * (N @ reply.x[:free])
