@@ -24,7 +24,7 @@ import numpy as np
 import perp
 from perp.bench.sets.mcp.literature import models
 from perp.bench.sets.mcp.model import McpModel
-from perp.formulations.expressions import gams
+from perp.formulations.expressions import UNARY, Symbol
 from perp.solvers.external.gams import _system
 
 JUDGED = 1e-6
@@ -42,6 +42,21 @@ FIELDS = (
     "path_residual",
     "path_seconds",
 )
+
+
+def gams(node: Symbol) -> str:
+    """A formula as GAMS reads it."""
+    if node.kind == "number":
+        return f"({node.value!r})"
+    if node.kind == "variable":
+        return f"z{int(node.value)}"
+    parts = [gams(x) for x in node.arguments]
+    if node.kind in ("exp", "log", *UNARY):
+        return f"{node.kind}({parts[0]})"
+    if node.kind == "^":
+        whole = node.value == int(node.value)
+        return f"power({parts[0]},{int(node.value)})" if whole else f"({parts[0]})**({node.value!r})"
+    return f"({parts[0]}{node.kind}{parts[1]})"
 
 
 def main() -> None:

@@ -161,7 +161,6 @@ def test_pickles_are_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 ALLOWED = {
     ("expressions.py", "exec"),
     ("processes.py", "pickle.load"),
-    ("siconos_process.py", "pickle.load"),
     ("completion.py", "shell"),  # the name of one
 }
 

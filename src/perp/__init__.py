@@ -6,40 +6,11 @@ solution = perp.solve(perp.LCP(M, q))
 solution.z, solution.status, solution.residual
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from perp.problems import (
-    LCP,
-    MCP,
-    Box,
-    BoxedLCP,
-    ContactProblem,
-    ContactSolution,
-    Coulomb,
-    Elliptic,
-    FileError,
-    Free,
-    History,
-    Nonnegative,
-    NotSolved,
-    PerpError,
-    ProblemError,
-    Residuals,
-    Rolling,
-    Sets,
-    Solution,
-    SolverError,
-    SolverMismatch,
-    SolverMissing,
-    Status,
-    UnknownSolver,
-    complementary_matrix,
-    residual,
-    residuals,
-)
+from perp import problems
+from perp.problems import *  # noqa: F403
 
 if TYPE_CHECKING:
     from perp.certify import Certificate, certify
@@ -65,80 +36,42 @@ __version__ = "0.1.0"
 
 
 # Imported on first use, so that `import perp` stays light.
-_LAZY = {
-    "Batch": "perp.simulation.batches.batch",
-    "certify": "perp.certify",
-    "Certificate": "perp.certify",
-    "derivative": "perp.derivatives",
-    "DerivativeError": "perp.derivatives.errors",
-    "from_casadi": "perp.formulations.function_libraries",
-    "from_game": "perp.formulations.equilibria",
-    "from_gams": "perp.formulations.from_gams",
-    "from_jax": "perp.formulations.function_libraries",
-    "from_nlp": "perp.formulations.equilibria",
-    "from_pyomo": "perp.formulations.from_pyomo",
-    "from_qp": "perp.formulations.equilibria",
-    "from_torch": "perp.formulations.function_libraries",
-    "from_variational_inequality": "perp.formulations.equilibria",
-    "Identification": "perp.simulation.gradients.identifying",
-    "identify": "perp.simulation.gradients.identifying",
-    "load": "perp.files",
-    "load_guess": "perp.files",
-    "Motion": "perp.simulation.gradients.identifying",
-    "register": "perp.solvers",
-    "rollout_gradient": "perp.simulation.gradients.rollouts",
-    "RolloutGradient": "perp.simulation.gradients.rollouts",
-    "solve": "perp.solvers",
-    "solve_many": "perp.solvers",
-    "solvers": "perp.solvers",
-    "SolverInfo": "perp.solvers",
-    "Recording": "perp.simulation.recordings.recording",
-    "SceneError": "perp.scenes.model",
-    "Simulation": "perp.simulation.simulation",
-    "StepFailed": "perp.stepping.record",
-    "sweep": "perp.simulation.sweeps.sweep",
-    "Table": "perp.simulation.sweeps.table",
+_MODULES = {
+    "certify": "Certificate certify",
+    "derivatives": "derivative",
+    "derivatives.errors": "DerivativeError",
+    "files": "load load_guess",
+    "formulations.equilibria": "from_game from_nlp from_qp from_variational_inequality",
+    "formulations.from_gams": "from_gams",
+    "formulations.from_pyomo": "from_pyomo",
+    "formulations.function_libraries": "from_casadi from_jax from_torch",
+    "scenes.model": "SceneError",
+    "simulation.batches.batch": "Batch",
+    "simulation.gradients.identifying": "Identification Motion identify",
+    "simulation.gradients.rollouts": "RolloutGradient rollout_gradient",
+    "simulation.recordings.recording": "Recording",
+    "simulation.simulation": "Simulation",
+    "simulation.sweeps.sweep": "sweep",
+    "simulation.sweeps.table": "Table",
+    "solvers": "SolverInfo register solve solve_many solvers",
+    "stepping.record": "StepFailed",
 }
+_LAZY = {name: f"perp.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
-    "LCP",
-    "MCP",
     "Batch",
-    "Box",
-    "BoxedLCP",
     "Certificate",
-    "ContactProblem",
-    "ContactSolution",
-    "Coulomb",
     "DerivativeError",
-    "Elliptic",
-    "FileError",
-    "Free",
-    "History",
     "Identification",
     "Motion",
-    "Nonnegative",
-    "NotSolved",
-    "PerpError",
-    "ProblemError",
     "Recording",
-    "Residuals",
-    "Rolling",
     "RolloutGradient",
     "SceneError",
-    "Sets",
     "Simulation",
-    "Solution",
-    "SolverError",
     "SolverInfo",
-    "SolverMismatch",
-    "SolverMissing",
-    "Status",
     "StepFailed",
     "Table",
-    "UnknownSolver",
     "certify",
-    "complementary_matrix",
     "derivative",
     "from_casadi",
     "from_game",
@@ -153,14 +86,13 @@ __all__ = [
     "load",
     "load_guess",
     "register",
-    "residual",
-    "residuals",
     "rollout_gradient",
     "solve",
     "solve_many",
     "solvers",
     "sweep",
 ]
+__all__ += problems.__all__
 
 
 def __getattr__(name: str) -> Any:

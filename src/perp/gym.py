@@ -7,8 +7,6 @@ Rewards and ends are functions of the whole batch, so that both kinds of environ
 gymnasium: pip install 'perp[gym]'.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ The step runs on the host (`pure_callback`), in double precision; a batch made b
 cores. A step that cannot be taken or has no derivative gives NaN: exceptions do not leave a callback.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any

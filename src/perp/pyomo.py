@@ -4,8 +4,6 @@ Which models it takes is said in `perp.formulations.from_pyomo`. A solution goes
 if there is none, they keep their values and the results tell why.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any, Self
 

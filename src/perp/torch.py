@@ -1,7 +1,5 @@
 """A step as an operation of PyTorch: `perp.torch.step`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any

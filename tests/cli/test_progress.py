@@ -7,7 +7,7 @@ import threading
 
 from rich.console import Console
 
-from perp.cli.progress import THREAD_NAME, counted, progress
+from perp.cli.progress import THREAD_NAME, bar, progress
 
 
 class Screen(io.StringIO):
@@ -68,6 +68,8 @@ def test_an_error_in_the_work_passes_through_and_the_display_ends() -> None:
 def test_counted_work_shows_what_it_is_at() -> None:
     screen = Screen()
     console = Console(file=screen, force_terminal=True, width=80)
-    assert list(counted(["newton", "admm"], "Running", console=console)) == ["newton", "admm"]
+    with bar("Running", 2, console=console) as show:
+        show("newton", 1)
+        show("admm", 1)
     assert "Running admm" in screen.getvalue()
     assert "2/2" in screen.getvalue()

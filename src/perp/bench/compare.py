@@ -1,7 +1,5 @@
 """Two runs side by side: what is solved no longer, what is solved now, and how times have changed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -11,42 +9,26 @@ from perp.bench.rows import Row
 
 @dataclass(frozen=True)
 class SolverChange:
-    """One solver on one set, old against new, over the problems that both runs have.
-
-    Attributes:
-        set: The set.
-        solver: The solver.
-        problems: Problems that both have.
-        solved_old: Solved then.
-        solved_new: Solved now.
-        ratio: Shifted geometric mean of CPU time now over then, of problems solved both times; NaN for none.
-        false_old: Claims that did not hold, then.
-        false_new: Claims that do not hold, now.
-    """
+    """One solver on one set, old against new, over the problems that both runs have."""
 
     set: str
     solver: str
-    problems: int
+    problems: int  # that both runs have
     solved_old: int
     solved_new: int
+    # shifted geometric mean of CPU time now over then, of problems solved both times; NaN for none
     ratio: float
-    false_old: int
+    false_old: int  # claims that did not hold
     false_new: int
 
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Two runs.
+    """Two runs."""
 
-    Attributes:
-        changes: One a set and solver.
-        lost: Rows (then, now) that were solved and are not.
-        won: Rows (then, now) that were not solved and are.
-    """
-
-    changes: list[SolverChange]
-    lost: list[tuple[Row, Row]]
-    won: list[tuple[Row, Row]]
+    changes: list[SolverChange]  # one a set and solver
+    lost: list[tuple[Row, Row]]  # then and now: solved no longer
+    won: list[tuple[Row, Row]]  # then and now: solved only now
 
 
 def compare(old: list[Row], new: list[Row]) -> RunComparison:

@@ -28,14 +28,7 @@ _COLOURS = [*(f"C{k}" for k in range(10)), "black", "navy", "maroon", "darkgolde
 
 
 def draw(summaries: list[SetSummary], out: Path, *, peers: set[str], tol: float) -> list[Path]:
-    """Write the figures of every set into a folder and return their paths.
-
-    Args:
-        summaries: The sets.
-        out: The folder.
-        peers: Solvers that are not ours: drawn with dashed lines.
-        tol: Drawn as a line.
-    """
+    """Write the figures of every set into a folder and return their paths; peers have dashed lines."""
     paths = []
     for summary in summaries:
         shown = [s.solver for s in summary.solvers if s.solved][:MOST_LINES]

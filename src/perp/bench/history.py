@@ -5,8 +5,6 @@ solver of others cannot be, so it is asked for coarser tolerances, one call each
 its answer is worth, is a point. What is kept is the least residual reached so far.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from math import isfinite, log10
 
@@ -40,12 +38,10 @@ def watched(solution: Solution) -> list[Point]:
 def stepwise(
     ask: Callable[[float], tuple[Timing, Solution]], tolerances: Iterable[float], last: Point
 ) -> list[Point]:
-    """The points of a solver that is asked for one tolerance after another, ended by its answer of the run.
+    """The points of a solver that is asked for one tolerance after another, from coarse to fine.
 
-    Args:
-        ask: Solves to a tolerance: the time of the solver's own call, and its answer.
-        tolerances: From coarse to fine.
-        last: The answer that the run has already.
+    `ask` solves to a tolerance and returns the time of the solver's own call with the answer; `last` is the
+    answer that the run has already.
     """
     points, spent = [last], 0.0
     for tolerance in tolerances:

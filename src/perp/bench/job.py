@@ -1,7 +1,5 @@
 """One solver on one problem: solved a few times, timed, and the answer judged by our code."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,29 +28,17 @@ _loaded: set[tuple[str, str, bool]] = set()
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is asked to do.
+    """What a worker is asked to do."""
 
-    Attributes:
-        set: Name of the test set.
-        name: Name of the problem.
-        problem: What to solve.
-        start: Where to begin, shape (size,), or None.
-        solver: Name of the solver.
-        tol: The residual asked for.
-        time_limit: Seconds for one solve.
-        repeat: Timed solves at most.
-        imports: Modules to import first: those that register a user's solvers.
-    """
-
-    set: str
-    name: str
+    set: str  # name of the test set
+    name: str  # of the problem
     problem: Problem
-    start: Vector | None
+    start: Vector | None  # where to begin, shape (size,)
     solver: str
-    tol: float = 1e-8
-    time_limit: float = 10.0
-    repeat: int = 5
-    imports: tuple[str, ...] = ()
+    tol: float = 1e-8  # the residual asked for
+    time_limit: float = 10.0  # of one solve [s]
+    repeat: int = 5  # timed solves at most
+    imports: tuple[str, ...] = ()  # modules to import first: those that register a user's solvers
 
     @property
     def key(self) -> tuple[str, str, str]:

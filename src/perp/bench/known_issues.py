@@ -1,21 +1,14 @@
 """What is known of solvers in this harness, shown in a report when a solver that it is about took part."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fnmatch import fnmatch
 
 
 @dataclass(frozen=True)
 class KnownIssue:
-    """A remark that a reader of the figures needs.
+    """A remark that a reader of the figures needs."""
 
-    Attributes:
-        solver: Pattern of solver names.
-        text: What is known.
-    """
-
-    solver: str
+    solver: str  # pattern of solver names
     text: str
 
 

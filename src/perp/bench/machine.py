@@ -1,7 +1,5 @@
 """The machine that a run was made on, and the versions of what ran."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -6,8 +6,6 @@ the fastest solver on that problem. Problems that nobody solves count in the den
 Reference: Dolan and Moré, Benchmarking optimization software with performance profiles (2002).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,15 +21,10 @@ Times = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Profile:
-    """A step function: ρ(τ) = share[k] for ratio[k] ≤ τ < ratio[k + 1].
+    """A step function: ρ(τ) = share[k] for ratio[k] ≤ τ < ratio[k + 1]."""
 
-    Attributes:
-        ratio: Ratios to the fastest solver, ascending, shape (steps,).
-        share: Share of all problems solved within that ratio, shape (steps,).
-    """
-
-    ratio: np.ndarray
-    share: np.ndarray
+    ratio: np.ndarray  # ratios to the fastest solver, ascending, shape (steps,)
+    share: np.ndarray  # of all problems solved within that ratio, shape (steps,)
 
     def at(self, tau: float) -> float:
         """ρ(τ)."""
@@ -40,12 +33,7 @@ class Profile:
 
 
 def performance_profiles(times: Times, problem_count: int) -> dict[str, Profile]:
-    """The performance profile of every solver.
-
-    Args:
-        times: Seconds of the solved problems, by solver.
-        problem_count: How many problems the set has.
-    """
+    """The performance profile of every solver on so many problems, from the times of those that it solved."""
     fastest: dict[str, float] = {}
     for solved in times.values():
         for problem, seconds in solved.items():

@@ -1,7 +1,5 @@
 """What a run was: its settings, sets, missing solvers and machine, in JSON beside the rows."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -20,31 +18,22 @@ _FIXED = ("tol", "time_limit", "repeat")
 
 @dataclass
 class RunRecord:
-    """Everything about a run that is not a row.
+    """Everything about a run that is not a row."""
 
-    Attributes:
-        commands: The command lines that made the rows, oldest first.
-        begun: When, in UTC.
-        settings: Tolerance, limits and repeats.
-        sets: The test sets that were asked for.
-        solvers: The solvers that ran: version, options, and what the tolerance means to each.
-        peers: Which of those are not ours.
-        missing: Solvers that would have run, with the command that adds each.
-        unreadable: Files of the sets that hold no problem, with the reason.
-        left_out: Problems with more rows than were asked for, with that number.
-        machine: See `machine.describe`.
-    """
-
-    commands: list[str] = field(default_factory=list)
-    begun: str = ""
-    settings: dict[str, Any] = field(default_factory=dict)
-    sets: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)  # the command lines that made the rows, oldest first
+    begun: str = ""  # when, in UTC
+    settings: dict[str, Any] = field(default_factory=dict)  # tolerance, limits and repeats
+    sets: list[str] = field(default_factory=list)  # the test sets that were asked for
+    # the solvers that ran: version, options, and what the tolerance means to each
     solvers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    peers: list[str] = field(default_factory=list)
+    peers: list[str] = field(default_factory=list)  # which of those are not ours
+    # solvers that would have run, with the command that adds each
     missing: dict[str, str] = field(default_factory=dict)
+    # files of the sets that hold no problem, with the reason
     unreadable: dict[str, str] = field(default_factory=dict)
+    # problems with more rows than were asked for, with that number
     left_out: dict[str, int] = field(default_factory=dict)
-    machine: dict[str, Any] = field(default_factory=dict)
+    machine: dict[str, Any] = field(default_factory=dict)  # see `machine.describe`
 
     def add(
         self, *, command: str, settings: RunSettings, sets: list[str],
@@ -80,11 +69,7 @@ class RunRecord:
 
 
 def load(out: Path) -> RunRecord:
-    """The record of a folder; a new one when nothing has run there yet.
-
-    Raises:
-        FileError: The folder's record is damaged.
-    """
+    """The record of a folder; a new one when nothing has run there yet."""
     if not (out / FILE_NAME).exists():
         return RunRecord()
     try:

@@ -1,7 +1,5 @@
 """The report of a run as Markdown: machine, tables, figures, what went wrong, what the figures do not say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,13 +50,7 @@ def write(summaries: list[SetSummary], record: RunRecord, out: Path, figures: li
 
 
 def as_markdown(summaries: list[SetSummary], record: RunRecord, figures: list[str]) -> str:
-    """The whole report.
-
-    Args:
-        summaries: One a set.
-        record: What the run was.
-        figures: File names of the pictures.
-    """
+    """The whole report; `figures` are file names of the pictures."""
     parts = ["# Benchmark report", "", *_about(record), ""]
     parts += ["## Results", "", _reading(record), ""]
     for summary in summaries:

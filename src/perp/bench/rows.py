@@ -1,7 +1,5 @@
 """One row a solve, in a CSV file that only grows: a run that was interrupted goes on where it ended."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -32,59 +30,34 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Row:
-    """One solver on one problem.
-
-    Attributes:
-        set: Name of the test set.
-        problem: Name of the problem in it.
-        solver: Name of the solver.
-        kind: Type of the problem.
-        rows: Its size.
-        contacts: Constraints of a contact problem, otherwise 0.
-        start: "cold" or "warm".
-        outcome: What the solve was worth.
-        claimed: Whether the solver said that it had solved the problem.
-        status: Status of perp, or what a peer is given by it.
-        formulation: What the problem was turned into for this solver; empty when taken as it is.
-        residual: perp's residual of the answer.
-        literature: e over the largest of ‖q‖, ‖r‖, ‖u‖ for contact, ‖z − P(z − w)‖ / ‖q‖ otherwise.
-        literature_q: The same over ‖q‖.
-        cpu: Least CPU time of the repeats [s].
-        wall: Least wall time of the repeats [s].
-        repeats: How many timed calls these are the least of.
-        iterations: As the solver counts them.
-        memory: Peak memory of the first call over what the process held before [MiB].
-        tol: The tolerance that was asked for.
-        time_limit: The limit [s].
-        version: Of the solver.
-        message: The solver's words, or why there is no answer.
-        history: How the residual fell: wall time [s] and the least residual so far, see `history.py`. In the
-            file as `time:residual` with spaces between.
-    """
+    """One solver on one problem."""
 
     set: str
     problem: str
     solver: str
-    kind: str
+    kind: str  # type of the problem
     rows: int
-    contacts: int
-    start: str
+    contacts: int  # constraints of a contact problem, otherwise 0
+    start: str  # "cold" or "warm"
     outcome: Outcome
-    claimed: bool = False
-    status: str = ""
-    formulation: str = ""
-    residual: float | None = None
+    claimed: bool = False  # whether the solver said that it had solved the problem
+    status: str = ""  # status of perp, or what a peer is given by it
+    formulation: str = ""  # what the problem was turned into for this solver; empty when taken as it is
+    residual: float | None = None  # perp's residual of the answer
+    # e over the largest of ‖q‖, ‖r‖, ‖u‖ for contact, ‖z − P(z − w)‖ / ‖q‖ otherwise
     literature: float | None = None
-    literature_q: float | None = None
-    cpu: float | None = None
-    wall: float | None = None
-    repeats: int = 0
-    iterations: int | None = None
-    memory: float | None = None
+    literature_q: float | None = None  # the same over ‖q‖
+    cpu: float | None = None  # least CPU time of the repeats [s]
+    wall: float | None = None  # least wall time of the repeats [s]
+    repeats: int = 0  # how many timed calls these are the least of
+    iterations: int | None = None  # as the solver counts them
+    memory: float | None = None  # peak memory of the first call over what the process held before [MiB]
     tol: float = 1e-8
-    time_limit: float = 10.0
-    version: str = ""
-    message: str = ""
+    time_limit: float = 10.0  # [s]
+    version: str = ""  # of the solver
+    message: str = ""  # the solver's words, or why there is no answer
+    # how the residual fell: wall time [s] and the least residual so far, see `history.py`. In the file as
+    # `time:residual` with spaces between.
     history: tuple[tuple[float, float], ...] = ()
 
     @property
@@ -137,9 +110,6 @@ def read(path: Path) -> list[Row]:
     """All rows of a file; columns that an older release did not write have their defaults.
 
     Published rows are packed: where there is no such file, the one with `.gz` behind its name is read.
-
-    Raises:
-        FileError: There is no such file, or it is not one of ours.
     """
     packed = path.with_name(f"{path.name}.gz")
     try:

@@ -1,7 +1,5 @@
 """Runs jobs in worker processes and appends a row for each; what is already there is not run again."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -49,20 +47,16 @@ class RunSettings:
     tol: float = 1e-8
     time_limit: float = 10.0
     repeat: int = 5
-    peers: Annotated[bool, Parameter(negative=())] = False
-    solvers: Annotated[tuple[str, ...] | None, Parameter(converter=_listed, negative=())] = None
+    peers: bool = False
+    solvers: Annotated[tuple[str, ...] | None, Parameter(converter=_listed)] = None
     workers: int = 1
     scheduler: str | None = None
-    imports: Annotated[tuple[str, ...], Parameter(name="--import", negative=())] = ()
+    imports: Annotated[tuple[str, ...], Parameter(name="--import")] = ()
     largest: int | None = None
 
 
 def choose_solvers(settings: RunSettings) -> tuple[list[str], dict[str, str]]:
-    """The solvers to run, and those that would but are missing, with the command that adds each.
-
-    Raises:
-        UnknownSolver: A solver that was asked for does not exist.
-    """
+    """The solvers to run, and those that would but are missing, with the command that adds each."""
     others = {info.name for info in peers()}
     known = registry.all_solvers()
     if settings.solvers is not None:
@@ -79,14 +73,7 @@ def choose_solvers(settings: RunSettings) -> tuple[list[str], dict[str, str]]:
 def plan(
     sets: Iterable[TestSet], names: list[str], settings: RunSettings, left_out: dict[str, int]
 ) -> Iterator[Job]:
-    """A job for every problem and every solver that takes it.
-
-    Args:
-        sets: Where problems come from.
-        names: The solvers.
-        settings: What is asked of them.
-        left_out: Gets the names of problems that are too large, with their rows.
-    """
+    """A job for every problem and every solver that takes it; what is too large goes into `left_out`."""
     for chosen in sets:
         for named in chosen.problems():
             left_out.pop(f"{chosen.name}/{named.name}", None)
@@ -106,11 +93,7 @@ def run(
 ) -> None:
     """Run the jobs that have no row yet and append their rows to `out / rows.csv`.
 
-    Args:
-        jobs: What to run.
-        out: Folder of the results.
-        settings: How.
-        done: Called with every row, those that were there already first.
+    `done` is called with every row, those that were there already first.
     """
     path = out / table.FILE_NAME
     table.mend(path)

@@ -1,7 +1,5 @@
 """A test set in figures: what each solver solved, claimed and took."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,26 +10,17 @@ from perp.bench.rows import Outcome, Row, by_solver
 
 @dataclass(frozen=True)
 class SolverSummary:
-    """One solver on one set.
-
-    Attributes:
-        solver: Its name.
-        tried: Problems that it takes.
-        outcomes: How many ended how.
-        mean_time: Shifted geometric mean of CPU times over all problems of the set [s]; a problem that is not
-            solved counts with the time limit.
-        relative: The mean time over the smallest one of the set.
-        iterations: Median of the solved problems, or None.
-        memory: Largest peak memory [MiB], or None.
-    """
+    """One solver on one set."""
 
     solver: str
-    tried: int
-    outcomes: Counter[Outcome]
+    tried: int  # problems that it takes
+    outcomes: Counter[Outcome]  # how many ended how
+    # shifted geometric mean of CPU times over all problems of the set [s]; a problem that is not solved
+    # counts with the time limit
     mean_time: float
-    relative: float
-    iterations: int | None
-    memory: float | None
+    relative: float  # the mean time over the smallest one of the set
+    iterations: int | None  # median of the solved problems, or None
+    memory: float | None  # largest peak memory [MiB], or None
 
     @property
     def solved(self) -> int:
@@ -41,21 +30,13 @@ class SolverSummary:
 
 @dataclass(frozen=True)
 class SetSummary:
-    """One set.
-
-    Attributes:
-        name: Of the set.
-        problems: Names of its problems.
-        solvers: Best first: most solved, then fastest.
-        profiles: Performance profile (CPU time) by solver.
-        rows: All its rows.
-    """
+    """One set."""
 
     name: str
-    problems: list[str]
-    solvers: list[SolverSummary]
-    profiles: dict[str, Profile]
-    rows: list[Row]
+    problems: list[str]  # names
+    solvers: list[SolverSummary]  # best first: most solved, then fastest
+    profiles: dict[str, Profile]  # performance profile (CPU time) by solver
+    rows: list[Row]  # all its rows
 
 
 def summarise(rows: Iterable[Row]) -> list[SetSummary]:

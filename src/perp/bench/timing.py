@@ -4,8 +4,6 @@ Needs nothing but Python, because peers in other interpreters load this file too
 of the process; the wall clock takes its place where the process clock is too coarse.
 """
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable, Iterator
@@ -33,14 +31,7 @@ def timed(call: Callable[[], Any]) -> tuple[Timing, Any]:
 def repeated(
     call: Callable[[], Any], *, most: int = 300, least: int = 3, budget: float = 0.3
 ) -> Iterator[tuple[Timing, Any]]:
-    """Time a call again and again.
-
-    Args:
-        call: What to time.
-        most: Calls at most.
-        least: Calls at least.
-        budget: Seconds (wall) after which no further call is begun.
-    """
+    """Time a call so many times; no further one is begun after `budget` seconds (wall)."""
     spent, count = 0.0, 0
     while count < most and (count < least or spent < budget):
         timing, result = timed(call)

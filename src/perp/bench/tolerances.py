@@ -1,7 +1,5 @@
 """One tolerance for all, and what it means to each solver."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -5,8 +5,6 @@ the list stays right when kernels come and go. `perp warm-up` runs it once on a 
 builds wheels runs it to find out which kernels a wheel has to carry.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -52,13 +50,7 @@ SCENES = {
 
 
 class Done(NamedTuple):
-    """A piece of work that was done.
-
-    Attributes:
-        name: Which.
-        compiled: How many functions were compiled for it.
-        seconds: How long that took [s].
-    """
+    """A piece of work that was done, how many functions were compiled for it, and how long that took [s]."""
 
     name: str
     compiled: int

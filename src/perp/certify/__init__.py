@@ -1,7 +1,5 @@
 """Proofs of answers: exact in rational arithmetic, or as rigorous enclosures for large problems."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from fractions import Fraction

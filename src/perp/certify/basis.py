@@ -5,8 +5,6 @@ bound follows its limiting row. The answer is then the solution of (M E)_free y 
 that is left to prove are signs.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,15 +18,10 @@ NEAR = 1e-9
 
 @dataclass(frozen=True)
 class Sides:
-    """Where each row rests.
+    """Where each row rests."""
 
-    Attributes:
-        free: Whether w is zero by construction and z is determined by the others, shape (n,).
-        upper: Whether a row that is not free rests at its upper bound, shape (n,).
-    """
-
-    free: np.ndarray
-    upper: np.ndarray
+    free: np.ndarray  # whether w is zero by construction and z is determined by the others, shape (n,)
+    upper: np.ndarray  # whether a row that is not free rests at its upper bound, shape (n,)
 
 
 def bounds(problem: LCP | BoxedLCP) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

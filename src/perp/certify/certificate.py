@@ -1,7 +1,5 @@
 """What a proof attempt found out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from fractions import Fraction
 

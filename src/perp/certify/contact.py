@@ -9,8 +9,6 @@ Jacobian is singular and nothing is proved.
 Reference: Krawczyk (1969); Rump, Verification methods (2010), section 13.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +16,8 @@ import numpy as np
 from perp.certify.certificate import ENCLOSED, Certificate, not_proved
 from perp.certify.solved_sides import PRECISION
 from perp.problems import ContactProblem, Solution
-from perp.problems.sets import BOX, COHESION, COULOMB, ELLIPTIC, NONNEGATIVE
+from perp.problems.discs import discs as discs_of
+from perp.problems.sets import BOX, COHESION, COULOMB, NONNEGATIVE
 from perp.problems.validation import Vector, is_sparse
 
 # Steps that take the answer to the digits of the balls, boxes that are tried, and by how much each is wider.
@@ -78,13 +77,7 @@ class _Law:
         return (0.0 if kind == NONNEGATIVE else -np.inf), np.inf
 
     def _discs(self, c: int) -> list[tuple[list[int], list[float]]]:
-        """Rows and coefficients of the discs of a friction set."""
-        kind, first, end, parameter = self._rows(c)
-        if kind in (COULOMB, ELLIPTIC):
-            mu = [float(parameter[0 if kind == COULOMB else i]) for i in range(end - first - 1)]
-            return [(list(range(first + 1, end)), mu)]
-        sliding, rolling = ([float(mu)] * 2 for mu in parameter[:2])
-        return [([first + 1, first + 2], sliding), ([first + 3, first + 4], rolling)]
+        return [(rows.tolist(), mu.tolist()) for rows, mu in discs_of(self.problem.sets, c)]
 
     def _state(self, c: int, z: Vector, u: Vector) -> None:
         kind, i, end, parameter = self._rows(c)

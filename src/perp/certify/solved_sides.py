@@ -4,8 +4,6 @@ In rational arithmetic every double is a fraction and nothing is rounded. In bal
 problems, every number has a rigorous bound of its error, and a sign holds where it does for the whole ball.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

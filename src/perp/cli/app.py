@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from perp.cli.exit_codes import ExitCode
 from perp.problems.errors import PerpError
@@ -30,6 +30,7 @@ app = App(
     help_format="markdown",
     result_action="return_value",
     suppress_keyboard_interrupt=False,
+    default_parameter=Parameter(negative=()),  # a flag is given or not: no option takes it back
 )
 
 # A command is imported when it is used, so what the list of commands says about it stands here.

@@ -1,7 +1,5 @@
 """`perp bench`: run solvers over test sets, and report, draw or compare what came out."""
 
-from __future__ import annotations
-
 import importlib
 import shlex
 from os.path import relpath
@@ -36,16 +34,16 @@ bench = App(
     help="Run solvers over test sets, and report what came out.",
     help_format="markdown",
     result_action="return_value",
+    default_parameter=Parameter(negative=()),
 )
 
-_MANY = Parameter(consume_multiple=False, negative=())
 _USUAL = RunSettings()
 
 
 @bench.command
 def run(
     *,
-    set: Annotated[list[str], _MANY],  # noqa: A002
+    set: list[str],  # noqa: A002
     out: Path,
     path: Path | None = None,
     settings: Annotated[RunSettings, Parameter(name="*")] = _USUAL,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 import perp
-from perp.cli.named_values import Several
 from perp.comparison.cells import ROWS
 from perp.formulations import all_formulations
 from perp.scenes import read_spec
@@ -59,8 +58,8 @@ def _names(context: CompletionContext, kind: str) -> list[str]:
 
 
 Solver = Annotated[str, Parameter(completer=solvers)]
-Compared = Annotated[Several, Parameter(completer=compared)]
+Compared = Annotated[list[str] | None, Parameter(completer=compared)]
 Formulation = Annotated[str | None, Parameter(completer=formulations)]
 Keyframe = Annotated[str | None, Parameter(completer=keyframes)]
-Control = Annotated[Several, Parameter(completer=motors)]
-Pose = Annotated[Several, Parameter(completer=joints)]
+Control = Annotated[list[str] | None, Parameter(completer=motors)]
+Pose = Annotated[list[str] | None, Parameter(completer=joints)]

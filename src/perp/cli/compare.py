@@ -1,7 +1,5 @@
 """`perp compare MODEL`: one problem, every formulation, every solver, and what each answer is worth."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -45,13 +43,13 @@ def compare(
     model: str,
     /,
     *,
-    angle: Annotated[list[float] | None, Parameter(consume_multiple=False, negative=())] = None,
+    angle: list[float] | None = None,
     mu: float | None = None,
     solver: Compared = None,
     limits: Annotated[Limits, Parameter(name="*")] = _USUAL,
     workers: int | None = None,
-    published: Annotated[bool, Parameter(negative=())] = False,
-    as_published: Annotated[bool, Parameter(negative=())] = False,
+    published: bool = False,
+    as_published: bool = False,
     format: Literal["table", "markdown", "csv", "json"] = "table",  # noqa: A002
     plot: Path | None = None,
     export: Path | None = None,

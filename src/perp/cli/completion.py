@@ -1,7 +1,5 @@
 """`perp completion SHELL`: a script that lets a shell complete commands, options and their values."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from perp.cli.exit_codes import ExitCode

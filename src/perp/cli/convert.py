@@ -1,7 +1,5 @@
 """`perp convert IN OUT`: the same problem in another file format."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import perp

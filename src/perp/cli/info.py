@@ -1,12 +1,7 @@
 """`perp info RUN`: what is in a recording."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from perp.cli.exit_codes import ExitCode
 from perp.cli.printing import print_facts, print_json
@@ -18,7 +13,7 @@ from perp.simulation.recordings.summary import summarise
 _NAMES_SHOWN = 12
 
 
-def info(recording: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:
+def info(recording: Path, /, *, json: bool = False) -> int:
     """Say what is in a RECORDING.
 
     Args:

@@ -1,15 +1,9 @@
 """NAME=VALUE on the command line, as often as needed."""
 
-from __future__ import annotations
-
 from json import JSONDecodeError, loads
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from perp.problems import ProblemError
-
-Several = Annotated[list[str] | None, Parameter(consume_multiple=False, negative=())]
 
 
 def read_options(texts: list[str] | None) -> dict[str, Any]:

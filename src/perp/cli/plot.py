@@ -1,7 +1,5 @@
 """`perp plot RUN`: a recording as a picture."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from perp.cli.exit_codes import ExitCode

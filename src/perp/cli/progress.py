@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
@@ -21,14 +21,9 @@ THREAD_NAME = "perp-progress"
 def progress(
     description: str, *, delay: float = DELAY, console: Console | None = None
 ) -> Iterator[Callable[[str], None] | None]:
-    """Show `description`, a spinner and the elapsed time while the block runs.
+    """Show `description`, a spinner and the elapsed time while the block runs, after a delay [s].
 
     The block gets a function that shows some words behind the description; None where nobody looks on.
-
-    Args:
-        description: What is being done, for example "Solving with lemke".
-        delay: Time [s] before anything is shown.
-        console: Where to show it; stderr when None.
     """
     from rich.console import Console
 
@@ -55,13 +50,7 @@ def progress(
 def bar(
     description: str, total: int, *, console: Console | None = None
 ) -> Iterator[Callable[[str, int], None]]:
-    """A bar over `total` pieces of work; the block gets a function that shows some words and moves it on.
-
-    Args:
-        description: What is being done; also shown before the words.
-        total: Pieces of work.
-        console: Where to show it; stderr when None.
-    """
+    """A bar over `total` pieces of work; the block gets a function that shows some words and moves it on."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -77,18 +66,3 @@ def bar(
         yield lambda words, done: display.update(
             task, advance=done, description=f"{description} {words}".rstrip()
         )
-
-
-def counted(names: Sequence[str], verb: str, *, console: Console | None = None) -> Iterator[str]:
-    """Yield the names one by one, with a bar that says which one is being worked on.
-
-    Args:
-        names: What is worked on.
-        verb: What is done with each, for example "Running".
-        console: Where to show it; stderr when None.
-    """
-    with bar(verb, len(names), console=console) as show:
-        for name in names:
-            show(name, 0)
-            yield name
-            show(name, 1)

@@ -1,13 +1,8 @@
 """`perp residual FILE SOLUTION`: judge an answer from anywhere by the same code that judges every solver."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 import perp
 from perp.cli.describe import problem_facts, problem_words, residual_rows
@@ -23,7 +18,7 @@ def residual(
     /,
     *,
     tol: float = 1e-8,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
 ) -> int:
     """Measure how far SOLUTION is from solving the problem in FILE. Exit code 0: within tol, 1: not.
 

@@ -37,34 +37,21 @@ _BEFORE = "Starting up; in a clone the very first run compiles for about a minut
 
 @dataclass
 class CommandRun:
-    """A simulation on its way to some time, with its recorder.
-
-    Attributes:
-        simulation, recorder: What runs, and what takes it down.
-        steps: How many steps are still to be taken.
-        end: Simulated time to reach [s].
-        path: The file that is written, if any.
-        problem: Why the run ended early, in words.
-        notes: What of the scene is not simulated, and what was wrong with its start.
-        page: Shows the run while it goes on, or None.
-    """
+    """A simulation on its way to some time, with its recorder."""
 
     simulation: Simulation
     recorder: Recorder
-    steps: int
-    end: float
-    path: Path | None
-    problem: str = ""
+    steps: int  # how many steps are still to be taken
+    end: float  # simulated time to reach [s]
+    path: Path | None  # the file that is written, if any
+    problem: str = ""  # why the run ended early, in words
+    # what of the scene is not simulated, and what was wrong with its start
     notes: list[str] = field(default_factory=list)
-    page: LivePage | None = None
+    page: LivePage | None = None  # shows the run while it goes on, or None
 
     @classmethod
     def begin(cls, simulation: Simulation, time: float, out: Path | None, *, force: bool) -> Self:
-        """A new run.
-
-        Raises:
-            FileError: The file exists, or cannot be written.
-        """
+        """A new run."""
         from perp.simulation.arguments import step_count
         from perp.simulation.recordings.recorder import Recorder
 
@@ -76,12 +63,7 @@ class CommandRun:
 
     @classmethod
     def going_on(cls, path: Path, time: float | None) -> Self:
-        """Go on with a recording, to `time` or to where it was going.
-
-        Raises:
-            FileError: It is not a recording, or another process is writing it.
-            ProblemError: It is already past that time.
-        """
+        """Go on with a recording, to `time` or to where it was going."""
         from perp.simulation.recordings.recorder import Recorder
 
         with warnings.catch_warnings(record=True, action="always", category=OtherVersions) as caught:

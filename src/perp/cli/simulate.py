@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any, Literal
 
 from perp.cli.candidates import Control, Formulation, Keyframe, Pose, Solver
-from perp.cli.named_values import Several, read_number, read_options
+from perp.cli.named_values import read_number, read_options
 from perp.cli.running import CommandRun, finish
 from perp.files.writing import check_writable
 from perp.problems import ProblemError
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from perp.simulation.simulation import Simulation
 
 DEFAULT_TIME = 5.0
-
-Flag = Annotated[bool, Parameter(negative=())]
 
 
 def simulate(
@@ -34,22 +30,22 @@ def simulate(
     coordinates: Literal["maximal", "reduced"] | None = None,
     solver: Solver | None = None,
     formulation: Formulation = None,
-    options: Several = None,
+    options: list[str] | None = None,
     restitution: float | None = None,
     keyframe: Keyframe = None,
-    free_base: Flag = False,
-    ground: Flag = False,
+    free_base: bool = False,
+    ground: bool = False,
     hold: Literal["servos", "locked"] | None = None,
     motors: Literal["force", "velocity"] | None = None,
     pose: Pose = None,
     control: Control = None,
     out: Path | None = None,
-    force: Flag = False,
+    force: bool = False,
     resume: Path | None = None,
     html: Path | None = None,
-    view: Flag = False,
-    strict: Flag = False,
-    json: Flag = False,
+    view: bool = False,
+    strict: bool = False,
+    json: bool = False,
 ) -> int:
     """Run SCENE. Exit code 0: all steps taken, 1: a step failed, 2: bad input.
 

@@ -1,21 +1,18 @@
 """`perp solve FILE`: solve one problem and say what the answer is worth."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from cyclopts import Parameter
 
 import perp
 from perp.cli.candidates import Formulation, Solver
 from perp.cli.describe import duration, problem_facts, problem_words, residual_rows, solution_facts
 from perp.cli.exit_codes import ExitCode
-from perp.cli.named_values import Several, read_options
+from perp.cli.named_values import read_options
 from perp.cli.printing import print_facts, print_json, print_line
-from perp.cli.progress import counted, progress
+from perp.cli.progress import bar, progress
 from perp.files import load_guess, load_solution
 from perp.files.writing import PICTURE_SUFFIXES, check_writable
 from perp.problems import Problem, Solution
@@ -40,12 +37,12 @@ def solve(
     tol: float = 1e-8,
     max_iterations: int | None = None,
     time_limit: float | None = None,
-    options: Several = None,
+    options: list[str] | None = None,
     start: str | None = None,
     out: Path | None = None,
     plot: Path | None = None,
-    verbose: Annotated[bool, Parameter(negative=())] = False,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    verbose: bool = False,
+    json: bool = False,
 ) -> int:
     """Solve the problem in FILE. Exit code 0: solved, 1: not solved, 2: bad input.
 
@@ -118,8 +115,11 @@ def _plot(problem: Problem, path: Path, tol: float, time_limit: float) -> None:
     """Run every solver that takes the problem, and draw how each got on."""
     names = [info.name for info in solvers(problem) if info.available]
     runs = {}
-    for name in counted(names, "Running"):
-        runs |= convergence_runs(problem, [name], tol=tol, time_limit=time_limit)
+    with bar("Running", len(names)) as show:
+        for name in names:
+            show(name, 0)
+            runs |= convergence_runs(problem, [name], tol=tol, time_limit=time_limit)
+            show(name, 1)
     plot_convergence(runs, path, tol=tol)
 
 

@@ -1,12 +1,9 @@
 """`perp solvers [FILE or NAME]`: which algorithms there are, which take a problem, which options one has."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from cyclopts import Parameter
 from rich.table import Table
 from rich.text import Text
 
@@ -21,7 +18,7 @@ from perp.solvers.registry import SolverInfo, find
 from perp.solvers.routes import find_route
 
 
-def solvers(about: Path | None = None, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:
+def solvers(about: Path | None = None, /, *, json: bool = False) -> int:
     """List the solvers, what each takes, and how to get those that are missing.
 
     Args:

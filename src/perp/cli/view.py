@@ -1,11 +1,12 @@
 """`perp view RUN`: replay a recording in the browser, or write it as a page of its own."""
 
-from __future__ import annotations
-
 import sys
 import time
 import webbrowser
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 import perp
 from perp.cli.exit_codes import ExitCode
@@ -20,7 +21,7 @@ def view(
     *,
     html: Path | None = None,
     port: int = 8080,
-    browser: bool = True,
+    browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
 ) -> int:
     """Replay the recording RUN: bodies, contact forces and friction cones, energy and residual.
 

@@ -1,19 +1,14 @@
 """`perp warm-up`: compile everything now, so that nobody waits later."""
 
-from __future__ import annotations
-
 from multiprocessing import forkserver
 from time import perf_counter
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from perp.cli.printing import print_line
 from perp.cli.progress import bar
 from perp.problems import ProblemError
 
 
-def warm_up(*, workers: int | None = None, list: Annotated[bool, Parameter(negative=())] = False) -> int:  # noqa: A002
+def warm_up(*, workers: int | None = None, list: bool = False) -> int:  # noqa: A002
     """Compile everything that perp can use and keep it for later runs.
 
     Args:

@@ -1,7 +1,5 @@
 """Which cells the table has: solver × column, with the formulation and the options that each cell means."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,21 +9,13 @@ COLUMNS = ("dual", "dual nlp", "dual pyramid", "primal", "primal nlp", "equation
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of the table.
+    """One entry of the table."""
 
-    Attributes:
-        row: What the row is called.
-        column: One of `COLUMNS`.
-        solver: The solver's name.
-        formulation: The formulation's name, or None for the problem as it is.
-        options: Options of the solver.
-    """
-
-    row: str
-    column: str
+    row: str  # what the row is called
+    column: str  # one of `COLUMNS`
     solver: str
-    formulation: str | None
-    options: dict[str, Any] = field(default_factory=dict)
+    formulation: str | None  # the formulation's name, or None for the problem as it is
+    options: dict[str, Any] = field(default_factory=dict)  # of the solver
 
 
 FORMULATIONS = {
@@ -76,12 +66,10 @@ ROWS: dict[str, tuple[str, ...]] = {
 
 
 def table_cells(*, rows: list[str] | None = None, as_published: bool = False) -> list[Cell]:
-    """The cells of the table, row by row.
+    """The cells of the table row by row, or of some rows only.
 
-    Args:
-        rows: Only these rows; None for all.
-        as_published: The formulations as printed in 2014 (impulse units, −μ s, relaxed gap), with the
-            solvers' own tolerances, for comparing digits.
+    `as_published` has the formulations as printed in 2014 (impulse units, −μ s, relaxed gap), with the
+    solvers' own tolerances, for comparing digits.
     """
     return [
         _cell(row, column, as_published)

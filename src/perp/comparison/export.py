@@ -1,7 +1,5 @@
 """Cells of the table as GAMS models in files, for users who have GAMS: text and options that are run here."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -17,13 +15,9 @@ TOLERANCE = "1e-9"
 
 
 def write_models(cells: list[Cell], problem: ContactProblem, folder: Path, title: str) -> list[Path]:
-    """Write the model of every cell that GAMS solves, and return the files.
+    """Write the model of every cell that GAMS solves, and return the files, whose names begin with the title.
 
-    Args:
-        cells: Cells of the table; those of other solvers are left out.
-        problem: The exact contact problem.
-        folder: Where to; made if it is not there.
-        title: What the problem is called: the first part of the files' names.
+    Cells of other solvers are left out; the folder is made if it is not there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []

@@ -1,7 +1,5 @@
 """The comparison as a picture: how wrong each cell is, and how long it took."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from perp.comparison.report import Comparison
@@ -18,12 +16,9 @@ SMALLEST = 1e-17
 
 
 def draw(comparisons: list[Comparison], path: Path, *, accept: float) -> None:
-    """Draw residual and time of every cell that has an answer, and write the figure.
+    """Draw residual and time of every cell that has an answer, one pair of panels a comparison.
 
-    Args:
-        comparisons: One panel pair each.
-        path: The file; its suffix decides the format.
-        accept: The residual up to which an answer counts as exact, drawn as a line.
+    The residual up to which an answer counts as exact, `accept`, is drawn as a line.
     """
     import matplotlib as mpl
 

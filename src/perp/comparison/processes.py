@@ -4,8 +4,6 @@ A worker serves pickled requests from its standard input and answers on its stan
 process group, so that whatever it started ends with it, and it ends with the process that started it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import pickle
@@ -55,11 +53,7 @@ class WorkerLost(Exception):
 
 
 class WorkerProcess:
-    """A worker that is started when it is needed and replaced when it hangs or dies.
-
-    Args:
-        command: What to run: an interpreter and the module that serves.
-    """
+    """A worker that is started, by a command, when it is needed and replaced when it hangs or dies."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = list(command)
@@ -143,14 +137,7 @@ def worker_process(prepare: str) -> WorkerProcess:
 def share_out(
     prepare: str, jobs: Sequence[Any], workers: int, do: Callable[[WorkerProcess, Any], Any]
 ) -> Iterator[tuple[int, Any]]:
-    """Do jobs side by side; yields the number of each and its result as they come.
-
-    Args:
-        prepare: As of `worker_process`.
-        jobs: What to do.
-        workers: Processes at most.
-        do: Does a job in a worker: called in threads, one a worker.
-    """
+    """Do jobs side by side, in a thread a worker; yields the number and result of each as they come."""
     waiting: SimpleQueue[tuple[int, Any]] = SimpleQueue()
     finished: SimpleQueue[tuple[int, Any]] = SimpleQueue()
     for numbered in enumerate(jobs):
@@ -178,11 +165,7 @@ def share_out(
 
 
 def serve(prepare: Callable[[], Callable[[Any], Any]]) -> None:
-    """Answer requests until the input ends. What others print goes nowhere.
-
-    Args:
-        prepare: Loads what is needed and returns the function that answers.
-    """
+    """Answer requests, by the function that `prepare` returns, until the input ends; prints go nowhere."""
     end_with_parent()
     answers = os.fdopen(os.dup(1), "wb")
     silence = os.open(os.devnull, os.O_WRONLY)

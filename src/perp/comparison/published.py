@@ -5,8 +5,6 @@ five models. Zeros of the printed table stand for cells that were not run and ar
 forces at 25° differ from 9.81 cos 25° in the seventh digit: do not compare more closely than 4e-6.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from importlib.resources import files
@@ -22,13 +20,7 @@ def _tables() -> dict[str, dict[str, dict[str, dict[str, float]]]]:
 
 
 def published(cell: Cell, angle: float, quantity: str) -> float | None:
-    """The published force [N] of a cell, or None where there is none.
-
-    Args:
-        cell: Row and column of the table.
-        angle: 0 or 25 [degrees].
-        quantity: "normal" or "tangential".
-    """
+    """The published force [N] ("normal" or "tangential") of a cell at 0 or 25 degrees, or None."""
     if not cell.row.startswith("gams-"):
         return None
     rows = _tables().get(f"{angle:g}", {}).get(quantity, {})

@@ -1,7 +1,5 @@
 """The results as records, and as Markdown and CSV text."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator
@@ -19,19 +17,12 @@ QUANTITIES = {"normal": "normal force [N]", "tangential": "tangential force [N]"
 
 @dataclass(frozen=True)
 class Comparison:
-    """All cells of one problem.
+    """All cells of one problem."""
 
-    Attributes:
-        title: What was solved.
-        results: One per cell.
-        angle: Tilt [degrees] of the published case that this is, or None.
-        unit: "N", or "N·s" where no time step is known.
-    """
-
-    title: str
-    results: list[CellResult]
-    angle: float | None = None
-    unit: str = "N"
+    title: str  # what was solved
+    results: list[CellResult]  # one per cell
+    angle: float | None = None  # tilt [degrees] of the published case that this is, or None
+    unit: str = "N"  # "N", or "N·s" where no time step is known
 
 
 def records(comparison: Comparison) -> list[dict[str, Any]]:

@@ -1,7 +1,5 @@
 """Cells in parallel processes, each under a time limit that holds even for a solver that ignores it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 
@@ -25,15 +23,9 @@ def run_cells(
     workers: int | None = None,
     done: Callable[[CellResult], None] | None = None,
 ) -> list[CellResult]:
-    """Run the cells and return their results in the same order.
+    """Run the cells in processes, one per core by default, and return their results in the same order.
 
-    Args:
-        cells: What to run.
-        problem: The exact contact problem.
-        limits: What is asked of each.
-        step: Time step [s]: forces are impulses / step.
-        workers: Processes; one per core by default.
-        done: Called with every result as it comes in.
+    Forces are impulses / step [s]; `done` is called with every result as it comes in.
     """
     told = done or (lambda _: None)
     results: dict[int, CellResult] = {}

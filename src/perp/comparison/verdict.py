@@ -1,7 +1,5 @@
 """Runs one cell and says what its answer is worth."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,27 +28,16 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class CellResult:
-    """What came out of a cell.
-
-    Attributes:
-        cell: The cell.
-        verdict: What the answer is worth.
-        normal: Sum of the normal forces [N], or None without an answer.
-        tangential: Norm of the sum of the tangential forces [N], or None.
-        residual: Of the exact problem.
-        time: Seconds in the solver, or None.
-        iterations: As the solver counts them.
-        message: The solver's words, or why there is no answer.
-    """
+    """What came out of a cell."""
 
     cell: Cell
-    verdict: Verdict
-    normal: float | None = None
-    tangential: float | None = None
-    residual: float | None = None
-    time: float | None = None
-    iterations: int | None = None
-    message: str = ""
+    verdict: Verdict  # what the answer is worth
+    normal: float | None = None  # sum of the normal forces [N], or None without an answer
+    tangential: float | None = None  # norm of the sum of the tangential forces [N], or None
+    residual: float | None = None  # of the exact problem
+    time: float | None = None  # in the solver [s]
+    iterations: int | None = None  # as the solver counts them
+    message: str = ""  # the solver's words, or why there is no answer
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,6 @@ solved island by island (`islands`):
     step                 what Python sees; `tangent` moves packed states
 """
 
-from __future__ import annotations
-
 from typing import Any, overload
 
 from perp.derivatives.boxed import BoxedDerivative, Gradient, Tangent

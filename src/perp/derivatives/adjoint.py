@@ -7,8 +7,6 @@ With y = M⁺⁻ᵀ g_v, z = K⁻ᵀ (E_vᵀ y + h Qᵀ (g_q + E_pᵀ y)) and s,
 the gradient by θ is U_θᵀ ρ − G_θᵀ ζ: one elimination of Kᵀ, and no matrix of the step.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import kernel, part
@@ -28,11 +26,7 @@ from perp.derivatives.implicit import (
 
 @part
 def _by_end(e, dofs, gradient, out):
-    """A gradient by state of the end into those by moving velocities and, in `out`, by θ without v̄.
-
-    Returns:
-        The gradient by v̄.
-    """
+    """A gradient by state of the end into one by θ without v̄, in `out`, and one by v̄, which is returned."""
     n, nv, na, nu = dofs.size, e.Gq.shape[0], e.Ga.shape[1], e.Gu.shape[1]
     y, by_q, by_v, by_start = np.empty((n, 1)), np.empty(n), np.zeros(n), np.zeros(n)
     for i in range(n):
@@ -138,16 +132,10 @@ def _island(e, k, smoothing, gradient, through, out):
 
 @kernel(nogil=True)
 def backward(e, smoothing, gradient, out):
-    """A gradient by the state of the end into one by state, controls and parameters of the start.
+    """A gradient by the state of the end into one by state, controls and parameters of the start, `out`.
 
-    Args:
-        e: The equations.
-        smoothing: κ, or zero for the derivative itself.
-        gradient: Shape (2 nv + na,).
-        out: Out, shape (2 nv + na + nu + parameters,).
-
-    Returns:
-        Whether all points of the central path were found and all matrices are regular.
+    `smoothing` is κ, or zero for the derivative itself. Returns whether all points of the central path were
+    found and all matrices are regular.
     """
     nv, na = e.Gq.shape[0], e.Ga.shape[1]
     fine, through = True, np.zeros(nv)

@@ -13,8 +13,6 @@ the derivative of least norm is taken then, and `unique` is False.
 Reference: Facchinei and Pang, Finite-Dimensional Variational Inequalities (2003), section 5.4.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -66,18 +64,13 @@ class Tangent:
 
 @dataclass(frozen=True)
 class Gradient:
-    """A gradient of a scalar by the data of the problem.
+    """A gradient of a scalar by the data of the problem."""
 
-    Attributes:
-        f: By the functions (q of an LCP: what is added to each row), shape (n,).
-        lower, upper: By the bounds, shape (n,); zero where a row does not rest there.
-        z: The answer, which the gradient by M needs.
-    """
-
-    f: Vector
+    f: Vector  # by the functions (q of an LCP: what is added to each row), shape (n,)
+    # by the bounds, shape (n,); zero where a row does not rest there
     lower: Vector
     upper: Vector
-    z: Vector
+    z: Vector  # the answer, which the gradient by M needs
 
     @property
     def q(self) -> Vector:

@@ -14,8 +14,6 @@ Gradients solve the transposed system. At a true switch of modes there are one-s
 whose contacts stay open, whose discs stick and whose scalar rows rest at their bounds is taken.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,41 +36,26 @@ CONTRADICTION = 1e-7
 
 @dataclass(frozen=True)
 class ContactTangent:
-    """A directional derivative.
+    """A directional derivative."""
 
-    Attributes:
-        impulse: Of λ, shape (rows,).
-        velocity: Of u, shape (rows,).
-        body_velocity: Of v in dynamics form, shape (n,), else None.
-        consistent: Whether redundant constraints can follow the change without a switch of modes; if not,
-            the nearest change is given, which is not the derivative of the solution.
-    """
-
-    impulse: Vector
-    velocity: Vector
-    body_velocity: Vector | None
+    impulse: Vector  # of λ, shape (rows,)
+    velocity: Vector  # of u, shape (rows,)
+    body_velocity: Vector | None  # of v in dynamics form, shape (n,), else None
+    # whether redundant constraints can follow the change without a switch of modes; if not, the nearest
+    # change is given, which is not the derivative of the solution
     consistent: bool
 
 
 @dataclass(frozen=True)
 class ContactGradient:
-    """A gradient of a scalar by the data of a contact problem.
+    """A gradient of a scalar by the data of a contact problem."""
 
-    Attributes:
-        velocity: By what is added to u: q, or the bias in dynamics form, shape (rows,).
-        parameters: By the parameters of the sets, shape (count, 6).
-        momentum: By the momentum in dynamics form, shape (n,), else None.
-        impulse_at: The impulses, shape (rows,), which the gradient by matrices needs.
-        body_velocity_at: The velocities of the bodies in dynamics form, else None.
-        sets: Of the problem.
-    """
-
-    velocity: Vector
-    parameters: np.ndarray
-    momentum: Vector | None
-    impulse_at: Vector
-    body_velocity_at: Vector | None
-    sets: Sets
+    velocity: Vector  # by what is added to u: q, or the bias in dynamics form, shape (rows,)
+    parameters: np.ndarray  # by the parameters of the sets, shape (count, 6)
+    momentum: Vector | None  # by the momentum in dynamics form, shape (n,), else None
+    impulse_at: Vector  # the impulses, shape (rows,), which the gradient by matrices needs
+    body_velocity_at: Vector | None  # the velocities of the bodies in dynamics form, else None
+    sets: Sets  # of the problem
 
     @property
     def q(self) -> Vector:

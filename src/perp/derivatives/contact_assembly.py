@@ -7,8 +7,6 @@ at the same rates. Freedoms that move both bodies carry the contact along: of it
 gap at the end, along a normal that stays that of the start.
 """
 
-from __future__ import annotations
-
 from perp.compilation.kernel import part
 from perp.derivatives.contact_changes import GAP, RATE
 from perp.derivatives.spatial import cross_motion, dot

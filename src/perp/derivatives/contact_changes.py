@@ -12,8 +12,6 @@ the frame, the points where impulses act, and the gap at the end n · (P₁⁺ �
 carry along.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

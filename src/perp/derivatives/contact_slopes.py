@@ -1,7 +1,5 @@
 """Compiled: all contacts of a step into its equations."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

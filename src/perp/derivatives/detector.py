@@ -5,8 +5,6 @@ sides along six motions: its contacts tell (dn, dp, dgap). Moving both shapes to
 along, which gives the motions of the other one. A call of most pairs takes less than a microsecond.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compiled: linear systems of the equations of a step, of freedoms and of rows that may be redundant."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import part

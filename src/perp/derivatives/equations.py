@@ -7,8 +7,6 @@ Everything is a copy: the world may step on. Fields are documented here, once; k
 and what never changes of a scene as `t`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -173,15 +171,10 @@ def _scene(w):
 
 @part
 def new_equations(w, t, given, columns, all_contacts):
-    """Room for the equations of a world, with what is copied from it and the laws of its constraints.
+    """Room for the equations of world w after its step, with what is copied from it and its laws.
 
-    Args:
-        w: The world after its step.
-        t: Its tree.
-        given: Derivatives of forces that mujoco computes: Gq, Go, Ga, Gu; of activations: act_a, act_u. Empty
-            where it computes none.
-        columns: How many columns the asked parameters have.
-        all_contacts: See the field.
+    `given` are derivatives of forces that mujoco computes (Gq, Go, Ga, Gu) and of activations (act_a, act_u),
+    empty where it computes none; `columns` are how many the asked parameters have.
     """
     e = structref.new(EquationsType)  # pyright: ignore[reportCallIssue]
     p, nv, nu = w.problem, w.v.size, w.control.size

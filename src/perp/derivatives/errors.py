@@ -1,7 +1,5 @@
 """What goes wrong with derivatives."""
 
-from __future__ import annotations
-
 from perp.problems import PerpError
 
 

@@ -10,8 +10,6 @@ one and the rows. Redundant rows leave impulses that are not unique; the change 
 velocities of all.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import kernel, part
@@ -156,8 +154,7 @@ def _add_blocks(C, constraints, first, sign, X, out):
 def fold_bounds(e):
     """Rows that rest at a bound follow it: their impulses by the asked parameters into the balance.
 
-    Returns:
-        These impulses, shape (rows, columns).
+    Returns these impulses, shape (rows, columns).
     """
     columns = e.G.shape[1]
     out = np.zeros((e.J.shape[0], columns))

@@ -9,20 +9,22 @@ what slips on its cone, the slacks τ of such constraints are made as large as t
 and the constraints whose τ stays zero are at a switch indeed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from perp.derivatives.laws import CLOSED, HOLDS, SLIDE, SLIDE_AND_ROLL, STICK
 from perp.problems import ContactProblem
+from perp.problems.cone_program import ConeProgram
+from perp.problems.discs import discs
 from perp.problems.set_kernels import WIDEST
-from perp.problems.sets import BOX, COULOMB, NONNEGATIVE, ROLLING
+from perp.problems.sets import BOX, COULOMB, NONNEGATIVE
 from perp.problems.validation import Vector, is_sparse
 
 # Slacks beyond this share of what is at work tell nothing more.
 ENOUGH = 1e-3
+# Of the program, whose numbers are of size 1.
+TOLERANCE = 1e-8
 RANK = 1e-10
 LARGEST = 1500
 
@@ -32,12 +34,7 @@ def inner_impulse(
 ) -> Vector | None:
     """Such impulses, or None where there are no others than x or the problem is large.
 
-    Args:
-        problem: The problem.
-        x: Its impulses.
-        u: Its velocities.
-        code: Mode of each constraint, see `laws`.
-        degenerate: Which constraints look like being at a switch.
+    `code` has the mode of each constraint, see `laws`; `degenerate` tells which look like being at a switch.
     """
     if problem.size > LARGEST:
         return None
@@ -74,27 +71,18 @@ def _allowed(
             columns += [np.eye(1, n, i)[0] for i in range(a, b)]
         elif code[c] in (SLIDE, SLIDE_AND_ROLL) or degenerate[c]:
             column = np.eye(1, n, a)[0]
-            if _slip(_discs(int(sets.kind[c]), sets.parameters[c], b - a), u[a:b], column[a:b]):
+            if _slip(discs(sets, c), u, column):
                 columns.append(column)
     return np.array(columns).reshape(-1, n).T
 
 
-def _discs(kind: int, p: np.ndarray, size: int) -> list[tuple[np.ndarray, slice]]:
-    """Coefficients of the tangents of each disc, and their rows."""
-    if kind == COULOMB:
-        return [(np.full(size - 1, p[0]), slice(1, size))]
-    if kind == ROLLING:
-        return [(np.full(2, p[0]), slice(1, 3)), (np.full(2, p[1]), slice(3, 5))]
-    return [(p[: size - 1].copy(), slice(1, size))]
-
-
-def _slip(discs: list[tuple[np.ndarray, slice]], u: Vector, out: np.ndarray) -> bool:
+def _slip(discs: list[tuple[np.ndarray, np.ndarray]], u: Vector, out: np.ndarray) -> bool:
     """The impulse of everything that slips, for a push of one; False where a disc does not slip."""
-    for mu, part in discs:
-        speed = float(np.linalg.norm(mu * u[part]))
-        if not u[part].any() or (mu > WIDEST).any():
+    for rows, mu in discs:
+        speed = float(np.linalg.norm(mu * u[rows]))
+        if not u[rows].any() or (mu > WIDEST).any():
             return False
-        out[part] = -(mu**2) * u[part] / (speed or 1.0)
+        out[rows] = -(mu**2) * u[rows] / (speed or 1.0)
     return True
 
 
@@ -102,11 +90,10 @@ def _widened(
     problem: ContactProblem, x: Vector, N: np.ndarray, code: np.ndarray, degenerate: np.ndarray
 ) -> Vector | None:
     """Maximise the slacks over x + N y by an interior point method."""
-    from scipy.sparse import csc_matrix
+    from scipy.sparse import csc_array
 
-    from perp.solvers.external.adapter import load
-
-    clarabel = load("clarabel")
+    from perp.solvers.external.adapter import Request
+    from perp.solvers.external.clarabel import clarabel
 
     sets, free = problem.sets, N.shape[1]
     suspects = np.flatnonzero(degenerate)
@@ -144,13 +131,12 @@ def _widened(
             nonnegative(N[a], x[a] + p[5], c)
             if code[c] != STICK and not degenerate[c]:
                 continue  # moves on its cone
-            for mu, part in _discs(kind, p, b - a):
+            for rows, mu in discs(sets, c):
                 # directions without friction or without limit have no weight
                 finite = (mu > 0) & (mu <= WIDEST)
                 if not finite.any():
                     continue
                 weights = np.divide(1.0, mu, out=np.zeros_like(mu), where=finite)
-                rows = a + np.arange(part.start, part.stop)
                 block = np.zeros((1 + weights.size, width))
                 block[0], block[1:, :free] = with_slack(N[a], c), weights[:, None] * N[rows]
                 cones.append((block, np.concatenate([[x[a] + p[5]], weights * x[rows]]) / scale))
@@ -159,16 +145,13 @@ def _widened(
     # slack directions stay bounded: impulses as such are not
     G = np.vstack([np.array(lines).reshape(-1, width), *(block for block, _ in cones)])
     h = np.concatenate([values, *(offset for _, offset in cones)])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    sizes = [clarabel.SecondOrderConeT(offset.size) for _, offset in cones]
     cost = np.concatenate([np.zeros(free), -np.ones(suspects.size)])
     # the shortest of many changes
-    P = csc_matrix((np.full(free, 1e-6), (np.arange(free), np.arange(free))), shape=(width, width))
-    answer = clarabel.DefaultSolver(
-        P, cost, csc_matrix(-G), h, [clarabel.NonnegativeConeT(len(lines)), *sizes], settings
-    ).solve()
-    y = np.array(answer.x)
-    if str(answer.status) not in ("Solved", "AlmostSolved") or not np.isfinite(y).all():
+    P = csc_array((np.full(free, 1e-6), (np.arange(free), np.arange(free))), shape=(width, width))
+    program = ConeProgram(
+        P, cost, csc_array(G), h, 0, len(lines), tuple(offset.size for _, offset in cones), np.zeros(width)
+    )
+    reply = clarabel(Request(program, TOLERANCE, None, None, None, None))
+    if reply.reason is not None or reply.x is None or not np.isfinite(reply.x).all():
         return None
-    return x + scale * (N @ y[:free])
+    return x + scale * (N @ reply.x[:free])

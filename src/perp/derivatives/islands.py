@@ -1,7 +1,5 @@
 """Compiled: trees that equations of a step couple are solved together, others apart."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import part

@@ -4,8 +4,6 @@ Rows of `row_kernels` have a value and a Jacobian over (v, ω) of child and pare
 with the poses is taken from differences of its closed form, twelve small motions a row.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import part
@@ -53,15 +51,8 @@ def _back(x, quat, R, b, pose):
 def row_slopes(links, geometry, x, quat, R, last, size, out):
     """Derivatives of one row's Jacobian by small motions about the centres of its bodies, shape (12, 12).
 
-    Args:
-        links: Line of the row, shape (1, 4).
-        geometry: Line of the row, shape (1, 25).
-        x: Centres of the bodies; changed and put back.
-        quat: Quaternions of the bodies; changed and put back.
-        R: Rotations of the bodies; changed and put back.
-        last: Value of the row, shape (1,).
-        size: Length that steps are in proportion to [m].
-        out: Columns: turning and moving of the child, then of the parent.
+    Columns: turning and moving of the child, then of the parent. `links`, `geometry` and `last` are lines of
+    the row; poses of the bodies are changed and put back; steps are in proportion to `size` [m].
     """
     pose = np.empty(16)
     value, plus, minus = np.empty(1), np.empty((1, 12)), np.empty((1, 12))

@@ -4,8 +4,6 @@ Motors have the derivatives of their affine law, limits and couplings those of t
 at the end.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -36,13 +34,8 @@ _STEP = 1e-6
 def joint_slopes(w, t, e, motor_row, motor_slope, motor_rate):
     """All joints and motors.
 
-    Args:
-        w: The world after its step.
-        t: Its tree.
-        e: The equations.
-        motor_row: Line of each motor of cut joints in the table of rows.
-        motor_slope: What its law asks for by its control.
-        motor_rate: Whether that is a rate.
+    Motors of cut joints have a line in the table of rows, what their law asks for by their control, and
+    whether that is a rate.
     """
     row_of = np.full(max(w.scene.law.size, w.scene.motor_output.size), -1)
     if not w.scene.cut:

@@ -14,8 +14,6 @@ with r the radius and κ = 1 − d r / ‖y‖, which stays bounded where the sl
 is a disc of x_i / μ_i against μ_i u_i. In a relaxed problem the normal velocity of what slips is Γ(u).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ These are springs of rotations, the air, gravity compensation, muscles and motor
 rates of activations.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -44,17 +42,11 @@ def curved_transmissions(m: Any) -> tuple[str, ...]:
 
 
 def differences(m: Any, data: Any, state: tuple[np.ndarray, ...], h: float) -> tuple[np.ndarray, ...]:
-    """Differences of these forces and of the rates of activations.
+    """Differences of these forces and of the rates of activations at a state, for a step of length h.
 
-    Args:
-        m: mujoco's model.
-        data: Room.
-        state: Coordinates, velocities, activations, controls, activations of the end.
-        h: Length of the step.
-
-    Returns:
-        Momentum balance by coordinates, velocities, activations, controls; activations of the end by
-        activations and controls.
+    The state has coordinates, velocities, activations, controls, activations of the end. Returns the momentum
+    balance by coordinates, velocities, activations, controls; activations of the end by activations and
+    controls.
     """
     mujoco = engine()
     q, v, act, u, act_end = state

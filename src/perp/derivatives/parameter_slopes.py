@@ -1,7 +1,5 @@
 """Compiled: parameters of a scene as columns of the equations of a step."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -30,13 +28,8 @@ from perp.stepping.world import JOINTS
 def parameter_slopes(w, t, e, codes, rest):
     """Columns of all asked parameters.
 
-    Args:
-        w: The world after its step.
-        t: Its tree.
-        e: The equations.
-        codes: Kind, what it belongs to (shape, body, freedom, row or motor; −1 for all), first column, number
-            of columns, coordinate of a joint; shape (parameters, 5).
-        rest: Coordinate of a joint's spring at rest, shape (parameters,).
+    Codes, shape (parameters, 5), are kind, what it belongs to (shape, body, freedom, row or motor; −1 for
+    all), first column, number of columns, coordinate of a joint, whose spring is at rest at `rest`.
     """
     for n in range(codes.shape[0]):
         kind, which, column, width = codes[n, 0], codes[n, 1], codes[n, 2], codes[n, 3]

@@ -38,22 +38,14 @@ _PLANE, _SPHERE, _CAPSULE, _BOX = 0, 2, 3, 6
 
 @dataclass(frozen=True)
 class Asked:
-    """Parameters as numbers.
+    """Parameters as numbers."""
 
-    Attributes:
-        slices: The name and the columns of each.
-        columns: How many there are.
-        codes, rest: See `parameter_slopes`.
-        sizes: Shapes whose size is asked for, with their name.
-        inertial: Whether one of them is a part of the mass matrix, or is added to it.
-    """
-
-    slices: tuple[tuple[str, slice], ...]
-    columns: int
-    codes: np.ndarray
+    slices: tuple[tuple[str, slice], ...]  # the name and the columns of each
+    columns: int  # how many there are
+    codes: np.ndarray  # see `parameter_slopes`
     rest: np.ndarray
-    sizes: dict[int, str]
-    inertial: bool
+    sizes: dict[int, str]  # shapes whose size is asked for, with their name
+    inertial: bool  # whether one of them is a part of the mass matrix, or is added to it
 
 
 def split(parameter: str) -> tuple[str, str]:
@@ -75,11 +67,7 @@ def width_of(m: Any, model: Any, parameter: str) -> int:
 
 
 def asked_parameters(stepper: Stepper, parameters: Sequence[str]) -> Asked:
-    """The codes of parameters.
-
-    Raises:
-        ProblemError: There is none of this name, or it has no derivative.
-    """
+    """The codes of parameters."""
     m, model = stepper.mujoco_model, stepper.model
     widths = [width_of(m, model, parameter) for parameter in parameters]
     edges = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
@@ -156,11 +144,7 @@ def _cut_joint(stepper: Stepper, kind: str, name: str) -> int:
 
 
 def check_sizes(asked: Asked, geom_type: np.ndarray, pairs: np.ndarray) -> None:
-    """Sizes have derivatives where the formula of all their contacts is known.
-
-    Raises:
-        ProblemError: It is not.
-    """
+    """Sizes have derivatives where the formula of all their contacts is known."""
     for geom, name in asked.sizes.items():
         kind = int(geom_type[geom])
         for pair in pairs[(pairs == geom).any(axis=1)]:

@@ -12,8 +12,6 @@ v̄ and v⁺. Differences of that map give the derivative of its inverse u(q, v�
          G = (M + E) u − M v − h f − Jᵀ λ
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -11,8 +11,6 @@ law. The derivative of the point of the path is the smoothed one: useful to a pl
 first, and not the gradient of the step.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -116,20 +114,9 @@ def _inside(kind, p, x, u, dx, du, t):
 
 @kernel(nogil=True)
 def path_point(kind, start, parameter, W, q, tau, x, u):
-    """The point of the central path of u = W x + q.
+    """The point of the central path of u = W x + q, with τ of each constraint, into x and u.
 
-    Args:
-        kind: Sets.
-        start: Rows of each constraint.
-        parameter: Of the sets, shape (count, 6).
-        W: Shape (rows, rows).
-        q: Shape (rows,).
-        tau: Of each constraint, shape (count,).
-        x: Out: impulses.
-        u: Out: velocities.
-
-    Returns:
-        Whether it was found.
+    Returns whether it was found.
     """
     count, n = kind.size, x.size
     wide = tau.copy()

@@ -3,8 +3,6 @@
 A motion is (ω, v) with v the velocity of what passes the origin; a force is (moment about the origin, force).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import part

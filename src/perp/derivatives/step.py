@@ -5,8 +5,6 @@ implicit function theorem differentiates these (`equations`, `implicit`), never 
 them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -237,11 +235,7 @@ class StepDerivative:
 
 
 class StepDifferentiator:
-    """Derivatives of the steps of one stepper.
-
-    Args:
-        stepper: It has just taken the step to differentiate, and nothing has been done with it since.
-    """
+    """Derivatives of the steps of one stepper: of the one it has just taken, or of one that it is given."""
 
     def __init__(self, stepper: Stepper) -> None:
         self.stepper, self.m = stepper, stepper.mujoco_model

@@ -20,8 +20,6 @@ about the origin and momentum (n, f) of a body, V = (ω, v), H knows turning alo
 Reference: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms (2018).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import part
@@ -56,14 +54,8 @@ def spread_motion(t, S, motion, V, A):
 def inverse_dynamics(t, S, place, motion, by_q, by_v, factors):
     """Add derivatives of M a + c(q, v) − weights by q and v, times two factors, to matrices (nv, nv).
 
-    Args:
-        t: The tree, see `equations.Tree`.
-        S: Motions of the freedoms about the origin, shape (nv, 6).
-        place: Where the bodies are.
-        motion: Velocities, accelerations, and the acceleration of gravity, shape (3,).
-        by_q: Out.
-        by_v: Out.
-        factors: Of both.
+    Motion has velocities, accelerations and the acceleration of gravity; S are the motions of the freedoms
+    about the origin.
     """
     nv, parent, before = S.shape[0], t.parent, t.before
     V, A = np.zeros((nv + 1, 6)), np.zeros((nv + 1, 6))

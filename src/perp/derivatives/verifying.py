@@ -1,7 +1,5 @@
 """Derivatives against differences of further solves: a wrong gradient is worse than none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -30,11 +28,7 @@ def check_comparable(found: Any, what: str = "constraints") -> None:
 
 
 def verify_contact(found: ContactDerivative, seed: int = 0) -> None:
-    """Compare velocities along random changes of all data with differences of solves.
-
-    Raises:
-        DerivativeError: They differ, or there is no derivative to compare.
-    """
+    """Compare velocities along random changes of all data with differences of solves."""
     check_comparable(found)
     problem, rng = found.problem, np.random.default_rng(seed)
     for _ in range(_DIRECTIONS):
@@ -47,11 +41,7 @@ def verify_contact(found: ContactDerivative, seed: int = 0) -> None:
 
 
 def verify_boxed(found: BoxedDerivative, seed: int = 0) -> None:
-    """Compare z along random changes of the functions with differences of solves.
-
-    Raises:
-        DerivativeError: They differ, or there is no derivative to compare.
-    """
+    """Compare z along random changes of the functions with differences of solves."""
     check_comparable(found, "rows")
     if not found.unique:
         raise DerivativeError("the solution is not unique: it has no derivative")

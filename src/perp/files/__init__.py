@@ -11,8 +11,6 @@ What is in a file decides how it is read; the suffix decides how it is written. 
 is a `FileError` that names it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.files.arrays import open_archive

@@ -1,7 +1,5 @@
 """NumPy arrays in `.npy` and `.npz` files, read without trusting a header and never pickled."""
 
-from __future__ import annotations
-
 import math
 import re
 import zipfile
@@ -45,11 +43,7 @@ class ArrayArchive:
         return name in self._members
 
     def read(self, name: str) -> np.ndarray:
-        """The array of numbers or truth values called `name`, in native byte order.
-
-        Raises:
-            FileError: It is missing, damaged, not made of numbers, or larger than the file allows.
-        """
+        """The array of numbers or truth values called `name`, in native byte order."""
         array = self._read(name)
         if array.dtype.kind == "U":
             raise FileError(self.path, f"{name} is text: numbers are needed")
@@ -87,11 +81,7 @@ class ArrayArchive:
 
 @contextmanager
 def open_archive(path: PathName) -> Iterator[ArrayArchive]:
-    """Open an `.npz` file.
-
-    Raises:
-        FileError: The path cannot be opened or is not an archive of arrays.
-    """
+    """Open an `.npz` file."""
     with open_regular(path) as (handle, size), refusals(path):
         with _zip_refusals(path, "the archive"):
             archive = zipfile.ZipFile(handle)
@@ -100,17 +90,9 @@ def open_archive(path: PathName) -> Iterator[ArrayArchive]:
 
 
 def read_npy(path: PathName, stream: IO[bytes], name: str, size: int, budget: Budget) -> np.ndarray:
-    """One array in NumPy's own format.
+    """One array in NumPy's own format, of which the stream has `size` bytes.
 
-    Args:
-        path: The file, for messages.
-        stream: Where the array starts.
-        name: The array, for messages.
-        size: Bytes that the stream has; a header that claims more is refused before anything is allocated.
-        budget: What may be put into memory.
-
-    Raises:
-        FileError: The header is damaged or claims what is not there.
+    A header that claims more is refused before anything is allocated.
     """
     header, length = _read_header(path, stream, name)
     dtype, order, shape = _DTYPE.search(header), _ORDER.search(header), _SHAPE.search(header)
@@ -135,9 +117,6 @@ def write_archive(path: PathName, arrays: Mapping[str, np.ndarray]) -> None:
     """Write an `.npz` file whose bytes depend on the arrays only: no clock, no compression, no pickle.
 
     Uncompressed, so that no header claims more than the file has.
-
-    Raises:
-        FileError: The arrays are too large to be read back, or the path cannot be written.
     """
     total = sum(array.nbytes for array in arrays.values())
     if total > MAX_BYTES:

@@ -6,8 +6,6 @@ Global:           M v = H r + G l + f,  u = Hᵀ v + w,  0 = Gᵀ v + b.
 Both may have bilateral constraints; their rows come after those of the contacts, as `Free` sets.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -22,11 +20,7 @@ from perp.problems.validation import is_sparse
 def contact_sets(mu: np.ndarray, mu_r: np.ndarray | None, dimension: int, *, free: int = 0) -> Sets:
     """One set per friction coefficient, then `free` bilateral rows.
 
-    Args:
-        mu: Friction coefficients, shape (contacts,).
-        mu_r: Rolling friction coefficients [m], shape (contacts,), or None.
-        dimension: Rows of a contact: 2 or 3, or 5 with rolling friction.
-        free: Number of bilateral constraints.
+    A contact has `dimension` rows: 2 or 3, or 5 with coefficients of rolling friction [m].
     """
     if mu_r is None:
         if dimension not in (2, 3):

@@ -10,8 +10,6 @@ All three begin with the storage type and the numbers of rows and columns.
    Compressed rows are printed as the columns of the transpose.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -36,16 +34,9 @@ def read_shape(words: Words, name: str) -> tuple[int, tuple[int, int]]:
 
 
 def read_matrix(words: Words, name: str, storage: int, shape: tuple[int, int]) -> Any:
-    """The rest of a matrix: a dense array or compressed rows.
+    """The rest of a matrix, after its shape: a dense array or compressed rows.
 
-    Args:
-        words: Where the matrix goes on after its shape.
-        name: The matrix, for messages.
-        storage: 0, 1 or 2.
-        shape: Rows and columns; they must be known to fit the problem, since memory is taken for them.
-
-    Raises:
-        ProblemError: The words do not make a matrix of this shape.
+    The shape must be known to fit the problem, since memory is taken for it.
     """
     if storage == DENSE:
         return _read_dense(words, name, shape)

@@ -1,7 +1,5 @@
 """The words of a Siconos `.dat` file, taken one after the other as C's `fscanf` would."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

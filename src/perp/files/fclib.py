@@ -14,8 +14,6 @@ has it the other way round).
 Reference: V. Acary et al., "FCLIB: a collection of discrete 3D frictional contact problems", 2014.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -35,12 +33,7 @@ LAYOUT = "perp_block_size"
 
 
 def read_problem(file: NumberFile) -> ContactProblem:
-    """The problem in an FCLib file.
-
-    Raises:
-        FileError: The file holds no FCLib problem, or a part of it is missing or damaged.
-        ProblemError: The data make no sense.
-    """
+    """The problem in an FCLib file."""
     group = problem_group(file)
     return _read_local(file, group) if "local" in group else _read_global(file, group)
 

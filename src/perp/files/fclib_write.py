@@ -31,9 +31,6 @@ def write_problem(problem: Problem, path: PathName) -> None:
 
     FCLib holds contacts of one kind (Coulomb in the plane, Coulomb in space, or rolling) followed by
     bilateral constraints. A dense matrix is written with all its entries and comes back dense.
-
-    Raises:
-        FileError: FCLib cannot hold this problem, or the path cannot be written.
     """
     import h5py
 

@@ -6,8 +6,6 @@ has no libhdf5, does not withstand such files either: it allocates whatever a si
 1,400 bytes) and checks by `assert`, which -O removes.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import os
@@ -80,11 +78,7 @@ class NumberFile:
 
 
 def read_numbers(path: PathName, only: tuple[str, ...] = ()) -> NumberFile:
-    """Everything in an HDF5 file, or `only` some of its groups; of the others their names.
-
-    Raises:
-        FileError: The path cannot be opened, is not an HDF5 file, or is damaged.
-    """
+    """Everything in an HDF5 file, or `only` some of its groups; of the others their names."""
     import h5py  # noqa: F401  once, not in every child
 
     with open_regular(path) as (handle, size), refusals(path):

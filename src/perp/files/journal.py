@@ -10,8 +10,6 @@ the next reader applies. A full disk is noticed while appending, when nothing ol
 they still fit. The checksum is a sum over pages, so that a commit costs only the pages that it changes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

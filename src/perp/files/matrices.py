@@ -38,18 +38,9 @@ def compressed(
     *,
     by_rows: bool,
 ) -> csr_array:
-    """A matrix in compressed rows or columns.
+    """A matrix in compressed rows or columns, every part checked.
 
-    Args:
-        name: The matrix, for messages.
-        shape: Rows and columns; they must be known to fit the problem, since memory is taken for them.
-        indptr: Where each row (column) starts, shape (rows + 1,) or (columns + 1,).
-        indices: Column (row) of each entry.
-        data: Values.
-        by_rows: Compressed rows; columns otherwise.
-
-    Raises:
-        ProblemError: The parts do not make a matrix; the message names the part, the index and the value.
+    The shape must be known to fit the problem, since memory is taken for it.
     """
     from scipy.sparse import csc_array, csr_array
 
@@ -69,11 +60,7 @@ def compressed(
 def triplets(
     name: str, shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray, data: np.ndarray, count: int
 ) -> csr_array:
-    """A matrix from the first `count` of the entries (row, column, value); duplicates add up.
-
-    Raises:
-        ProblemError: The parts do not make a matrix.
-    """
+    """A matrix from the first `count` of the entries (row, column, value); duplicates add up."""
     from scipy.sparse import coo_array
 
     rows = whole_numbers(f"{name} rows", rows, count)

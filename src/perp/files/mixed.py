@@ -1,7 +1,5 @@
 """Mixed linear complementarity problems as boxed ones: some rows are equations, the others complementary."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.problems.boxed import BoxedLCP
@@ -22,15 +20,6 @@ def boxed_from_mixed(
     k-th complementary row faces the k-th complementary variable, the k-th equation the k-th free variable,
     and every surplus equation a new free variable with a column of zeros. Such a variable changes nothing:
     any value of it is a solution. The columns, and so the entries of z, are in the order of the rows.
-
-    Args:
-        M: Matrix, shape (rows, columns) with rows ≥ columns; dense if it has to be squared up.
-        q: Vector, shape (rows,).
-        complementary_rows: Which rows are complementary, shape (rows,).
-        complementary_columns: Which variables are, shape (columns,).
-
-    Raises:
-        ProblemError: Rows and variables cannot be paired.
     """
     rows, columns = M.shape
     if complementary_rows.shape != (rows,) or complementary_columns.shape != (columns,):

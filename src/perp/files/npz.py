@@ -5,8 +5,6 @@ constructor. A dense matrix is one array under its name; a sparse one is four, `
 `NAME_indptr` and `NAME_shape`, in compressed rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -22,12 +20,7 @@ VERSION = 1
 
 
 def read_problem(archive: ArrayArchive) -> Problem:
-    """The problem in an archive that has a `perp_format`.
-
-    Raises:
-        FileError: The layout is newer than this version of perp, or something is missing or damaged.
-        ProblemError: The data make no sense.
-    """
+    """The problem in an archive that has a `perp_format`."""
     version = archive.scalar("perp_format")
     if version != VERSION:
         raise FileError(archive.path, f"has layout {version} of perp: this version reads layout {VERSION}")
@@ -39,11 +32,7 @@ def read_problem(archive: ArrayArchive) -> Problem:
 
 
 def write_problem(problem: Problem, path: PathName) -> None:
-    """Write a problem in this layout.
-
-    Raises:
-        FileError: The problem is a nonlinear MCP, or the path cannot be written.
-    """
+    """Write a problem in this layout; a nonlinear MCP is refused."""
     arrays: dict[str, np.ndarray] = {
         "perp_format": np.array(VERSION),
         "perp_kind": np.array(type(problem).__name__),

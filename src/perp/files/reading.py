@@ -5,8 +5,6 @@ claims: a claim is first compared with the bytes that are really there. And what
 limited by a `Budget`.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator
@@ -37,11 +35,7 @@ class Budget:
         self.left = min(MAX_BYTES, max(_EXPANSION_FLOOR, _EXPANSION * file_size))
 
     def spend(self, size: int, name: str) -> None:
-        """Take `size` bytes for the array called `name`.
-
-        Raises:
-            FileError: The file would expand to more than it is allowed to.
-        """
+        """Take `size` bytes for the array called `name`; refused where the file would expand too far."""
         if size > self.left:
             raise FileError(
                 self.path,
@@ -51,11 +45,7 @@ class Budget:
 
 
 def as_path(path: PathName) -> Path:
-    """A path that somebody gave.
-
-    Raises:
-        FileError: It is none.
-    """
+    """A path that somebody gave, if it is one."""
     try:
         return Path(path)
     except TypeError:
@@ -64,11 +54,7 @@ def as_path(path: PathName) -> Path:
 
 @contextmanager
 def open_regular(path: PathName) -> Iterator[tuple[BinaryIO, int]]:
-    """Open an ordinary file for reading, with its size in bytes.
-
-    Raises:
-        FileError: The path is missing, may not be read, or is a directory, a pipe or a device.
-    """
+    """Open an ordinary file, no directory, pipe or device, for reading, with its size in bytes."""
     try:
         # Asked before opening: to open a pipe would wait for a writer, and a device has no end.
         mode = as_path(path).stat().st_mode
@@ -90,11 +76,7 @@ def read_start(path: PathName, size: int) -> bytes:
 
 
 def read_text(path: PathName) -> bytes:
-    """The whole of a text file.
-
-    Raises:
-        FileError: It cannot be read or is larger than text is allowed to be.
-    """
+    """The whole of a text file that is no larger than text is allowed to be."""
     with open_regular(path) as (handle, size), refusals(path):
         if size > MAX_TEXT_BYTES:
             raise FileError(path, f"has {size} bytes: at most {MAX_TEXT_BYTES} are read as text")

@@ -11,8 +11,6 @@ to the same step, whatever ended the process. HDF5's classic file layout is used
 writing" that would keep a file shut after a crash.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets
@@ -64,15 +62,7 @@ class RecordingFile:
     ) -> Self:
         """Begin a file; it appears under its name once it is complete as far as it goes.
 
-        Args:
-            path: Where.
-            about: What goes into the JSON text.
-            groups: Arrays that are written once, by group.
-            tables: Columns without rows that say how each row looks.
-            force: Replace an existing file.
-
-        Raises:
-            FileError: The file exists, or cannot be written.
+        `groups` are written once; `tables` are columns without rows, which say how each row looks.
         """
         import h5py
 
@@ -101,11 +91,7 @@ class RecordingFile:
 
     @classmethod
     def resume(cls, path: PathName) -> Self:
-        """Go on with a file, from its last committed chunk.
-
-        Raises:
-            FileError: It is not a recording, cannot be written, or another process is writing it.
-        """
+        """Go on with a file, from its last committed chunk, unless another process is writing it."""
         import h5py
 
         path = Path(path)
@@ -129,8 +115,7 @@ class RecordingFile:
     def append(self, tables: Mapping[str, Arrays], snapshot: Arrays, *, when: str) -> None:
         """Add rows and replace the snapshot; `when` says in a message how far the run was.
 
-        Raises:
-            FileError: There is no room, or the disk fails; the file holds everything up to the last append.
+        Where there is no room, or the disk fails, the file holds everything up to the last append.
         """
         if not self._whole:
             return
@@ -197,11 +182,7 @@ class RecordingFile:
 def read_recording(
     path: PathName, only: tuple[str, ...] = ()
 ) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
-    """What a recording is about, and its arrays by group: all of them, or `only` some groups.
-
-    Raises:
-        FileError: It cannot be read, or is not a recording.
-    """
+    """What a recording is about, and its arrays by group: all of them, or `only` some groups."""
     import h5py
 
     check_recording(path)
@@ -225,11 +206,7 @@ def read_recording(
 
 
 def check_recording(path: PathName) -> None:
-    """Refuse what cannot be a recording, with a reason.
-
-    Raises:
-        FileError: Missing, no regular file, or not HDF5.
-    """
+    """Refuse what cannot be a recording, with a reason."""
     with open_regular(path) as (handle, _):
         if handle.read(8) != b"\x89HDF\r\n\x1a\n":
             scene = str(path).lower().endswith((".xml", ".urdf", ".mjcf"))

@@ -15,8 +15,6 @@ follows, so some of its files end in a flag (0 or 1) or in a remark; those are l
 cut short fits none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 
@@ -33,12 +31,7 @@ _BEGUN = re.compile(rb"[+-]?(\d|$)")
 
 
 def parse_problem(text: bytes) -> Problem:
-    """The problem that a file's text holds.
-
-    Raises:
-        ProblemError: The text is not a Siconos problem, or its numbers make no sense; the message comes from
-            the kind of problem that got furthest.
-    """
+    """The problem that a text holds; where it holds none, the message is of the kind that got furthest."""
     words = split(text)
     _check_last_word(text, words)
     furthest, failure = 2, "this is not a problem in Siconos's text format"

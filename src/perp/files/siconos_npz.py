@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 
 
 def read_problem(archive: ArrayArchive) -> Problem:
-    """The problem whose arrays these are.
-
-    Raises:
-        FileError: No problem has arrays of these names, or one of them is damaged.
-        ProblemError: The data make no sense.
-    """
+    """The problem whose arrays these are."""
     if "W_data" in archive:
         return _read_local(archive)
     if "H_data" in archive:

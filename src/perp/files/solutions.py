@@ -1,7 +1,5 @@
 """Answers in files: everything in `.npz` and `.json`, the vector alone in `.npy`, `.txt` and `.csv`."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -34,9 +32,6 @@ def save_solution(solution: Solution, path: PathName) -> None:
 
     `.npz` and `.json` hold z and w (`impulse` and `velocity` of a contact problem) with status, residual,
     tolerance, iterations, solver, formulation and times; `.npy`, `.txt` and `.csv` hold z alone.
-
-    Raises:
-        FileError: The suffix is none of these, or the path cannot be written.
     """
     suffix = as_path(path).suffix.lower()
     if suffix == ".npz":
@@ -59,9 +54,6 @@ def load_solution(path: PathName) -> np.ndarray:
 
     Read from what `save_solution` and `perp solve --json` write, from the `r` of an FCLib file's solution,
     and from vectors in `.npy` or text, separated by white space, commas or semicolons.
-
-    Raises:
-        FileError: The file holds no finite vector.
     """
     start = read_start(path, 8)
     with refusals(path):

@@ -1,7 +1,5 @@
 """Checks outputs before the work; writes a file whole or not at all: a failed save keeps the older file."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator
@@ -15,11 +13,7 @@ PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def check_writable(path: Path, suffixes: tuple[str, ...], what: str) -> None:
-    """Refuse a path that cannot be written before any time is spent on what goes there.
-
-    Raises:
-        FileError: It has another suffix, there is no folder for it, or it may not be written.
-    """
+    """Refuse a path that cannot be written before any time is spent on what goes there."""
     if path.suffix.lower() not in suffixes:
         raise FileError(path, f"{what} is written to one of {', '.join(suffixes)}")
     if not path.parent.is_dir():
@@ -34,8 +28,7 @@ def check_writable(path: Path, suffixes: tuple[str, ...], what: str) -> None:
 def replacing(path: PathName) -> Iterator[Path]:
     """Yields a new empty file beside `path`, and moves it to `path` when the block ends without an exception.
 
-    Raises:
-        FileError: The file cannot be written; whatever was at `path` is still there.
+    Where the file cannot be written, whatever was at `path` is still there.
     """
     temporary = None
     try:

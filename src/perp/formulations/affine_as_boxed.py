@@ -1,7 +1,5 @@
 """An affine MCP is a boxed LCP: the same box, w = M z + q in place of f(z)."""
 
-from __future__ import annotations
-
 from perp.formulations.registry import Reformulated, formulation
 from perp.problems import MCP, BoxedLCP
 

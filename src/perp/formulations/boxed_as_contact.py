@@ -1,7 +1,5 @@
 """An LCP or a boxed LCP as a contact problem of single rows, so that contact solvers take it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.formulations.registry import Reformulated, formulation
@@ -34,15 +32,10 @@ def as_contact(problem: LCP | BoxedLCP | ContactProblem) -> ContactProblem:
     refuses=refuses_friction_index,
     summary="a boxed LCP as a contact problem of free, nonnegative and box rows",
 )  # fmt: skip
-def boxed_as_contact(problem: BoxedLCP) -> Reformulated:
-    """The contact problem with the same unknowns."""
-    return Reformulated(as_contact(problem), back=lambda z: z, start=lambda z: z)
-
-
 @formulation(
     "lcp-as-contact", source=LCP, target=ContactProblem, exact=True, automatic=True,
     summary="an LCP as a contact problem of nonnegative rows",
 )  # fmt: skip
-def lcp_as_contact(problem: LCP) -> Reformulated:
+def rows_as_contact(problem: LCP | BoxedLCP) -> Reformulated:
     """The contact problem with the same unknowns."""
     return Reformulated(as_contact(problem), back=lambda z: z, start=lambda z: z)

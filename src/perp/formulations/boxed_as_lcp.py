@@ -12,8 +12,6 @@ another row (friction index) make c and the limits linear in that row's unknown.
 where A is and no bound follows another row.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,18 +29,12 @@ ROUND_OFF = 1e-14
 
 @dataclass(frozen=True)
 class Parts:
-    """λ = constant + Σ sign · x over nonnegative parts x, each part of one row and limited by `limit`.
+    """λ = constant + Σ sign · x over nonnegative parts x, each part of one row and limited by `limit`."""
 
-    Attributes:
-        constant: The reference c, or for a row that follows another its factor of that row, shape (n,).
-        row: The row of each part, shape (m,).
-        sign: +1 or −1 of each part, shape (m,).
-        limit: The largest size of each part (its factor of the limiting row where there is one), shape (m,).
-    """
-
-    constant: Vector
-    row: np.ndarray
-    sign: Vector
+    constant: Vector  # the reference c, or for a row that follows another its factor of that row, shape (n,)
+    row: np.ndarray  # the row of each part, shape (m,)
+    sign: Vector  # +1 or −1 of each part, shape (m,)
+    # the largest size of each part (its factor of the limiting row where there is one), shape (m,)
     limit: Vector
 
 

@@ -5,8 +5,6 @@ the plane, and for sets of a single row, that is the same problem. In space it r
 around it, aligned with the tangents: friction is up to √2 too strong and depends on the direction.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.formulations.registry import Reformulated, formulation

@@ -15,8 +15,6 @@ References: Stewart and Trinkle, Int. J. Numer. Meth. Engng. 39 (1996); Anitescu
 14 (1997).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,8 @@ from perp.formulations.boxed_as_lcp import boxed_as_shifted_lcp
 from perp.formulations.contact_as_boxed import _relaxed_cones, rows_of
 from perp.formulations.registry import Reformulated, composed, formulation
 from perp.problems import LCP, BoxedLCP, ContactProblem, ProblemError, Status, residual
-from perp.problems.sets import COULOMB, ELLIPTIC, ROLLING, Sets
+from perp.problems.discs import discs
+from perp.problems.sets import COULOMB, ELLIPTIC, Sets
 from perp.problems.validation import Vector, is_sparse
 
 DEFAULT_FACETS = 8
@@ -56,12 +55,9 @@ def anitescu_potra(problem: ContactProblem, facets: int = DEFAULT_FACETS) -> Ref
 def contact_as_pyramid(
     problem: ContactProblem, facets: int = DEFAULT_FACETS, *, velocity_level: bool = False
 ) -> Reformulated:
-    """The LCP with a pyramid of `facets` sides for every cone.
+    """The LCP with a pyramid of `facets` sides, an even number of at least 4, for every cone.
 
-    Args:
-        problem: Any contact problem that is not a relaxation.
-        facets: Corners of the friction polygon, an even number of at least 4 (2 in the plane, always).
-        velocity_level: Leave out contacts with a positive normal bias and ignore the bias of the others.
+    `velocity_level` leaves out contacts with a positive normal bias and ignores the bias of the others.
     """
     if facets < 4 or facets % 2:
         raise ProblemError(f"facets = {facets}: an even number of at least 4 is needed")
@@ -133,10 +129,12 @@ class _Pyramids:
             first = int(sets.start[c])
             if not kept[first]:
                 continue
-            for tangents, radii, mu in _discs(sets, int(c)):
-                corners = _corners(facets, len(tangents)) * radii
+            for tangents, radii in discs(sets, int(c)):
+                corners, mu = _corners(facets, len(tangents)), float(radii[0])
+                if sets.kind[c] == ELLIPTIC:  # the half-axes of the disc; else a factor of the normal
+                    corners, mu = corners * radii, 1.0
                 for corner in corners:
-                    rows += tangents
+                    rows += tangents.tolist()
                     columns += [column] * len(tangents)
                     values += list(corner)
                     owner.append(len(self.mu))
@@ -169,20 +167,6 @@ class _Pyramids:
             np.concatenate([self.hi[self.scalar], np.full(added, np.inf)]),
             copy=False,
         )
-
-
-def _discs(sets: Sets, c: int) -> list[tuple[list[int], np.ndarray, float]]:
-    """The friction discs of a cone: their rows, the half-axes of the disc, and its factor of the normal."""
-    first, kind, a, b = int(sets.start[c]), sets.kind[c], float(sets.a[c]), float(sets.b[c])
-    if kind == ROLLING:
-        return [
-            ([first + 1, first + 2], np.ones(2), a),
-            ([first + 3, first + 4], np.ones(2), b),
-        ]
-    tangents = list(range(first + 1, int(sets.start[c + 1])))
-    if kind == ELLIPTIC:
-        return [(tangents, sets.parameters[c, : len(tangents)], 1.0)]
-    return [(tangents, np.ones(len(tangents)), a)]
 
 
 def _corners(facets: int, dimension: int) -> np.ndarray:

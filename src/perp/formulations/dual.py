@@ -9,8 +9,6 @@ is `dual` in impulse units, without scaling, for comparing with published digits
 References: Anitescu and Hart (2004); Tasora and Anitescu (2013); Acary, Cadoux, Lemaréchal and Malick (2011).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 
@@ -128,13 +126,8 @@ def _shifted(scaled: ScaledContact, shift: Vector, state: FixedPoint) -> Reformu
         following = state.advance(shift, scaled.sliding_shift(velocity))
         return None if following is None else _shifted(scaled, *following)
 
-    program = _program(scaled, scaled.q + shift)
-    return Reformulated(
-        program,
-        back=lambda z: _impulse(scaled, z),
-        start=lambda impulse: _start(scaled, program, impulse),
-        update=None if scaled.problem.relaxed else update,
-    )
+    turned = _without_update(scaled, _program(scaled, scaled.q + shift))
+    return turned if scaled.problem.relaxed else replace(turned, update=update)
 
 
 def _without_update(scaled: ScaledContact, program: ConeProgram) -> Reformulated:

@@ -13,8 +13,6 @@ in 2014.
 References: Stewart and Trinkle (1996); Anitescu and Potra (1997).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.formulations.registry import Reformulated, formulation
@@ -30,22 +28,16 @@ WEIGHT_FLOOR = 1e-8
 
 
 class MotionMCP(MCP):
-    """The MCP above, with its data for solvers that want formulas in place of functions.
-
-    Attributes:
-        mass, jacobian_matrix, momentum, bias: M̂, Ĵ, p̂, b̂.
-        balls: The friction conditions on x.
-        relaxed: Whether the gaps carry −‖û_T‖.
-    """
+    """The MCP above, with its data for solvers that want formulas in place of functions."""
 
     __slots__ = ("balls", "bias", "jacobian_matrix", "mass", "momentum", "relaxed")
 
-    mass: np.ndarray
-    jacobian_matrix: np.ndarray
-    momentum: Vector
-    bias: Vector
-    balls: list[Ball]
-    relaxed: bool
+    mass: np.ndarray  # M̂
+    jacobian_matrix: np.ndarray  # Ĵ
+    momentum: Vector  # p̂
+    bias: Vector  # b̂
+    balls: list[Ball]  # the friction conditions on x
+    relaxed: bool  # whether the gaps carry −‖û_T‖
 
 
 @formulation(

@@ -11,8 +11,6 @@ Gradients that are not given are taken by differences or, where said so, by comp
 its Jacobian from differences of gradients, which costs digits: give gradients where they are at hand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,8 +1,7 @@
-"""Formulas that are written once: as a Python function with its exact sparse Jacobian, and as text for GAMS.
+"""Formulas that are written once: a Python function with its exact sparse Jacobian is made of them.
 
-What is computed with `variables` is kept as operations, differentiated forward and written as straight-line
-code. Comparing two solvers is then a matter of one formula, never of two; models of GAMS come the other way
-(`from_gams`).
+What is computed with `variables`, or read from models of GAMS (`from_gams`), is kept as operations,
+differentiated forward and written as straight-line code.
 """
 
 from __future__ import annotations
@@ -248,18 +247,3 @@ def _power(x: float, p: float) -> float:
         return x**p if x > 0.0 or p == int(p) else (0.0 if x == 0.0 and p > 0 else math.nan)
     except (OverflowError, ZeroDivisionError):
         return INFINITY
-
-
-def gams(node: Symbol) -> str:
-    """A formula as GAMS reads it."""
-    if node.kind == "number":
-        return f"({node.value!r})"
-    if node.kind == "variable":
-        return f"z{int(node.value)}"
-    parts = [gams(x) for x in node.arguments]
-    if node.kind in ("exp", "log", *UNARY):
-        return f"{node.kind}({parts[0]})"
-    if node.kind == "^":
-        whole = node.value == int(node.value)
-        return f"power({parts[0]},{int(node.value)})" if whole else f"({parts[0]})**({node.value!r})"
-    return f"({parts[0]}{node.kind}{parts[1]})"

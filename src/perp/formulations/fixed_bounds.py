@@ -9,8 +9,6 @@ Reference: Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (19
 normal and friction problems.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.formulations.fixed_point import FixedPoint

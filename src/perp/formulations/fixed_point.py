@@ -20,26 +20,18 @@ STILL = 1e-15
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """The points s and values g(s) of the last iterations.
+    """The points s and values g(s) of the last iterations."""
 
-    Attributes:
-        memory: How many earlier points are mixed; 0 is the plain iteration.
-        limit: Iterations at most.
-        patience: Iterations in a row in which the change may fail to halve: then the noise of an inexact g
-            has been reached, or the map does not contract.
-        done: Iterations made.
-        best: The smallest change |g(s) − s| so far.
-        since: Iterations since it last halved.
-    """
-
-    memory: int = 5
-    limit: int = 200
+    memory: int = 5  # how many earlier points are mixed; 0 is the plain iteration
+    limit: int = 200  # iterations at most
+    # iterations in a row in which the change may fail to halve: then the noise of an inexact g has been
+    # reached, or the map does not contract
     patience: int = 10
-    done: int = 0
+    done: int = 0  # iterations made
     points: tuple[Vector, ...] = ()
     values: tuple[Vector, ...] = ()
-    best: float = np.inf
-    since: int = 0
+    best: float = np.inf  # the smallest change |g(s) − s| so far
+    since: int = 0  # iterations since it last halved
 
     def advance(self, point: Vector, value: Vector) -> tuple[Vector, FixedPoint] | None:
         """The next nonnegative point with its state; None at the fixed point or at a limit."""

@@ -11,8 +11,6 @@ say.
 Reference: Cottle, Pang and Stone, The Linear Complementarity Problem, section 1.5 (mixed LCP).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -111,9 +109,7 @@ def _inverse_of(block: Matrix) -> Callable[[Any], Any]:
                 "for a dense pseudo-inverse: use a solver that takes the boxed problem as it is"
             )
         block = block.toarray()
-    u, s, vt = np.linalg.svd(block)
-    kept = s > RANK_TOLERANCE * s[0]
-    pseudo_inverse = (vt[kept].T / s[kept]) @ u[:, kept].T
+    pseudo_inverse = np.linalg.pinv(block, rcond=RANK_TOLERANCE)
     return lambda x: pseudo_inverse @ x
 
 

@@ -6,8 +6,6 @@ equation, and the bounds of its variable say where it may be positive (at a lowe
 upper one). The demo licence sets the size that CONVERT takes.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile

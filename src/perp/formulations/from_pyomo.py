@@ -16,8 +16,6 @@ Equality constraints are paired with the variables that no complementarity has: 
 variables, in the order of the model. A fixed variable keeps its value. Values go back into the variables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any

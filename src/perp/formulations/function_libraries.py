@@ -1,7 +1,5 @@
 """MCPs from functions of CasADi, JAX and PyTorch, which bring their own derivatives. Each is optional."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -4,8 +4,6 @@ This is no GAMS compiler: sets, sums and loops are gone when CONVERT has written
 and bounds of variables, their levels, the equations and the pairs of `Model m / e1.x1, … /`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 
@@ -24,29 +22,20 @@ KINDS = ("free", "positive", "negative", "nonnegative", "nonpositive")
 
 @dataclass
 class ScalarModel:
-    """A scalar model.
+    """A scalar model."""
 
-    Attributes:
-        variables: Names in order.
-        equations: Relation ("E", "G", "L", "N") and left less right side, by name in order.
-        pairs: The variable of each equation that has one.
-        lower, upper, level: By variable; what is missing is −inf, inf and 0.
-    """
-
-    variables: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)  # names in order
+    # relation ("E", "G", "L", "N") and left less right side, by name in order
     equations: dict[str, tuple[str, Symbol]] = field(default_factory=dict)
-    pairs: dict[str, str] = field(default_factory=dict)
+    pairs: dict[str, str] = field(default_factory=dict)  # the variable of each equation that has one
+    # by variable; what is missing is −inf, inf and 0
     lower: dict[str, float] = field(default_factory=dict)
     upper: dict[str, float] = field(default_factory=dict)
     level: dict[str, float] = field(default_factory=dict)
 
 
 def read_scalar_model(text: str) -> ScalarModel:
-    """Read the text of a scalar model.
-
-    Raises:
-        ProblemError: Something in it is not a part of an MCP, or a function is not known here.
-    """
+    """Read the text of a scalar model."""
     model = ScalarModel()
     place: dict[str, Symbol] = {}
     lines = [line for line in text.splitlines() if not line.startswith("*")]
@@ -111,16 +100,7 @@ def _equation(name: str, formula: str, place: dict[str, Symbol]) -> tuple[str, S
 
 
 def read_formula(name: str, text: str, place: dict[str, Symbol]) -> Symbol:
-    """A formula in variables.
-
-    Args:
-        name: What messages call it.
-        text: The formula.
-        place: The variables by name.
-
-    Raises:
-        ProblemError: It cannot be read.
-    """
+    """A formula in variables, which are found by name; messages call it `name`."""
     return _Parser(name, text, place).all()
 
 

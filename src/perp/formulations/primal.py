@@ -10,8 +10,6 @@ Reference: Acary, Cadoux, Lemaréchal and Malick, A formulation of the linear di
 via convex optimization (2011).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.formulations.fixed_point import FixedPoint

@@ -7,8 +7,6 @@ that z rests on. Rows are divided by the square root of their diagonal entry and
 so that solvers with absolute tolerances see numbers near one; only bounds that are finite become rows.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -46,7 +44,16 @@ def _refuses(problem: LCP | BoxedLCP) -> str | None:
     return None
 
 
-def _program(problem: LCP | BoxedLCP) -> Reformulated:
+@formulation(
+    "boxed-as-qp", source=BoxedLCP, target=QuadraticProgram, exact=True, automatic=True, refuses=_refuses,
+    summary="a boxed LCP with a semidefinite matrix as a quadratic program over its box",
+)  # fmt: skip
+@formulation(
+    "lcp-as-qp", source=LCP, target=QuadraticProgram, exact=True, automatic=True, refuses=_refuses,
+    summary="an LCP with a semidefinite matrix as a quadratic program over z ≥ 0",
+)  # fmt: skip
+def as_quadratic_program(problem: LCP | BoxedLCP) -> Reformulated:
+    """The quadratic program over the box of a problem."""
     from scipy.sparse import csc_array, diags_array, eye_array, vstack
 
     n, lo, hi = problem.size, problem.lo, problem.hi
@@ -72,21 +79,3 @@ def _program(problem: LCP | BoxedLCP) -> Reformulated:
         return np.concatenate([np.clip(z, lo, hi) / factor, np.zeros(h.size)])
 
     return Reformulated(program, back, begin)
-
-
-@formulation(
-    "boxed-as-qp", source=BoxedLCP, target=QuadraticProgram, exact=True, automatic=True, refuses=_refuses,
-    summary="a boxed LCP with a semidefinite matrix as a quadratic program over its box",
-)  # fmt: skip
-def boxed_as_qp(problem: BoxedLCP) -> Reformulated:
-    """The quadratic program of a boxed LCP."""
-    return _program(problem)
-
-
-@formulation(
-    "lcp-as-qp", source=LCP, target=QuadraticProgram, exact=True, automatic=True, refuses=_refuses,
-    summary="an LCP with a semidefinite matrix as a quadratic program over z ≥ 0",
-)  # fmt: skip
-def lcp_as_qp(problem: LCP) -> Reformulated:
-    """The quadratic program of an LCP."""
-    return _program(problem)

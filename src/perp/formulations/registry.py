@@ -40,28 +40,20 @@ class Reformulated:
 
 @dataclass(frozen=True)
 class Formulation:
-    """What is known of a formulation.
+    """What is known of a formulation."""
 
-    Attributes:
-        name: What to pass as `formulation=`.
-        source, target: Problem types.
-        exact: Whether every answer of the new problem is one of the original, False for relaxations; or a
-            function of the problem, for relaxations that are exact on some.
-        automatic: Whether `solve` may choose it by itself to reach a solver.
-        summary: One line.
-        build: Turns the problem.
-        refuses: Says why a problem of the right type cannot be turned, or None.
-        shortfall: What an inexact formulation's answer is called when the original problem is missed.
-    """
-
-    name: str
+    name: str  # what to pass as `formulation=`
     source: type
     target: type
+    # whether every answer of the new problem is one of the original, False for relaxations; or a function of
+    # the problem, for relaxations that are exact on some
     exact: bool | Callable[[Any], bool]
-    automatic: bool
+    automatic: bool  # whether `solve` may choose it by itself to reach a solver
     summary: str
     build: Callable[[Any], Reformulated]
+    # says why a problem of the right type cannot be turned, or None
     refuses: Callable[[Any], str | None] | None = None
+    # what an inexact formulation's answer is called when the original problem is missed
     shortfall: Status = Status.RELAXED
 
     def objection(self, problem: Problem) -> str | None:

@@ -12,8 +12,6 @@ two coefficients in C, and rolling friction two balls that share x_N. A coeffici
 case.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from perp.problems import ContactProblem
-from perp.problems.sets import COULOMB, ELLIPTIC, ROLLING
+from perp.problems.discs import discs
+from perp.problems.sets import COULOMB
 from perp.problems.validation import Vector, is_sparse
 
 # Eigenvalues of W below this fraction of the largest are round-off of a rank-deficient W.
@@ -128,20 +127,9 @@ def _balls(problem: ContactProblem) -> tuple[list[Ball], Vector]:
     coefficient = np.ones(problem.size)
     balls = []
     for c in np.flatnonzero(sets.kind >= COULOMB):
-        first, tangents = int(sets.start[c]), int(sets.dimension[c]) - 1
-        a, b = sets.a[c], sets.b[c]
-        if sets.kind[c] == ROLLING:
-            parts = [(a, a), (b, b)]
-        elif sets.kind[c] == ELLIPTIC:
-            parts = [tuple(sets.parameters[c, :tangents])]
-        else:
-            parts = [(a,) * tangents]
-        row = first + 1
-        for values in parts:
-            rows = np.arange(row, row + len(values))
-            coefficient[rows] = values
-            balls.append(Ball(first, rows))
-            row += len(values)
+        for rows, mu in discs(sets, int(c)):
+            coefficient[rows] = mu
+            balls.append(Ball(int(sets.start[c]), rows))
     return balls, coefficient
 
 

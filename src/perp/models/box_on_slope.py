@@ -1,7 +1,5 @@
 """A box at rest on a tilted plane, touching it with its four lower corners."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.models.rigid import Bodies, ContactModel, box_inertia, slope_gravity
@@ -13,11 +11,6 @@ def box_on_slope(*, angle: float = 0.0, mu: float = 1.0, step: float = 1e-3) -> 
     """A 1 kg box of 1 × 1 × 0.5 m on a plane tilted by `angle`, in the plane's frame.
 
     Its totals are m g cos θ and the smaller of m g sin θ and μ m g cos θ.
-
-    Args:
-        angle: Tilt [degrees].
-        mu: Friction coefficient.
-        step: Time step h [s].
     """
     bodies = Bodies(slope_gravity(angle), step)
     box = bodies.add(1.0, box_inertia(1.0, HALF), (0.0, 0.0, HALF[2]))

@@ -1,7 +1,5 @@
 """The models by the names that `perp compare` takes."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -28,11 +26,7 @@ MODELS: dict[str, Callable[..., ContactModel]] = {
 
 
 def build(name: str, **parameters: Any) -> ContactModel:
-    """The model of this name; parameters that are None keep their defaults.
-
-    Raises:
-        ProblemError: The model does not exist or has no such parameter.
-    """
+    """The model of this name; parameters that are None keep their defaults."""
     if name not in MODELS:
         raise ProblemError(f"no model is called {name!r}. There are: {', '.join(MODELS)}")
     known = inspect.signature(MODELS[name]).parameters

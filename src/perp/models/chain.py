@@ -1,7 +1,5 @@
 """A chain of rods on a tilted plane, hung from its upper end."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.models.rigid import Bodies, ContactModel, slope_gravity
@@ -10,13 +8,7 @@ LENGTH, RADIUS, COUNT = 0.2, 0.01, 5
 
 
 def chain(*, angle: float = 40.0, mu: float = 0.3, step: float = 1e-3) -> ContactModel:
-    """Five 0.1 kg rods joined end to end by ball joints, each touching the plane at both ends.
-
-    Args:
-        angle: Tilt [degrees].
-        mu: Friction coefficient.
-        step: Time step h [s].
-    """
+    """Five 0.1 kg rods joined end to end by ball joints, each touching the plane at both ends."""
     bodies = Bodies(slope_gravity(angle), step)
     mass = 0.1
     across, along = mass * LENGTH**2 / 12, mass * RADIUS**2 / 2

@@ -1,7 +1,5 @@
 """One frame of a pile: balls stacked as a square pyramid, every touching pair a contact."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -13,12 +11,7 @@ RADIUS, LAYERS = 0.05, 3
 
 
 def pile(*, mu: float = 0.3, step: float = 1e-3) -> ContactModel:
-    """Fourteen 0.1 kg balls in layers of 9, 4 and 1, at rest at the moment they are let go.
-
-    Args:
-        mu: Friction coefficient.
-        step: Time step h [s].
-    """
+    """Fourteen 0.1 kg balls in layers of 9, 4 and 1, at rest at the moment they are let go."""
     bodies = Bodies(np.array([0.0, 0.0, -GRAVITY]), step)
     centres = []
     for layer in range(LAYERS):

@@ -1,7 +1,5 @@
 """What the models are made of: masses, contact rows in the sign u = J v, and the finished model."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -17,17 +15,11 @@ GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class ContactModel:
-    """One step of a small mechanism as a contact problem.
+    """One step of a small mechanism as a contact problem."""
 
-    Attributes:
-        name: What `perp compare` calls it.
-        problem: The contact problem, in dynamics form.
-        step: Time step h [s]: forces are impulses / h.
-    """
-
-    name: str
-    problem: ContactProblem
-    step: float
+    name: str  # what `perp compare` calls it
+    problem: ContactProblem  # in dynamics form
+    step: float  # time step h [s]: forces are impulses / h
 
 
 def mass_block(mass: float, inertia: Vector) -> np.ndarray:
@@ -63,12 +55,7 @@ def slope_gravity(angle: float) -> Vector:
 
 
 class Bodies:
-    """Free rigid bodies under gravity, to which contacts and joints are added row by row.
-
-    Args:
-        gravity: Acceleration of free fall [m/s²], shape (3,).
-        step: Time step h [s].
-    """
+    """Free rigid bodies, to which contacts and joints are added row by row, for a time step under gravity."""
 
     def __init__(self, gravity: Vector, step: float) -> None:
         self.gravity, self.step = np.asarray(gravity, dtype=float), step

@@ -1,7 +1,5 @@
 """A slider-crank whose slider runs in a guide, in the plane: joints, a motor and contacts in one problem."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -22,13 +20,8 @@ def slider_crank(
     """Crank 0.1 m, rod 0.3 m, slider 2 kg on a guide; a motor of at most 2 N·m turns the crank at `speed`.
 
     Unknown velocities are (x, y, rotation) of crank, rod and slider. Three pins are free rows, the motor is a
-    box, and the slider's two lower corners touch the guide with friction.
-
-    Args:
-        angle: Crank angle [degrees].
-        mu: Friction coefficient of the guide.
-        speed: What the motor wants, and what the mechanism starts with [rad/s].
-        step: Time step h [s].
+    box, and the slider's two lower corners touch the guide with friction. The mechanism starts at `speed`
+    [rad/s] too; `angle` is that of the crank.
     """
     turn = math.radians(angle)
     pin = CRANK * np.array([math.cos(turn), math.sin(turn)])

@@ -1,7 +1,5 @@
 """A ball that starts to roll down a tilted plane."""
 
-from __future__ import annotations
-
 from perp.models.rigid import Bodies, ContactModel, slope_gravity, sphere_inertia
 
 RADIUS = 0.1
@@ -11,11 +9,6 @@ def sphere_on_slope(*, angle: float = 25.0, mu: float = 1.0, step: float = 1e-3)
     """A solid 1 kg ball of radius 0.1 m on a plane tilted by `angle`, in the plane's frame.
 
     It presses with m g cos θ and, while μ ≥ 2/7 tan θ, rolls under a friction of 2/7 m g sin θ.
-
-    Args:
-        angle: Tilt [degrees].
-        mu: Friction coefficient.
-        step: Time step h [s].
     """
     bodies = Bodies(slope_gravity(angle), step)
     ball = bodies.add(1.0, sphere_inertia(1.0, RADIUS), (0.0, 0.0, RADIUS))

@@ -1,7 +1,5 @@
 """A stack of boxes: each rests on the one below, the lowest on a tilted plane."""
 
-from __future__ import annotations
-
 from perp.models.rigid import Bodies, ContactModel, box_inertia, slope_gravity
 
 HALF = (0.5, 0.5, 0.25)
@@ -9,13 +7,7 @@ COUNT = 3
 
 
 def stack(*, angle: float = 0.0, mu: float = 1.0, step: float = 1e-3) -> ContactModel:
-    """Three 1 kg boxes of 1 × 1 × 0.5 m; at rest the normal forces add up to (1 + 2 + 3) m g cos θ.
-
-    Args:
-        angle: Tilt [degrees].
-        mu: Friction coefficient.
-        step: Time step h [s].
-    """
+    """Three 1 kg boxes of 1 × 1 × 0.5 m; at rest the normal forces add up to (1 + 2 + 3) m g cos θ."""
     bodies = Bodies(slope_gravity(angle), step)
     below = None
     for k in range(COUNT):

@@ -1,7 +1,5 @@
 """A block on the face of a wedge that can itself slide on the floor."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,11 +14,6 @@ def wedge(*, angle: float = 30.0, mu: float = 0.1, step: float = 1e-3) -> Contac
     """A 1 kg cube on the face of a 2 kg wedge, tilted by `angle`, on a level floor.
 
     Without friction the block presses with m g cos α / (1 + (m / M) sin² α) (a textbook result).
-
-    Args:
-        angle: Slope of the face [degrees].
-        mu: Friction coefficient of face and floor.
-        step: Time step h [s].
     """
     bodies = Bodies(np.array([0.0, 0.0, -GRAVITY]), step)
     base = bodies.add(WEDGE_MASS, box_inertia(WEDGE_MASS, (0.5, 0.25, 0.25)), (0.0, 0.0, 0.25))

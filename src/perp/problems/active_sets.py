@@ -5,8 +5,6 @@ its box nearest 0, as λ⁺ above it and λ⁻ below it; β⁺ and β⁻ are wha
 once the force is at its limit (Pivoting methods for LCP; Boxed constraints for pivoting solvers).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ any units. The diagonal alone would do for a well-scaled positive semidefinite W
 also holds for zero or tiny diagonals, where W_ii λ_i would call an arbitrary λ_i small.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

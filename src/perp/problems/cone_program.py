@@ -7,8 +7,6 @@ vector (x, y): one of the two formulations needs x, the other y. It is no public
 judged in the contact problem that it came from.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,30 +20,19 @@ Row: TypeAlias = tuple[list[int], list[float], float]
 
 @dataclass(frozen=True, eq=False)
 class ConeProgram:
-    """A convex quadratic program over cones.
+    """A convex quadratic program over cones."""
 
-    Attributes:
-        P: Symmetric positive semidefinite, scipy.sparse.csc_array, shape (n, n).
-        c: Shape (n,).
-        G: scipy.sparse.csc_array, shape (m, n), rows in the order zero, nonnegative, second-order.
-        h: Shape (m,).
-        zero: How many rows must vanish.
-        nonnegative: How many rows must not be negative.
-        second_order: Rows of each second-order cone: the first bounds the norm of the others.
-        start: Where to begin, shape (n,).
-        needs_multipliers: Whether the caller reads y: solvers that have none of their own then recover them.
-        accuracy: What a solver's tolerance is multiplied with, where its stopping test is coarser than ours.
-    """
-
-    P: Any
-    c: Vector
-    G: Any
-    h: Vector
-    zero: int
-    nonnegative: int
-    second_order: tuple[int, ...]
-    start: Vector
+    P: Any  # symmetric positive semidefinite, scipy.sparse.csc_array, shape (n, n)
+    c: Vector  # shape (n,)
+    G: Any  # scipy.sparse.csc_array, shape (m, n), rows in the order zero, nonnegative, second-order
+    h: Vector  # shape (m,)
+    zero: int  # how many rows must vanish
+    nonnegative: int  # how many rows must not be negative
+    second_order: tuple[int, ...]  # rows of each second-order cone: the first bounds the norm of the others
+    start: Vector  # where to begin, shape (n,)
+    # whether the caller reads y: solvers that have none of their own then recover them
     needs_multipliers: bool = False
+    # what a solver's tolerance is multiplied with, where its stopping test is coarser than ours
     accuracy: float = 1.0
 
     @property

@@ -3,8 +3,6 @@
 Flat layout as in `set_kernels`.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

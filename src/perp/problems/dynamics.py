@@ -43,15 +43,7 @@ ROWS_AT_A_TIME = 4096
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dynamics:
-    """Bodies and constraints before they are condensed into W and q.
-
-    Args:
-        mass: Symmetric positive definite: dense (n, n), sparse (n, n), or one block per body (bodies, k, k).
-        jacobian: J, dense or sparse, shape (rows, n).
-        momentum: p = M v⁻ + h f, shape (n,) [N·s].
-        bias: b, shape (rows,) [m/s]; zero by default.
-        compliance: Diagonal of Σ ≥ 0, shape (rows,) or one number; zero by default.
-    """
+    """Bodies and constraints before they are condensed into W and q; see `ContactProblem.from_dynamics`."""
 
     mass: Matrix
     jacobian: Matrix

@@ -1,7 +1,5 @@
 """The exceptions of perp: a small tree, so that one `except perp.PerpError` catches all of them."""
 
-from __future__ import annotations
-
 from os import PathLike
 from typing import Any
 

@@ -13,8 +13,6 @@ whose rounded value exceeds a rigorous bound of its error have a sign; the other
 solver's v is rounded, vectors of small whole numbers near it are tried as well, and one that leaves a margin.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -82,18 +80,22 @@ def _candidates(problem: LCP | BoxedLCP, v: Vector, thorough: bool) -> Iterator[
     if not kept.any() or problem.size > 10 * LARGEST_PROGRAM:
         return
     yield kept
-    least = kept / np.abs(kept[kept != 0]).min()
-    for denominator in DENOMINATORS:
-        for near in (kept, least):
-            parts = [Fraction(float(x)).limit_denominator(denominator) for x in near]
-            common = math.lcm(*(x.denominator for x in parts))
-            whole = [int(x * common) for x in parts]
-            if 0 < max(map(abs, whole)) < 2**53:
-                yield np.array(whole, dtype=np.float64)
+    for whole in _whole_numbers(kept, 1.0):
+        if 0 < max(map(abs, whole)) < 2**53:
+            yield np.array(whole, dtype=np.float64)
     if thorough and problem.size <= LARGEST_PROGRAM:
         found = _with_margin(problem)
         if found is not None:
             yield found
+
+
+def _whole_numbers(v: Vector, unit: float) -> Iterator[list[int]]:
+    """Small whole numbers near multiples of v: of v over a unit, and over its least entry."""
+    for denominator in DENOMINATORS:
+        for size in (unit, float(np.abs(v[v != 0]).min())):
+            parts = [Fraction(float(x)).limit_denominator(denominator) for x in v / size]
+            common = math.lcm(*(x.denominator for x in parts))
+            yield [int(x * common) for x in parts]
 
 
 def _plausible(problem: LCP | BoxedLCP, v: Vector) -> bool:
@@ -221,11 +223,7 @@ def _separators(cone: np.ndarray, y: Vector) -> Iterator[Vector]:
     if largest == 0.0:
         return
     kept = np.where(np.abs(y) < SUPPORT * largest, 0.0, y)
-    for denominator in DENOMINATORS:
-        for unit in (largest, float(np.abs(kept[kept != 0]).min())):
-            parts = [Fraction(float(x)).limit_denominator(denominator) for x in kept / unit]
-            common = math.lcm(*(x.denominator for x in parts))
-            yield np.array([float(x * common) for x in parts])
+    yield from (np.array(whole, dtype=np.float64) for whole in _whole_numbers(kept, largest))
     with np.errstate(all="ignore"):
         try:
             inward = np.linalg.solve(cone.T, np.ones(y.size))

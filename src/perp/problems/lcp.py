@@ -1,7 +1,5 @@
 """The linear complementarity problem: 0 ≤ z ⊥ w = M z + q ≥ 0."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any

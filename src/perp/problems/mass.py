@@ -4,9 +4,7 @@ A sparse mass whose unknowns fall into small independent groups (rigid bodies) i
 stays sparse; only a mass that couples many unknowns (deformable bodies) needs a sparse factorisation.
 """
 
-from __future__ import annotations
-
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,22 +17,6 @@ LARGEST_GROUP = 24
 COLUMNS_AT_A_TIME = 256
 
 
-class MassSolver(Protocol):
-    """What the dynamics form needs of a mass matrix."""
-
-    def solve(self, x: Vector) -> Vector:
-        """M⁻¹ x."""
-        ...
-
-    def delassus(self, jacobian: Matrix) -> Any:
-        """J M⁻¹ Jᵀ."""
-        ...
-
-    def condition(self, mass: Any) -> float:
-        """Condition of `mass`, of which this is the inverse, with its diagonal scaled to 1."""
-        ...
-
-
 class InverseMass:
     """M⁻¹ held as a matrix: for dense masses and for small independent groups."""
 
@@ -42,13 +24,15 @@ class InverseMass:
         self.inverse = inverse
 
     def solve(self, x: Vector) -> Vector:
+        """M⁻¹ x."""
         return self.inverse @ x
 
     def delassus(self, jacobian: Matrix) -> Any:
+        """J M⁻¹ Jᵀ."""
         return jacobian @ (self.inverse @ jacobian.T)
 
     def condition(self, mass: Any) -> float:
-        """In the norm of the largest row sum: units of the unknowns do not change it."""
+        """Of `mass`, scaled to a diagonal of 1, by the largest row sum: units do not change it."""
         root = np.sqrt(mass.diagonal())
         whole = (abs(mass) @ (1.0 / root)) / root
         inverse = root * (abs(self.inverse) @ root)
@@ -93,12 +77,11 @@ class FactorisedMass:
         return csr_array(W)
 
 
-def mass_solver(mass: Matrix) -> MassSolver:
-    """The cheapest form of M⁻¹ for this mass.
+MassSolver: TypeAlias = InverseMass | FactorisedMass
 
-    Raises:
-        ProblemError: The mass is singular or not positive definite.
-    """
+
+def mass_solver(mass: Matrix) -> MassSolver:
+    """The cheapest form of M⁻¹ for this mass, which must be positive definite."""
     if mass.ndim == 3:
         return InverseMass(_block_diagonal(_inverse(mass)))
     if not is_sparse(mass):

@@ -5,8 +5,6 @@ Reid 1974; Coleman and Moré 1983). Differences stay within the box, because fun
 are often not defined outside of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -28,13 +26,7 @@ COLUMN_SAMPLE = 64
 
 
 class Differences:
-    """Derivatives of f from its values.
-
-    Args:
-        f: The function, of complex z where complex steps are wanted.
-        lo, hi: The box, shape (n,).
-        start: A point that tells how large the variables are, shape (n,).
-    """
+    """Derivatives of f, which takes complex z for complex steps, in a box; the start tells how large z is."""
 
     def __init__(
         self, f: Callable[[Vector], Any], lo: Vector, hi: Vector, start: Vector | None = None

@@ -1,7 +1,5 @@
 """Elementwise parts of the residual of an MCP, compiled: `mcp_residual` has their formulas."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.compilation.kernel import kernel, part

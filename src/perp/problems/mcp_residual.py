@@ -20,8 +20,6 @@ The residual stays as it is when a function is multiplied by a number. Changing 
 it only where no function depends on the variable: there nothing but its unit tells what is near a bound.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -35,13 +33,7 @@ CONFIRMED = 1e-4
 
 
 def mcp_map(problem: MCP, z: Vector, f: Vector) -> Vector:
-    """The relative natural map F, shape (n,): zero exactly at a solution.
-
-    Args:
-        problem: The problem.
-        z: The answer, finite, shape (n,).
-        f: Its f(z), finite, shape (n,).
-    """
+    """The relative natural map F at a finite z with f = f(z), shape (n,): zero exactly at a solution."""
     below, above, relative = relative_parts(problem, z, f)
     return np.minimum(np.maximum(relative, -above), below)
 

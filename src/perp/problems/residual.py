@@ -15,8 +15,6 @@ it stand the figures that the literature uses (`Residuals.literature`), for comp
 Formulas: docs/theory/residual.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

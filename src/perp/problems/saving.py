@@ -1,7 +1,5 @@
 """How a problem leaves the process: `problem.save(path)`, and pickled for another one."""
 
-from __future__ import annotations
-
 from os import PathLike
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The answer of a solve, with what is needed to trust it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -143,11 +141,3 @@ class ContactSolution(Solution):
         if not isinstance(problem, ContactProblem) or problem.dynamics is None:
             return None
         return problem.dynamics.body_velocity(self.z)
-
-    @cached_property
-    def relaxation_error(self) -> float:
-        """The residual of this answer in the exact Coulomb problem: how far a relaxed answer is from it."""
-        from perp.problems.residual import residual
-
-        problem = self.problem
-        return residual(problem.as_exact() if isinstance(problem, ContactProblem) else problem, self.z)

@@ -1,7 +1,5 @@
 """What became of a solve, as sentences for the user."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -5,8 +5,6 @@ in the mechanics, or as ignored with the reason, which may differ between maxima
 ignored attribute is reported where it differs from mujoco's default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,17 +31,13 @@ Lines = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Ignored:
-    """An attribute that is not simulated.
+    """An attribute that is not simulated."""
 
-    Attributes:
-        maximal, reduced: Why not, or None where it is used after all.
-        default: The value that asks for nothing.
-        applies: Which elements the attribute means anything for; all of them by default.
-    """
-
+    # why not, or None where it is used after all
     maximal: str | None
     reduced: str | None
-    default: Any = 0
+    default: Any = 0  # the value that asks for nothing
+    # which elements the attribute means anything for; all of them by default
     applies: Callable[[Any], np.ndarray] | None = None
 
 

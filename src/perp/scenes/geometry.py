@@ -1,7 +1,5 @@
 """The shapes of a scene as plain arrays, for pictures: no mujoco is needed to draw them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,34 +15,24 @@ _DEFAULT_COLOUR = np.array([0.5, 0.5, 0.5, 1.0])
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """One shape of a scene.
+    """One shape of a scene."""
 
-    Attributes:
-        name: Of the geom.
-        kind: plane, sphere, capsule, cylinder, ellipsoid, box, mesh or hfield.
-        size: As in MJCF, shape (3,) [m]: radius and half length, or half sizes; 0 is endless for a plane.
-        body: Index of its body, −1 for the world.
-        position, quaternion: In the file's body frame, or in the world [m; w, x, y, z].
-        rgba: Colour, shape (4,).
-        vertices, faces: Of a mesh or height field in the shape's frame, shapes (v, 3) [m] and (f, 3).
-        visual: Whether it never touches anything.
-        group: MuJoCo's group of the geom; viewers hide 3 and up.
-        textured: Whether its colour is the mean of a texture.
-        colors: Of a mesh with a texture, that of the texture at each vertex, shape (v, 3), from 0 to 1.
-    """
-
-    name: str
-    kind: str
+    name: str  # of the geom
+    kind: str  # plane, sphere, capsule, cylinder, ellipsoid, box, mesh or hfield
+    # as in MJCF, shape (3,) [m]: radius and half length, or half sizes; 0 is endless for a plane
     size: np.ndarray
-    body: int
+    body: int  # index of its body, −1 for the world
+    # in the file's body frame, or in the world [m; w, x, y, z]
     position: np.ndarray
     quaternion: np.ndarray
-    rgba: np.ndarray
+    rgba: np.ndarray  # colour, shape (4,)
+    # of a mesh or height field in the shape's frame, shapes (v, 3) [m] and (f, 3)
     vertices: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
-    visual: bool = False
-    group: int = 0
-    textured: bool = False
+    visual: bool = False  # whether it never touches anything
+    group: int = 0  # MuJoCo's group of the geom; viewers hide 3 and up
+    textured: bool = False  # whether its colour is the mean of a texture
+    # of a mesh with a texture, that of the texture at each vertex, shape (v, 3), from 0 to 1
     colors: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
 

@@ -6,8 +6,6 @@ that is marked as a package is the limit, and without such a mark the scene's ow
 Whoever wants to include from elsewhere reads the scene with mujoco and passes the MjSpec.
 """
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path
@@ -24,13 +22,7 @@ _MARKS = ("__init__.py", "setup.py", "pyproject.toml", "package.xml")
 def check_includes(text: str, folder: Path, called: str) -> None:
     """Refuse a scene that includes, itself or through others, a file outside of its package.
 
-    Args:
-        text: The XML.
-        folder: Where names of files begin.
-        called: How a message calls the scene.
-
-    Raises:
-        SceneError: It does; the message names the file.
+    The message names the file, and calls the scene `called`; names of files begin in `folder`.
     """
     folder = folder.resolve()
     marked = (up for up in (folder, *folder.parents) if any((up / mark).exists() for mark in _MARKS))

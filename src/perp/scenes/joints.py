@@ -59,31 +59,20 @@ FREEDOMS: dict[JointKind, tuple[Freedom, ...]] = {
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One coordinate of a joint, sign · (what its freedom measures) + reference, in [m, N] or [rad, N m].
+    """One coordinate of a joint, sign · (what its freedom measures) + reference, in [m, N] or [rad, N m]."""
 
-    Attributes:
-        freedom: What it measures.
-        name: For lookups.
-        sign: 1, or −1 where it counts the other way.
-        reference: Its value where both frames of the joint coincide.
-        lower, upper: Limits; infinite for none.
-        stiffness, spring_reference: A spring, and the coordinate at which it has no force.
-        damping: Viscous.
-        friction: Largest dry friction force.
-        armature: Inertia of a rotor geared to it [kg, kg m²].
-    """
-
-    freedom: Freedom
-    name: str = ""
-    sign: float = 1.0
-    reference: float = 0.0
+    freedom: Freedom  # what it measures
+    name: str = ""  # for lookups
+    sign: float = 1.0  # 1, or −1 where it counts the other way
+    reference: float = 0.0  # its value where both frames of the joint coincide
+    # limits; infinite for none
     lower: float = -math.inf
     upper: float = math.inf
-    stiffness: float = 0.0
-    spring_reference: float = 0.0
-    damping: float = 0.0
-    friction: float = 0.0
-    armature: float = 0.0
+    stiffness: float = 0.0  # of a spring
+    spring_reference: float = 0.0  # the coordinate at which it has no force
+    damping: float = 0.0  # viscous
+    friction: float = 0.0  # largest dry friction force
+    armature: float = 0.0  # inertia of a rotor geared to it [kg, kg m²]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,43 +82,32 @@ class Joint:
     Limits, spring, losses and armature belong to the first of its freedoms (`FREEDOMS`), and to all axes of a
     ball joint, whose upper limit is that of its angle. Further coordinates are listed. A distance joint with
     any of them is a rope, a strut, a spring or a dashpot: it does not hold its length.
-
-    Attributes:
-        name: For messages and lookups.
-        kind: Which joint.
-        child, parent: Bodies; the parent may be WORLD.
-        child_anchor, parent_anchor: Where it sits, in each body's principal frame, shape (3,) [m].
-        child_frame, parent_frame: Orientation of the joint frame in each body, quaternion.
-        length: Of a distance joint [m].
-        reference: Value of the coordinate where both frames coincide.
-        lower, upper: Limits of the coordinate; infinite for none.
-        stiffness, spring_reference: A spring on the coordinate, and where it has no force.
-        damping: Viscous, on the coordinate.
-        friction: Largest dry friction force on the coordinate.
-        compliance: Σ of the bilateral rows, displacement per force [m/N, rad/(N m)].
-        armature: Inertia of a rotor geared to the coordinate [kg, kg m²].
-        coordinates: Limits, springs, losses and armature of any of its freedoms.
     """
 
-    name: str
+    name: str  # for messages and lookups
     kind: JointKind
+    # bodies; the parent may be WORLD
     child: int
     parent: int
+    # where it sits, in each body's principal frame, shape (3,) [m]
     child_anchor: np.ndarray
     parent_anchor: np.ndarray
+    # orientation of the joint frame in each body, quaternion
     child_frame: np.ndarray
     parent_frame: np.ndarray
-    length: float = 0.0
-    reference: float = 0.0
+    length: float = 0.0  # of a distance joint [m]
+    reference: float = 0.0  # value of the coordinate where both frames coincide
+    # limits of the coordinate; infinite for none
     lower: float = -math.inf
     upper: float = math.inf
+    # a spring on the coordinate, and where it has no force
     stiffness: float = 0.0
     spring_reference: float = 0.0
-    damping: float = 0.0
-    friction: float = 0.0
-    compliance: float = 0.0
-    armature: float = 0.0
-    coordinates: tuple[Coordinate, ...] = ()
+    damping: float = 0.0  # viscous, on the coordinate
+    friction: float = 0.0  # largest dry friction force on the coordinate
+    compliance: float = 0.0  # Σ of the bilateral rows, displacement per force [m/N, rad/(N m)]
+    armature: float = 0.0  # inertia of a rotor geared to the coordinate [kg, kg m²]
+    coordinates: tuple[Coordinate, ...] = ()  # limits, springs, losses and armature of any of its freedoms
 
     def __post_init__(self) -> None:
         free = FREEDOMS[self.kind]

@@ -1,7 +1,5 @@
 """Scenes as MJCF text, for tests, benchmarks and first steps; lengths in metres, masses in kilograms."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Joints that are rows of a step: all where joints are cut, or those that close loops of the trees."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.scenes.engine import engine

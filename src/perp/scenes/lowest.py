@@ -1,7 +1,5 @@
 """How far down the shapes of a scene reach."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,12 +8,7 @@ from perp.scenes.engine import engine
 
 
 def lowest_point(m: Any, qpos: np.ndarray) -> float | None:
-    """Height of the lowest point of what moves and can touch [m]; None where nothing does.
-
-    Args:
-        m: A compiled scene.
-        qpos: Its coordinates, shape (nq,).
-    """
+    """Height of the lowest point of what moves and can touch at qpos [m]; None where nothing does."""
     mujoco = engine()
     data = mujoco.MjData(m)
     data.qpos[:] = qpos

@@ -3,8 +3,6 @@
 Lengths follow the file's unit; the axis that a COLLADA file calls up is left alone, as ROS does.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -18,11 +16,7 @@ _MOST_FACES = 200_000
 
 
 def mesh_file(path: Path, element: str) -> tuple[str, bytes]:
-    """Suffix and content of a mesh in a form that mujoco reads.
-
-    Raises:
-        SceneError: The file cannot be read; the message names it and the element that asks for it.
-    """
+    """Suffix and content of a mesh, which an element asks for, in a form that mujoco reads."""
     suffix, content = path.suffix.lower(), path.read_bytes()
     try:
         if suffix == ".dae":

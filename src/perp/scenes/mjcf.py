@@ -1,7 +1,5 @@
 """MJCF or URDF (text or path), MjSpec or MjModel into a `Model`, through mujoco's own compiler."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,20 +33,12 @@ _NO_SCENES = (b"PK\x03\x04", b"\x89HDF")
 
 
 def read_spec(scene: Any) -> Any:
-    """An editable MjSpec from a path or text of MJCF or URDF, for adding motors, ground, servos, ….
-
-    Raises:
-        SceneError: Missing file or malformed scene; the message names file and element.
-    """
+    """An editable MjSpec from a path or text of MJCF or URDF, for adding motors, ground, servos, …."""
     return parse_scene(scene)[0]
 
 
 def compile_scene(scene: Any) -> tuple[Any, Lines]:
-    """A mujoco model from XML text, a path, an MjSpec or an MjModel, and lines for the report.
-
-    Raises:
-        SceneError: Missing file or malformed scene; the message is mujoco's, with file and line.
-    """
+    """A mujoco model from XML text, a path, an MjSpec or an MjModel, and lines for the report."""
     mujoco = engine()
 
     if isinstance(scene, mujoco.MjModel):
@@ -73,11 +63,7 @@ def _check_names(m: Any, called: str) -> None:
 
 
 def compile_spec(spec: Any, called: str = "the scene") -> Any:
-    """The mujoco model of an MjSpec, which is changed by this.
-
-    Raises:
-        SceneError: It cannot be compiled; the message is mujoco's.
-    """
+    """The mujoco model of an MjSpec, which is changed by this."""
     try:
         return spec.compile()
     except ValueError as error:
@@ -101,11 +87,7 @@ def _called(scene: Any) -> str:
 
 
 def parse_scene(scene: Any) -> tuple[Any, Lines]:
-    """The MjSpec of XML text or a path, to be edited, and lines for the report.
-
-    Raises:
-        SceneError: Missing file or malformed XML.
-    """
+    """The MjSpec of XML text or a path, to be edited, and lines for the report."""
     try:
         return _parse(engine(), scene)
     except ValueError as error:

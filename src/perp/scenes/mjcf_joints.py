@@ -1,7 +1,5 @@
 """MuJoCo's joints and equalities as joints between principal frames."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

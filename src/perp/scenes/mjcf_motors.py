@@ -1,7 +1,5 @@
 """MuJoCo's actuators as motors: motor, position, velocity and general affine ones on joints, and adhesion."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ Every movable body has its frame at the centre of mass, along the principal axes
 frame of the state. The frame that the scene file gave to the body is kept as an offset from it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,14 +24,10 @@ class SceneError(PerpError, ValueError):
 
 @dataclass(frozen=True, repr=False)
 class ImportReport:
-    """What a scene file asked for and perp does not do.
+    """What a scene file asked for and perp does not do."""
 
-    Attributes:
-        ignored: Pairs of element and reason.
-        of_file: Those of them that only the file tells, not the compiled scene.
-    """
-
-    ignored: tuple[tuple[str, str], ...] = ()
+    ignored: tuple[tuple[str, str], ...] = ()  # pairs of element and reason
+    # those of them that only the file tells, not the compiled scene
     of_file: tuple[tuple[str, str], ...] = ()
 
     def lines(self, *, brief: bool = False) -> list[str]:
@@ -51,47 +45,29 @@ class ImportReport:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Bodies and what connects them. Arrays are over movable bodies unless said.
-
-    Attributes:
-        body_names: Names, one per body.
-        mass: Shape (bodies,) [kg].
-        inertia: Principal moments, shape (bodies, 3) [kg m²].
-        position: Centres of mass at the start, shape (bodies, 3) [m].
-        quaternion: Principal frames at the start, (w, x, y, z), shape (bodies, 4).
-        velocity: Linear and angular velocity at the start in the world frame, shape (bodies, 6).
-        origin: The file's body origin in the principal frame, shape (bodies, 3) [m].
-        frame: The file's body frame relative to the principal frame, shape (bodies, 4).
-        gravity: Shape (3,) [m/s²].
-        joints, motors: Between these bodies; further joints may be attached behind those of the file.
-        geom_names: One per shape.
-        geom_body: Body of each shape or WORLD, shape (geoms,).
-        geom_restitution: Coefficient of restitution of each shape, shape (geoms,).
-        friction_axis: Direction of the first friction coefficient in the shape's frame, shape (geoms, 3);
-            zero where friction has no preferred direction.
-        shapes: The compiled MuJoCo model that holds the shapes and finds contacts.
-        report: What of the file was ignored.
-        joints_of_file: How many of the joints the file has.
-    """
+    """Bodies and what connects them. Arrays are over movable bodies unless said."""
 
     body_names: tuple[str, ...]
-    mass: np.ndarray
-    inertia: np.ndarray
-    position: np.ndarray
-    quaternion: np.ndarray
-    velocity: np.ndarray
-    origin: np.ndarray
-    frame: np.ndarray
-    gravity: np.ndarray
+    mass: np.ndarray  # shape (bodies,) [kg]
+    inertia: np.ndarray  # principal moments, shape (bodies, 3) [kg m²]
+    position: np.ndarray  # centres of mass at the start, shape (bodies, 3) [m]
+    quaternion: np.ndarray  # principal frames at the start, (w, x, y, z), shape (bodies, 4)
+    velocity: np.ndarray  # linear and angular velocity at the start in the world frame, shape (bodies, 6)
+    origin: np.ndarray  # the file's body origin in the principal frame, shape (bodies, 3) [m]
+    frame: np.ndarray  # the file's body frame relative to the principal frame, shape (bodies, 4)
+    gravity: np.ndarray  # shape (3,) [m/s²]
+    # between these bodies; further joints may be attached behind those of the file
     joints: tuple[Joint, ...]
     motors: tuple[Motor, ...]
-    geom_names: tuple[str, ...]
-    geom_body: np.ndarray
-    geom_restitution: np.ndarray
+    geom_names: tuple[str, ...]  # one per shape
+    geom_body: np.ndarray  # body of each shape or WORLD, shape (geoms,)
+    geom_restitution: np.ndarray  # coefficient of restitution of each shape, shape (geoms,)
+    # direction of the first friction coefficient in the shape's frame, shape (geoms, 3); zero where friction
+    # has no preferred direction
     friction_axis: np.ndarray
-    shapes: Any
-    report: ImportReport = field(default_factory=ImportReport)
-    joints_of_file: int = 0
+    shapes: Any  # the compiled MuJoCo model that holds the shapes and finds contacts
+    report: ImportReport = field(default_factory=ImportReport)  # what of the file was ignored
+    joints_of_file: int = 0  # how many of the joints the file has
 
     @property
     def body_count(self) -> int:

@@ -1,7 +1,5 @@
 """How elements without a name in the file are called: by the body that they belong to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -38,13 +36,7 @@ def listed_joints(m: Any) -> tuple[str, ...]:
 
 
 def element_name(m: Any, element: str, index: int) -> str:
-    """The name of an element of the compiled scene, or words for it.
-
-    Args:
-        m: The compiled scene.
-        element: body, jnt, geom, pair, eq, tendon or actuator.
-        index: Its number.
-    """
+    """The name of an element (of a kind of `_KINDS`) of the compiled scene, or words for it."""
     mujoco = engine()
     kind = int(getattr(mujoco.mjtObj, f"mjOBJ_{_KINDS[element]}"))
     given = mujoco.mj_id2name(m, kind, index)

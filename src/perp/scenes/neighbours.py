@@ -4,8 +4,6 @@ mujoco lets a body overlap the one that carries it, unless that is fixed to the 
 the ground. A gripper whose palm is mounted on nothing would squeeze its own knuckles, and not on an arm.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from perp.scenes.engine import engine
@@ -31,14 +29,8 @@ def overlapping(m: Any) -> list[tuple[int, int]]:
 def exclude_mounted(spec: Any, m: Any) -> Lines:
     """Exclude bodies that overlap what they are joined to, where that is fixed, other than the world itself.
 
-    As mujoco does where it moves: all bodies that are fixed to each other count as one.
-
-    Args:
-        spec: The scene, to which exclusions are added.
-        m: The same, compiled.
-
-    Returns:
-        Lines for the import report.
+    As mujoco does where it moves: all bodies that are fixed to each other count as one. Exclusions are added
+    to the spec, of which m is the compiled scene; returns lines for the import report.
     """
     lines: Lines = []
     fixed = m.body_weldid == 0

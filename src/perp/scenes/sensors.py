@@ -1,7 +1,5 @@
 """Which sensors of a scene are read, and which are not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A robot `NAME_description/urdf/robot.urdf` keeps them as a rule in `NAME_descrip
 end effectors and lists of links that never touch are left to planners.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -31,18 +29,9 @@ def srdf_of(path: Path) -> Path | None:
 
 
 def add_poses(spec: Any, model: Any, path: Path) -> Lines:
-    """Add the group states of an SRDF file to a spec as keyframes.
+    """Add the group states of an SRDF file to a spec, which is compiled as well, as keyframes.
 
-    Args:
-        spec: The robot.
-        model: The same, compiled.
-        path: The SRDF file.
-
-    Returns:
-        Lines for the import report.
-
-    Raises:
-        SceneError: The file is no XML.
+    Returns lines for the import report.
     """
     try:
         root = ET.fromstring(path.read_text(encoding="utf-8", errors="replace"))  # noqa: S314  the user's own

@@ -5,8 +5,6 @@ its joints. Each of these is an edit of the MjSpec, so that the scene that runs 
 from a keyframe `START`, which the edits add; keyframes of the file are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -28,22 +26,18 @@ _HINGE_STIFFNESS, _SLIDE_STIFFNESS, _TIME_CONSTANT = 50.0, 1000.0, 0.1
 
 @dataclass(frozen=True)
 class Staging:
-    """What to add to a scene.
+    """What to add to a scene."""
 
-    Attributes:
-        free_base: Let the roots that the file fixes to the world move.
-        ground: A level plane. A freed robot is put onto it, at z = 0; else it goes through the lowest point.
-        hold: "servos" drives every hinge and slider without a motor to where it starts, with no more than
-            its effort; "locked" fixes them there.
-        motors: "force" or "velocity" gives every hinge and slider without a motor one that is named after it.
-        pose: Where joints start, by name [rad or m]. The others start where the keyframe or the file puts
-            them, and within their limits if they are held.
-    """
-
-    free_base: bool = False
+    free_base: bool = False  # let the roots that the file fixes to the world move
+    # a level plane. A freed robot is put onto it, at z = 0; else it goes through the lowest point.
     ground: bool = False
+    # "servos" drives every hinge and slider without a motor to where it starts, with no more than its effort;
+    # "locked" fixes them there
     hold: str | None = None
+    # where joints start, by name [rad or m]. The others start where the keyframe or the file puts them, and
+    # within their limits if they are held.
     pose: Mapping[str, float] | None = None
+    # "force" or "velocity" gives every hinge and slider without a motor one that is named after it
     motors: str | None = None
 
     def __bool__(self) -> bool:
@@ -65,14 +59,7 @@ class _Pose:
 def stage(scene: Any, wanted: Staging, keyframe: str | int | None) -> tuple[Any, Lines]:
     """The scene on its stage, an MjSpec with a keyframe `START`, and lines for the import report.
 
-    Args:
-        scene: A path or text of MJCF or URDF, or an MjSpec, which is left alone.
-        wanted: What to add.
-        keyframe: Of the scene, where the pose begins; the reference position when None.
-
-    Raises:
-        SceneError: The scene cannot be read or edited, or has no such joint or keyframe.
-        ProblemError: An option that does not exist.
+    The pose begins at a keyframe of the scene, at the reference position when None; an MjSpec is left alone.
     """
     mujoco = engine()
     if wanted.hold not in (None, "servos", "locked"):
@@ -165,11 +152,7 @@ def _start(m: Any, pose: Mapping[str, float], keyframe: str | int | None) -> _Po
 
 
 def keyframe_index(m: Any, keyframe: Any) -> int:
-    """The number of a keyframe by name or number.
-
-    Raises:
-        SceneError: There is no such keyframe; the message lists those there are.
-    """
+    """The number of a keyframe by name or number."""
     if isinstance(keyframe, bool) or not isinstance(keyframe, int | str):
         raise ProblemError(f"keyframe = {keyframe!r}: a name or a number is needed")
     if isinstance(keyframe, int):

@@ -1,7 +1,5 @@
 """A scene as arrays that can be kept in a file, so that a run can go on without the files it came from."""
 
-from __future__ import annotations
-
 import copy
 import zlib
 from collections.abc import Mapping, Sequence
@@ -28,15 +26,7 @@ def store_scene(model: Model) -> dict[str, np.ndarray]:
 
 
 def compiled_scene(arrays: Mapping[str, np.ndarray], geometry: Sequence[Shape]) -> Any:
-    """The mujoco model of a stored scene.
-
-    Args:
-        arrays: What `store_scene` returned.
-        geometry: Its shapes, whose vertices are stored once.
-
-    Raises:
-        SceneError: mujoco cannot read it: another version wrote it; or it is damaged.
-    """
+    """The mujoco model of what `store_scene` returned; vertices are stored once, with its shapes."""
     # a few bytes can be made to expand to any size: no more is unpacked than a scene can have
     unpacker = zlib.decompressobj()
     try:
@@ -91,11 +81,7 @@ def pack_compiled(shapes: Any) -> bytes:
 
 
 def unpack_compiled(content: bytes) -> Any:
-    """The mujoco model that `pack_compiled` packed.
-
-    Raises:
-        SceneError: mujoco cannot read it: another version wrote it.
-    """
+    """The mujoco model that `pack_compiled` packed, unless another version of mujoco did."""
     mujoco = engine()
 
     try:
@@ -105,11 +91,7 @@ def unpack_compiled(content: bytes) -> Any:
 
 
 def check_complete(model: Model, arrays: Mapping[str, np.ndarray]) -> None:
-    """Whether a model made from a stored scene is the one that was stored.
-
-    Raises:
-        SceneError: Something had been added to it in Python.
-    """
+    """Refuse a model made from a stored scene to which something had been added in Python."""
     if (_counts(model) != arrays["counts"]).any() or (model.friction_axis != arrays["friction_axis"]).any():
         raise SceneError(
             "joints, motors or friction axes had been added to the scene in Python: "

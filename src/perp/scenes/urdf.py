@@ -6,8 +6,6 @@ ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and links that share a joint or
 overlap at the reference position do not collide, as ROS has it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator
@@ -43,12 +41,7 @@ def is_urdf(text: str) -> bool:
 def read_urdf(text: str, path: Path | None) -> tuple[Any, Lines]:
     """The MjSpec of a URDF, and lines for the import report.
 
-    Args:
-        text: The XML.
-        path: The file it is from, if any: relative names begin there, and poses are looked for there.
-
-    Raises:
-        SceneError: Malformed XML, or a mesh that is missing or cannot be read.
+    Relative names begin where its file is, if any, and poses are looked for there.
     """
     folder, where = (Path.cwd(), "the URDF text") if path is None else (path.parent, str(path))
     try:

@@ -1,7 +1,5 @@
 """Checks of what users hand to a simulation: every error names the argument and what would be right."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping
@@ -30,11 +28,7 @@ class Coordinates(StrEnum):
 
 
 def whole(name: str, x: Any) -> int:
-    """A whole number of at least 1, from Python or NumPy.
-
-    Raises:
-        ProblemError: It is none.
-    """
+    """A whole number of at least 1, from Python or NumPy."""
     if isinstance(x, int | float | np.integer) and x is not True and 1 <= x < math.inf and int(x) == x:
         return int(x)
     raise ProblemError(f"{name} = {x!r}: a whole number of at least 1 is needed")
@@ -128,12 +122,7 @@ def _in_range(name: str, setting: Any, most: float, needed: str) -> None:
 def step_settings(
     settings: Any, level: Any, solver: Any, formulation: Any, options: dict[str, Any]
 ) -> StepSettings:
-    """The stepper's settings from the arguments of `Simulation`.
-
-    Raises:
-        ProblemError: An option that does not exist or has an impossible value.
-        UnknownSolver, SolverMissing: The solver's name is wrong, or it is not installed.
-    """
+    """The stepper's settings from the arguments of `Simulation`."""
     from perp.solvers.registry import find as find_solver
     from perp.solvers.registry import read_options, require_available
 

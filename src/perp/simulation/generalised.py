@@ -90,12 +90,7 @@ def cut_state(stepper: Stepper, data: Any) -> State:
 
 
 def read_positions(m: Any, value: Any) -> np.ndarray:
-    """A user's qpos, with quaternions normalised.
-
-    Raises:
-        ProblemError: Not the right number of finite numbers, or a quaternion of length zero.
-        SceneError: A joint is beyond its limits; the message names all of them.
-    """
+    """A user's qpos, with quaternions normalised; joints must be within their limits."""
     qpos = np.array(vector("qpos", value, m.nq), dtype=np.float64)
     names, beyond = joint_names(m), []
     for j, name in enumerate(names):
@@ -128,15 +123,8 @@ def _limited(m: Any, j: int) -> bool:
 def go_to(simulation: Simulation, state: State, what: str) -> None:
     """Bring a simulation to a state that a user has asked for, unless it breaks joints.
 
-    Small errors of joints, as of a pose with six digits, are put right and noted in `start_note`.
-
-    Args:
-        simulation: What is moved.
-        state: Where to.
-        what: How a message begins that refuses it.
-
-    Raises:
-        SceneError: The pose breaks joints; nothing was moved.
+    Small errors of joints, as of a pose with six digits, are put right and noted in `start_note`. `what` is
+    how a message begins that refuses the state; nothing was moved then.
     """
     stepper, note = simulation.stepper, ""
     stepper.begin(state, simulation.step_size, np.zeros((simulation.model.body_count, 6)))

@@ -71,21 +71,13 @@ def _touched(w, first, second):
 
 @dataclass
 class Substep:
-    """A part of a step.
+    """A part of a step."""
 
-    Attributes:
-        state: Where it begins.
-        memory: What the stepper remembers there.
-        length: Its length [s].
-        restitution: Of the shapes: none where it ends with an impact.
-        normal: Normal row of what closes at its end, shape (nv,), or None.
-    """
-
-    state: State
-    memory: Any
-    length: float
-    restitution: np.ndarray
-    normal: np.ndarray | None = None
+    state: State  # where it begins
+    memory: Any  # what the stepper remembers there
+    length: float  # [s]
+    restitution: np.ndarray  # of the shapes: none where it ends with an impact
+    normal: np.ndarray | None = None  # normal row of what closes at its end, shape (nv,), or None
 
     def step(self, stepper: Stepper, wrench: np.ndarray, length: float) -> tuple[State, StepRecord]:
         """Take it, with another length; restitution stays as it is for the part."""

@@ -1,7 +1,5 @@
 """What controllers ask of a mechanism where it is: mass matrix, bias force, Jacobians, sensors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

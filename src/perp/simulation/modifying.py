@@ -29,23 +29,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changes:
-    """What differs from the scene as it was loaded.
+    """What differs from the scene as it was loaded."""
 
-    Attributes:
-        friction: Sliding coefficient by name of a shape or body; "" for all shapes.
-        mass: By body [kg].
-        size: Factor of all lengths of a body's shapes and of its centre of mass, by body.
-        gain: Factor of the force of a motor for the same control and state, by motor.
-        restitution: By name of a shape; "" for all shapes.
-        gravity: Shape (3,) [m/s²]; None for that of the scene.
-    """
-
+    # sliding coefficient by name of a shape or body; "" for all shapes
     friction: dict[str, float] = field(default_factory=dict)
-    mass: dict[str, float] = field(default_factory=dict)
+    mass: dict[str, float] = field(default_factory=dict)  # by body [kg]
+    # factor of all lengths of a body's shapes and of its centre of mass, by body
     size: dict[str, float] = field(default_factory=dict)
+    # factor of the force of a motor for the same control and state, by motor
     gain: dict[str, float] = field(default_factory=dict)
-    restitution: dict[str, float] = field(default_factory=dict)
-    gravity: np.ndarray | None = None
+    restitution: dict[str, float] = field(default_factory=dict)  # by name of a shape; "" for all shapes
+    gravity: np.ndarray | None = None  # shape (3,) [m/s²]; None for that of the scene
 
     def and_also(self, **others: Any) -> Changes:
         """These changes and others, by name of the attribute, which take precedence; None changes nothing."""
@@ -87,17 +81,7 @@ def modify(sim: Simulation, *, size: Any, **others: Any) -> None:
 
 
 def modified(model: Model, loaded: Any, changes: Changes, *, reduced: bool) -> Model:
-    """A model with changes.
-
-    Args:
-        model: The model as it is, for what was added to it.
-        loaded: The compiled scene as it was loaded.
-        changes: From that scene.
-        reduced: Of which coordinates.
-
-    Raises:
-        SceneError: There is no such body, shape or motor; or a mesh would have to change its size.
-    """
+    """A model with changes from the compiled scene as it was loaded, and with what was added to the model."""
     m, restitution = copy.copy(loaded), model.geom_restitution.copy()
     for kind, given in (("friction", changes.friction), ("restitution", changes.restitution)):
         for name, value in given.items():

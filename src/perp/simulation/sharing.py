@@ -28,11 +28,7 @@ class _Family:
 
 
 class Seat:
-    """The place of one simulation at a stepper.
-
-    Args:
-        stepper: It is this simulation's alone until there is a copy.
-    """
+    """The place of one simulation at a stepper, which is this simulation's alone until there is a copy."""
 
     def __init__(self, stepper: Stepper) -> None:
         self._family = _Family()

@@ -63,11 +63,7 @@ def load_for(
 
 
 def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
-    """The state of a keyframe, whose mocap bodies are moved, and its control values, shape (motors,).
-
-    Raises:
-        SceneError: There is no such keyframe; the message lists those there are.
-    """
+    """The state of a keyframe, whose mocap bodies are moved, and its control values, shape (motors,)."""
     m, mujoco = stepper.mujoco_model, engine()
     k = keyframe_index(m, keyframe)
     data = stepper.aside()

@@ -1,7 +1,5 @@
 """Colours of bodies and contacts, the same in both viewers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 # Contact states as in a recording: −1 open, 0 slipping, 1 sticking. Told apart by colour-blind readers too.

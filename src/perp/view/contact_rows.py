@@ -1,7 +1,5 @@
 """The contacts of a run as lines over time: by pair of shapes, and by contact within a pair."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,21 +12,13 @@ _ABSENT = -2
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Contacts over the steps.
+    """Contacts over the steps."""
 
-    Attributes:
-        names: One per pair of shapes.
-        normal_force: Sum over the contacts of each pair, shape (pairs, n) [N].
-        raster: −2 no contact, −1 open, 0 slip, 1 stick, for the busiest contacts, shape (lines, n).
-        raster_names: The pair of each line.
-        contact_rows: How many lines there would be without a limit.
-    """
-
-    names: list[str]
-    normal_force: np.ndarray
-    raster: np.ndarray
-    raster_names: list[str]
-    contact_rows: int
+    names: list[str]  # one per pair of shapes
+    normal_force: np.ndarray  # sum over the contacts of each pair, shape (pairs, n) [N]
+    raster: np.ndarray  # −2 no contact, −1 open, 0 slip, 1 stick, for the busiest contacts, shape (lines, n)
+    raster_names: list[str]  # the pair of each line
+    contact_rows: int  # how many lines there would be without a limit
 
 
 def pair_rows(recording: Recording) -> Pairs:

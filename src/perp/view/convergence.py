@@ -1,7 +1,5 @@
 """Residual against time of every solver that takes a problem."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,17 +13,7 @@ _LINES = 28
 def convergence_runs(
     problem: Problem, names: Iterable[str] | None = None, *, tol: float = 1e-8, time_limit: float = 5.0
 ) -> dict[str, Solution]:
-    """Solve a problem with each solver and keep the history.
-
-    Args:
-        problem: What to solve.
-        names: Solvers to run; None for all that are installed and take the problem.
-        tol: The residual to reach.
-        time_limit: Seconds for each.
-
-    Returns:
-        The solution of each solver by name, solved or not.
-    """
+    """The solution with history, solved or not, of each solver; of all that take the problem for None."""
     if names is None:
         names = [info.name for info in solvers(problem) if info.available]
     runs = {}
@@ -37,13 +25,7 @@ def convergence_runs(
 
 
 def plot_convergence(runs: dict[str, Solution], path: str | Path, *, tol: float = 1e-8) -> None:
-    """Draw residual against time, one line per solver, into a picture file.
-
-    Args:
-        runs: What `convergence_runs` returned.
-        path: Where to write; the suffix decides the format.
-        tol: Drawn as a line.
-    """
+    """Draw residual against time, one line per solver, and the tolerance into a picture file."""
     from matplotlib.figure import Figure
 
     lines = sum(run.history is not None and run.history.times.size > 0 for run in runs.values())

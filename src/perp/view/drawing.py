@@ -1,7 +1,5 @@
 """A recording as what a viewer draws: meshes with many placed copies, and poses of bodies over time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
@@ -21,28 +19,19 @@ _MOST_FACES = 20_000
 
 @dataclass(frozen=True)
 class Copies:
-    """One mesh and where it is drawn.
+    """One mesh and where it is drawn."""
 
-    Attributes:
-        kind: As in the scene: "box", "plane", ….
-        vertices, faces: Shapes (n, 3) and (m, 3).
-        tint: What the colour of a copy is multiplied with at each vertex, shape (n, 3), or (n, 0) without a
-            texture.
-        body: Body that each copy moves with, −1 for the world, shape (copies,).
-        position, quaternion: In the body's frame, shapes (copies, 3) and (copies, 4).
-        scale: Along the mesh's axes, shape (copies, 3).
-        color: Red, green, blue, opacity, shape (copies, 4).
-    """
-
-    kind: str
-    vertices: np.ndarray
-    faces: np.ndarray
+    kind: str  # as in the scene: "box", "plane", …
+    vertices: np.ndarray  # shape (n, 3)
+    faces: np.ndarray  # shape (m, 3)
+    # what the colour of a copy is multiplied with at each vertex, shape (n, 3), or (n, 0) without a texture
     tint: np.ndarray
-    body: np.ndarray
+    body: np.ndarray  # body that each copy moves with, −1 for the world, shape (copies,)
+    # in the body's frame, shapes (copies, 3) and (copies, 4)
     position: np.ndarray
     quaternion: np.ndarray
-    scale: np.ndarray
-    color: np.ndarray
+    scale: np.ndarray  # along the mesh's axes, shape (copies, 3)
+    color: np.ndarray  # red, green, blue, opacity, shape (copies, 4)
 
 
 def copies_of(geometry: Iterable[Shape]) -> list[Copies]:
@@ -127,15 +116,10 @@ def placed(copies: Copies, position: np.ndarray, quaternion: np.ndarray) -> tupl
 def extent(
     copies: Iterable[Copies], positions: np.ndarray, quaternions: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Centre (3,) and radius [m] of what there is to look at.
+    """Centre (3,) and radius [m] of what there is to look at, from poses of the bodies in all frames.
 
     That is all that moves, and finite shapes around it, at the start; later frames count as long as bodies
     stay near: one that falls off the world is not followed.
-
-    Args:
-        copies: The shapes.
-        positions: Of the bodies, shape (frames, bodies, 3) [m].
-        quaternions: Of the bodies, shape (frames, bodies, 4).
     """
     low, high = _bounds(copies, positions[0], quaternions[0])
     centre, radius = 0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low))
@@ -178,10 +162,6 @@ def _bounds(
 def drawn_side(contact_body: np.ndarray) -> np.ndarray:
     """1 where the force on the second body is drawn, −1 where that is the world: forces are on what moves.
 
-    Args:
-        contact_body: Both bodies of each contact, −1 for the world, shape (contacts, 2).
-
-    Returns:
-        Shape (contacts, 1).
+    Shape (contacts, 1), from both bodies of each contact, −1 for the world.
     """
     return np.where(contact_body[:, 1] < 0, -1.0, 1.0)[:, None]

@@ -210,14 +210,7 @@ class LivePage:
 
 
 def show(simulation: Simulation, seconds: float, control: Any = None, **options: Any) -> LivePage:
-    """Run a simulation and show it on a page, which stays until it is closed.
-
-    Args:
-        simulation: What runs, from where it is.
-        seconds: For how long [s].
-        control: As `Simulation.run` takes it.
-        options: Of `LivePage`.
-    """
+    """Run a simulation for so many seconds and show it on a page; see `Simulation.view`."""
     page = LivePage(simulation, **options)
     end = simulation.time + seconds - 0.5 * simulation.step_size
     problem = ""

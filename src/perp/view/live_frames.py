@@ -24,9 +24,6 @@ CONTACT_WIDTH = 11
 class LiveFrames:
     """The start and some steps of a run; `after` may be called from other threads.
 
-    Args:
-        simulation: What runs.
-
     Attributes:
         state: What the page is told with every answer: whether it plays, has finished, can start again, ….
     """

@@ -5,8 +5,6 @@ surfaces and repeated along creases, so that averaged normals look right. Three 
 are colours, which go where their vertices go.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 Mesh = tuple[np.ndarray, np.ndarray]

@@ -48,11 +48,7 @@ _SCRIPTS = [
 
 
 def page_text(recording: Recording, title: str) -> str:
-    """The page of a recording as text.
-
-    Raises:
-        ProblemError: The recording has no steps.
-    """
+    """The page of a recording that has steps, as text."""
     if not len(recording):
         raise ProblemError("the recording has no steps: there is nothing to show")
     return _page(title, *packed(recording))

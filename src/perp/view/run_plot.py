@@ -30,16 +30,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def plot_run(recording: Recording, path: str | Path, *, title: str = "") -> None:
-    """Draw a recording into a picture file; the suffix decides the format.
-
-    Args:
-        recording: What to draw; it may be empty.
-        path: Where to write.
-        title: Above the picture.
-
-    Raises:
-        FileError: It cannot be written there.
-    """
+    """Draw a recording, which may be empty, into a picture file; the suffix decides the format."""
     from matplotlib import rc_context
 
     check_writable(Path(path), PICTURE_SUFFIXES, "a picture")

@@ -6,8 +6,6 @@ that names another origin or host than the server's own gets 403, and commands n
 page cannot send without asking first.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable
@@ -28,11 +26,7 @@ _POLICY = (
 
 
 def is_own(headers: Any) -> bool:
-    """Whether a request comes from a page of this server, or from no page at all.
-
-    Args:
-        headers: Of the request, by name.
-    """
+    """Whether a request with these headers comes from a page of this server, or from no page at all."""
     try:
         own = urlsplit(f"//{headers.get('Host')}")
         if own.hostname not in _HOSTS:
@@ -47,16 +41,10 @@ def is_own(headers: Any) -> bool:
 
 
 class PageServer:
-    """Serves one page at a free port of this machine.
+    """Serves one page, made anew for every visit, at `url`: a port of this machine, or the next free one.
 
-    Args:
-        page: Its text, made anew for every visit.
-        port: The first that is tried.
-        frames: Answers what the page asks for with GET /frames: the query in, bytes out.
-        command: Takes what the page sends with POST /command.
-
-    Attributes:
-        url: Where the page is.
+    `frames` answers what the page asks for with GET /frames: the query in, bytes out; `command` takes what it
+    sends with POST /command.
     """
 
     def __init__(

@@ -5,8 +5,6 @@ by software there. `pip install perp[video]` brings what drives the browser and 
 browser is the one of the system, or that of the environment variable CHROMIUM.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

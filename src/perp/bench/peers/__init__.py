@@ -1,7 +1,5 @@
 """Solvers of others, for `--peers`: registered like ours, in the processes of the harness only."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

@@ -5,8 +5,6 @@ Two things differ: only its own call is timed, on data that is already in its fo
 answer is kept apart from what our code finds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,40 +26,24 @@ TOLERANCES: dict[str, Tolerance] = {}
 
 @dataclass(frozen=True)
 class PeerRequest:
-    """What a peer is asked for.
+    """What a peer is asked for."""
 
-    Attributes:
-        problem: In a form that the peer takes.
-        options: The peer's own options that the tolerance is mapped to.
-        time_limit: Seconds left, or None.
-        start: Where to begin, or None.
-    """
-
-    problem: Any
-    options: dict[str, Any]
-    time_limit: float | None
+    problem: Any  # in a form that the peer takes
+    options: dict[str, Any]  # the peer's own options that the tolerance is mapped to
+    time_limit: float | None  # seconds left
     start: Vector | None
 
 
 @dataclass(frozen=True)
 class PeerReply:
-    """What a peer said.
-
-    Attributes:
-        z: Its answer, or None.
-        claimed: Whether it said that the problem is solved.
-        time: Of its own call.
-        iterations: As it counts them, or -1 where it does not say.
-        words: Its status in its own words.
-        memory: Peak memory in its own process [MiB], or None when it ran in ours.
-    """
+    """What a peer said."""
 
     z: Vector | None
-    claimed: bool
-    time: Timing
-    iterations: int = -1
-    words: str = ""
-    memory: float | None = None
+    claimed: bool  # whether it said that the problem is solved
+    time: Timing  # of its own call
+    iterations: int = -1  # as it counts them; −1 where it does not say
+    words: str = ""  # its status
+    memory: float | None = None  # peak memory in its own process [MiB], or None when it ran in ours
 
 
 Call = Callable[[PeerRequest], PeerReply]
@@ -81,15 +63,10 @@ def peer(
     tolerance: Tolerance,
     refuses: Callable[[Any], str | None] | None = None,
 ) -> Callable[[Call], Call]:
-    """Register a peer's function under a name.
+    """Register a peer's function under the name to pass to `--solvers`.
 
-    Args:
-        name: What to pass to `--solvers`.
-        takes: The problem types.
-        needs: The package and the command that adds it.
-        summary: One line.
-        tolerance: Which of its options the tolerance is mapped to, and how.
-        refuses: Says why a problem of the right type cannot be taken, or None.
+    `tolerance` says which of its options the tolerance is mapped to, and how; `refuses` why a problem of the
+    right type cannot be taken, or None.
     """
 
     def decorate(call: Call) -> Call:

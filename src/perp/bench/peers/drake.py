@@ -4,8 +4,6 @@ An LCP with a symmetric positive semidefinite M is the quadratic program min ½ 
 boxed one the same over a box, and the relaxed contact problem the same over friction cones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

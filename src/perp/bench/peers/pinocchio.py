@@ -3,8 +3,6 @@
 Its contacts have the normal last, and it takes a dense matrix here: friction in space only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

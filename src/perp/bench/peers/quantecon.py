@@ -1,7 +1,5 @@
 """QuantEcon: Lemke's method with a lexicographic rule, compiled by Numba."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.bench.peers.adapter import PeerReply, PeerRequest, dense, peer

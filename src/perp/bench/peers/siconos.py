@@ -4,8 +4,6 @@ It lives in the system's interpreter (a Debian package) and is asked through `si
 reduced problems take global ones reduced; those called `global` take mass and Jacobian as they are.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from dataclasses import dataclass

@@ -1,27 +1,20 @@
 """Serves the solvers of Siconos; run by the interpreter that has Siconos, which need not have perp.
 
-Protocol: pickled dicts of plain Python values on standard input and output, arrays as (type, shape, bytes),
-so that the two interpreters may have different releases of NumPy. The first message out is the version. A
-request has `kind`, `solver`, `options` (by name of the parameter) and `arrays`; the answer has `z`, `code` (0
-is Siconos's claim to have solved it), `iterations`, `cpu`, `wall` and `memory`. Only the driver is timed.
+Protocol: as of `comparison.processes`, with dicts of plain Python values, arrays as (type, shape, bytes), so
+that the two interpreters may have different releases of NumPy. A request has `kind`, `solver`, `options` (by
+name of the parameter) and `arrays`; the answer has `z`, `code` (0 is Siconos's claim to have solved it),
+`iterations`, `cpu`, `wall` and `memory`. Only the driver is timed.
 
 The binding builds LCPs and reduced friction problems from arrays. It has no such constructor for global and
 rolling problems, but reads them from files: those are written to a file first, in Siconos's own text format.
 """
 
-from __future__ import annotations
-
-import ctypes
 import importlib.util
-import os
-import pickle
-import signal
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-import siconos  # pyright: ignore[reportMissingImports]
 import siconos.numerics as sn  # pyright: ignore[reportMissingImports]
 from scipy.sparse import csc_matrix
 
@@ -47,12 +40,11 @@ QUICK = 0.01
 QUICK_REPEATS = 5
 
 
-def timing():
-    """The module that measures for the whole harness; perp itself may not be importable here."""
-    path = Path(__file__).parents[1] / "timing.py"
-    spec = importlib.util.spec_from_file_location("timing", path)
+def module_of(name: str):
+    """A module of perp that needs nothing but Python; perp itself may not be importable here."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / f"{name}.py")
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
-    sys.modules["timing"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)  # type: ignore[union-attr]
     return module
 
@@ -146,29 +138,18 @@ def answer(request: dict, clock) -> dict:
     }
 
 
-def main() -> None:
-    """Answer until the input ends or the process that started this one does."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    answers = os.fdopen(os.dup(1), "wb")
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
-    clock = timing()
-    pickle.dump(str(getattr(siconos, "version", "")), answers)
-    answers.flush()
-    while True:
+def serving():
+    """The function that answers: what goes wrong is an answer too."""
+    clock = module_of("bench/timing")
+
+    def reply(request: dict) -> dict:
         try:
-            request = pickle.load(sys.stdin.buffer)  # noqa: S301
-        except EOFError:
-            return
-        try:
-            reply = answer(request, clock)
+            return answer(request, clock)
         except Exception as error:  # noqa: BLE001
-            reply = {"error": f"{type(error).__name__}: {error}"}
-        pickle.dump(reply, answers)
-        answers.flush()
+            return {"error": f"{type(error).__name__}: {error}"}
+
+    return reply
 
 
 if __name__ == "__main__":
-    main()
+    module_of("comparison/processes").serve(serving)

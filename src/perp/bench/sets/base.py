@@ -1,7 +1,5 @@
 """What a test set is: a name, a line about it, and problems with names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,17 +10,11 @@ from perp.problems.validation import Vector
 
 @dataclass(frozen=True)
 class NamedProblem:
-    """A problem of a test set.
+    """A problem of a test set."""
 
-    Attributes:
-        name: The only one of its name in the set.
-        problem: What is to be solved.
-        start: Where every solver begins, shape (size,), or None for a cold start.
-    """
-
-    name: str
+    name: str  # the only one of its name in the set
     problem: Problem
-    start: Vector | None = None
+    start: Vector | None = None  # where every solver begins, shape (size,), or None for a cold start
 
 
 class TestSet(Protocol):

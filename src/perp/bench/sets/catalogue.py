@@ -1,7 +1,5 @@
 """The test sets by name, and how a name, a folder or a class of the user's own becomes one."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,19 +20,12 @@ from perp.solvers.registry import unknown
 
 @dataclass(frozen=True)
 class SetInfo:
-    """What is known of a test set.
-
-    Attributes:
-        summary: One line.
-        build: Makes the set; from a path when `needs_path` or `takes_path`.
-        needs_path: Whether `--path` must say where its files are.
-        takes_path: Whether `--path` may name something in place of what is built in.
-    """
+    """What is known of a test set."""
 
     summary: str
-    build: Callable[..., TestSet]
-    needs_path: bool = False
-    takes_path: bool = False
+    build: Callable[..., TestSet]  # makes the set; from a path when `needs_path` or `takes_path`
+    needs_path: bool = False  # whether `--path` must say where its files are
+    takes_path: bool = False  # whether `--path` may name something in place of what is built in
 
 
 def _files(name: str, summary: str, *patterns: str, **options: object) -> SetInfo:
@@ -78,15 +69,7 @@ CATALOGUE: dict[str, SetInfo] = {
 
 
 def find_set(name: str, path: Path | None = None) -> TestSet:
-    """A test set by name, or by `module:Class`.
-
-    Args:
-        name: A name of the catalogue, or a class of the user's own that can be imported.
-        path: The folder, for sets that are files.
-
-    Raises:
-        ProblemError: There is no such set, or it needs a folder and none was given.
-    """
+    """A test set by name, or by `module:Class`; `path` is the folder of sets that are files."""
     module, colon, attribute = name.partition(":")
     if colon:
         return _imported(module, attribute, path)

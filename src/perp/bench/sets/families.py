@@ -3,8 +3,6 @@
 Convention: w = M z + q, lo ≤ z ≤ hi.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import perp

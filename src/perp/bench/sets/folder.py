@@ -1,7 +1,5 @@
 """Problems in the files of a folder: FCLib, Siconos's, perp's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,24 +13,15 @@ SUFFIXES = (".hdf5", ".h5", ".npz", ".dat")
 
 @dataclass
 class FolderSet:
-    """Every file of a folder, and of the folders below it, whose name fits a pattern.
-
-    Attributes:
-        path: The folder.
-        name: What the set is called; the folder's own name by default.
-        patterns: Which files belong to the set.
-        suffixes: Which kinds of files.
-        relaxed: Whether the convex relaxation of each contact problem is taken in its place.
-        guesses: Whether files with a guess are started from it.
-        unreadable: Files that hold no problem, with the reason, once `problems` has been through.
-    """
+    """Every file of a folder, and of the folders below it, whose name fits a pattern."""
 
     path: Path
-    name: str = ""
-    patterns: tuple[str, ...] = ("*",)
+    name: str = ""  # what the set is called; the folder's own name by default
+    patterns: tuple[str, ...] = ("*",)  # which files belong to the set
     suffixes: tuple[str, ...] = SUFFIXES
-    relaxed: bool = False
-    guesses: bool = False
+    relaxed: bool = False  # whether the convex relaxation of each contact problem is taken in its place
+    guesses: bool = False  # whether files with a guess are started from it
+    # files that hold no problem, with the reason, once `problems` has been through
     unreadable: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -40,11 +29,7 @@ class FolderSet:
         self.name = self.name or self.path.resolve().name
 
     def files(self) -> list[Path]:
-        """The files, in order of their names.
-
-        Raises:
-            FileError: There is no such folder, or nothing in it belongs to the set.
-        """
+        """The files, in order of their names."""
         if not self.path.is_dir():
             raise FileError(self.path, "is not a folder")
         found = {

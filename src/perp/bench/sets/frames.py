@@ -5,8 +5,6 @@ it. The cold set starts every solver from zero; the warm set from the impulses t
 behind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,19 +29,12 @@ SCENES: dict[str, Any] = {
 
 @dataclass
 class FrameSet:
-    """Contact problems of scenes, at velocity level with a step of 10 ms.
+    """Contact problems of scenes, at velocity level with a step of 10 ms."""
 
-    Attributes:
-        path: A scene in place of the built-in ones.
-        warm: Whether solvers start from the impulses of the step before.
-        steps: Steps of each scene.
-        every: Which of them are kept.
-    """
-
-    path: Path | None = None
-    warm: bool = False
-    steps: int = 24
-    every: int = 3
+    path: Path | None = None  # a scene in place of the built-in ones
+    warm: bool = False  # whether solvers start from the impulses of the step before
+    steps: int = 24  # steps of each scene
+    every: int = 3  # which of them are kept
     scenes: dict[str, Any] = field(default_factory=lambda: dict(SCENES))
 
     @property

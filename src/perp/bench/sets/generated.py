@@ -1,7 +1,5 @@
 """Sets made from the generated families: LCPs, boxed LCPs, friction index, random contacts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from perp.bench.sets import families

@@ -1,7 +1,5 @@
 """The set `lcp-large`: sparse LCPs of free boundaries with 10⁴ to 10⁵ unknowns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

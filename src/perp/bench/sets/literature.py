@@ -1,7 +1,5 @@
 """LCPs of the literature, named by where they come from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import perp

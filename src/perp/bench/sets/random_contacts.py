@@ -6,8 +6,6 @@ contacts without approach, friction coefficients from 0 to 2 and a few of 1e-6 a
 units of any size.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import perp
@@ -32,7 +30,7 @@ def _coefficient(rng: np.random.Generator) -> float:
     return float(rng.uniform(0.0, 2.0))
 
 
-def _set(rng: np.random.Generator, kind: str, size: float) -> perp.problems.sets.ConstraintSet:
+def _set(rng: np.random.Generator, kind: str, size: float) -> perp.ConstraintSet:
     if kind == "free":
         return perp.Free()
     if kind == "nonnegative":

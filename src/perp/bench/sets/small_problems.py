@@ -1,7 +1,5 @@
 """Small random problems of every type and form: for warm-up, and for the search for false claims."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -18,21 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BatchDerivatives:
-    """Derivatives of a step of many worlds, as of `StepDerivative` with a leading axis of worlds.
+    """Derivatives of a step of many worlds, as of `StepDerivative` with a leading axis of worlds."""
 
-    Attributes:
-        A: By the state, shape (worlds, 2 nv + na, 2 nv + na).
-        B: By the controls, shape (worlds, 2 nv + na, motors).
-        parameters: By each asked parameter, shape (worlds, 2 nv + na, size).
-        exists: Whether a world's step has a derivative; NaN stands where it has none.
-        degenerate: Whether a constraint of it is at a switch of modes.
-    """
-
-    A: np.ndarray
-    B: np.ndarray
-    parameters: dict[str, np.ndarray]
-    exists: np.ndarray
-    degenerate: np.ndarray
+    A: np.ndarray  # by the state, shape (worlds, 2 nv + na, 2 nv + na)
+    B: np.ndarray  # by the controls, shape (worlds, 2 nv + na, motors)
+    parameters: dict[str, np.ndarray]  # by each asked parameter, shape (worlds, 2 nv + na, size)
+    exists: np.ndarray  # whether a world's step has a derivative; NaN stands where it has none
+    degenerate: np.ndarray  # whether a constraint of it is at a switch of modes
 
 
 def batch_derivatives(batch: Batch, parameters: Sequence[str]) -> BatchDerivatives:

@@ -4,8 +4,6 @@ They are columns of one array, and each column knows the numbers in a thread's s
 stands for. They are written there before a world is stepped.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,18 +23,14 @@ from perp.stepping import Stepper
 
 @dataclass
 class OwnValues:
-    """Values by world.
+    """Values by world."""
 
-    Attributes:
-        value: Shape (worlds, values).
-        source: Column that goes to each target, shape (targets,).
-        places: Name of the array and index in it of each target.
-        given: The columns of what was asked for, by kind and name; "" for all shapes and for gravity.
-    """
-
-    value: np.ndarray
+    value: np.ndarray  # shape (worlds, values)
+    # column that goes to each target, shape (targets,)
     source: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    # name of the array and index in it of each target
     places: list[tuple[str, int]] = field(default_factory=list)
+    # the columns of what was asked for, by kind and name; "" for all shapes and for gravity
     given: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def targets(self, stepper: Stepper) -> np.ndarray:
@@ -99,12 +93,7 @@ def _arrays(stepper: Stepper) -> dict[str, np.ndarray]:
 
 
 def set_values(own: OwnValues, stepper: Stepper, **given: Any) -> None:
-    """Set what is given for every world; names as of `Batch.modify`.
-
-    Raises:
-        ProblemError: A value makes no sense for this number of worlds.
-        SceneError: There is no such body, shape or motor.
-    """
+    """Set what is given for every world; names as of `Batch.modify`."""
     for name, x in given.items():
         if x is not None:
             _SETTERS[name](own, stepper, x)

@@ -1,7 +1,5 @@
 """A thread of a batch: its own stepper and model, which take the part of one world after the other."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
@@ -45,12 +43,7 @@ class Call:
 
 
 class Worker:
-    """Steps chunks of worlds.
-
-    Args:
-        like: The stepper whose scene and settings this one has.
-        h: Length of a step [s].
-    """
+    """Steps chunks of worlds by h [s], with the scene and settings of another stepper."""
 
     def __init__(self, like: Stepper, h: float) -> None:
         self.stepper = Stepper(like.model, like.settings, reduced=like.reduced)

@@ -50,9 +50,6 @@ def with_parameters(sim: Simulation, values: Mapping[str, Any], *, shift: bool =
 
     A coefficient of all contacts becomes that of every shape; with `shift` the coefficients of all shapes
     change by the same instead, so that those of contacts keep their differences.
-
-    Raises:
-        ProblemError: A value is no number, or a coefficient is negative.
     """
     from perp.simulation.simulation import Simulation
 

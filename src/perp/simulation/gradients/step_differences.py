@@ -27,11 +27,7 @@ _TOLERANCE, _REPEATS = 1e-11, 3
 
 
 def verify_step(sim: Simulation, found: StepDerivative) -> None:
-    """Compare A, B and parameters with differences.
-
-    Raises:
-        DerivativeError: One differs, or there is none: a constraint at a switch, velocities not unique.
-    """
+    """Compare A, B and parameters with differences; raises where one differs, or there is none."""
     check_comparable(found)
     if not found.consistent:
         raise DerivativeError("redundant constraints switch their modes under a small change of the state")

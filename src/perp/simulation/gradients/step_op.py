@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 
 class StepOp:
-    """The step of a simulation as a function with a gradient.
-
-    Args:
-        sim: In reduced coordinates; it is copied.
-        parameters: Names of parameters whose values it takes besides state and controls, one number each.
-    """
+    """The step of a copy of a simulation as a function with a gradient; parameters are one number each."""
 
     def __init__(self, sim: Simulation, parameters: Sequence[str] = ()) -> None:
         if not sim.stepper.reduced:
@@ -44,11 +39,7 @@ class StepOp:
         self.motors = len(sim.stepper.motor_names)
 
     def check(self, x: Any, u: Any, theta: Any) -> None:
-        """Shapes: x (size,), u (motors,), or a leading axis of both; theta (parameters,).
-
-        Raises:
-            ProblemError: One is another.
-        """
+        """Check shapes: x (size,), u (motors,), or a leading axis of both; theta (parameters,)."""
         found = tuple(x.shape), tuple(u.shape), tuple(theta.shape)
         lead = found[0][:-1]
         wanted = (*lead, self.size), (*lead, self.motors), (len(self.parameters),)

@@ -1,7 +1,5 @@
 """The columns of a recording: what each row holds, and how shapes of a scene become columns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 

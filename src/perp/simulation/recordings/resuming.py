@@ -23,9 +23,6 @@ def simulation_of(path: PathName) -> Simulation:
     """The simulation at the end of a recording, ready to go on.
 
     Everything is in the recording: the compiled scene, the settings, and the whole state.
-
-    Raises:
-        FileError: The file is not a recording, or its scene cannot be made again.
     """
     from perp.simulation.simulation import Simulation
     from perp.stepping import StepSettings

@@ -1,7 +1,5 @@
 """What a run comes to in a few numbers: is it finished, accurate, free of drift, and how fast was it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,41 +9,24 @@ from perp.simulation.recordings.recording import Recording
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of a run.
-
-    Attributes:
-        steps: How many.
-        start, end: Simulated time [s].
-        energy_start, energy_end: [J].
-        energy_gain: Largest rise of the energy above any earlier value [J]: passive scenes have none.
-        penetration: Largest overlap [m].
-        joint_error: Largest [m or rad].
-        creep: Fastest slip of a contact whose friction is below its limit [m/s].
-        residual: Worst, over its scale; of its own problem where a relaxation made the steps.
-        coulomb_distance: The same of Coulomb's law.
-        missed: Steps that missed their tolerance.
-        solves: Solves per step, on average.
-        contacts: Most contacts of a step.
-        iterations: Newton steps per step, on average.
-        wall_time: Of all steps [s], and by phase.
-    """
+    """The figures of a run."""
 
     steps: int
-    start: float
-    end: float
-    energy_start: float
-    energy_end: float
-    energy_gain: float
-    penetration: float
-    joint_error: float
-    creep: float
-    residual: float
-    coulomb_distance: float
-    missed: int
-    solves: float
-    contacts: int
-    iterations: float
-    wall_time: float
+    start: float  # simulated time [s]
+    end: float  # [s]
+    energy_start: float  # [J]
+    energy_end: float  # [J]
+    energy_gain: float  # largest rise of the energy above any earlier value [J]: passive scenes have none
+    penetration: float  # largest overlap [m]
+    joint_error: float  # largest [m or rad]
+    creep: float  # fastest slip of a contact whose friction is below its limit [m/s]
+    residual: float  # worst, over its scale; of its own problem where a relaxation made the steps
+    coulomb_distance: float  # the same of Coulomb's law
+    missed: int  # steps that missed their tolerance
+    solves: float  # solves per step, on average
+    contacts: int  # most contacts of a step
+    iterations: float  # Newton steps per step, on average
+    wall_time: float  # of all steps [s]
 
     @property
     def real_time_factor(self) -> float:

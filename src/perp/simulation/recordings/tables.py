@@ -95,12 +95,7 @@ def dataset(recording: Recording) -> Any:
 
 
 def table(recording: Recording, name: str) -> Any:
-    """The table of pandas by name.
-
-    Raises:
-        ProblemError: There is no such table.
-        PerpError: pandas is not installed.
-    """
+    """The table of pandas by name."""
     tables = {"steps": steps_frame, "contacts": contacts_frame}
     if name not in tables:
         raise ProblemError(f"there is no table {name!r}; there are: {', '.join(tables)}")

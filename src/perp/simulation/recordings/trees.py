@@ -51,13 +51,9 @@ def tree_of(stepper: Stepper) -> dict[str, np.ndarray]:
 
 
 def bodies_along(tree: Arrays, centres: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> Arrays:
-    """Columns `positions`, `quaternions`, `velocities`, `joint_positions` and `joint_velocities`.
+    """Columns `positions`, `quaternions`, `velocities`, `joint_positions` and `joint_velocities` of a tree.
 
-    Args:
-        tree: From `tree_of`.
-        centres: Centre of mass of each body of the recording in its frame, shape (bodies, 3) [m].
-        qpos: Shape (steps, nq).
-        qvel: Shape (steps, nv).
+    `centres` are the centres of mass in the frames of the bodies, shape (bodies, 3) [m].
     """
     count, steps = tree["body_parent"].size, qpos.shape[0]
     x, v, w = (np.zeros((count, steps, 3)) for _ in range(3))

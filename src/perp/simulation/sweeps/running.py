@@ -3,8 +3,6 @@
 Every way hands results over as they come, so that progress can be told and what is done can be kept.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import multiprocessing
@@ -59,11 +57,9 @@ class SweepProgress:
 class Results:
     """Results as they come: told to somebody, and kept in a file of one JSON line a run.
 
-    Args:
-        rows: The parameters of every run.
-        about: What else a result depends on, in words: results of another sweep are not taken.
-        out: The file; runs that are in it without an error are not done again.
-        watch: Is given a `SweepProgress` after every run; True for a line on stderr.
+    What a result depends on beside the parameters of its run is in `about`: results of another sweep are not
+    taken, and runs that are in the file without an error are not done again. `watch` is given a
+    `SweepProgress` after every run; True for a line on stderr.
     """
 
     def __init__(
@@ -126,16 +122,12 @@ def _line(progress: SweepProgress) -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where runs are done.
+    """Where runs are done."""
 
-    Attributes:
-        workers: Local processes; one for each processor when None, none of them (this process) when 0.
-        scheduler: Address of a Dask scheduler, in place of local processes.
-        executor: An executor of `concurrent.futures`, in place of both as long as it takes work.
-    """
-
+    # local processes; one for each processor when None, none of them (this process) when 0
     workers: int | None = None
-    scheduler: str | None = None
+    scheduler: str | None = None  # address of a Dask scheduler, in place of local processes
+    # an executor of `concurrent.futures`, in place of both as long as it takes work
     executor: Executor | None = None
 
     def do(self, run: Run, jobs: dict[int, Job], keep: Keep) -> None:

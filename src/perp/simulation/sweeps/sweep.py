@@ -8,8 +8,6 @@ A parameter with the name of an argument of `Simulation` (step, level, solver, â
 changes the scene. A run that fails is a row with its error.
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 import warnings

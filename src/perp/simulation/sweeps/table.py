@@ -1,7 +1,5 @@
 """A small table: rows of named values, columns as arrays."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """LCPs on which complementarity solvers have been tried since the 1970s."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.bench.sets.families import fathi, murty

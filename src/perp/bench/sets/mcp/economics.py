@@ -1,7 +1,5 @@
 """Equilibria of markets of any size: exchange, transport, land; `formulas.toml` has the small ones."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perp.bench.sets.mcp.model import McpModel, total

@@ -1,7 +1,5 @@
 """The problems of `formulas.toml`: rows as they stand there, or the optimality conditions of a program."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib.resources import files

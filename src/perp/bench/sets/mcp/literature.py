@@ -1,7 +1,5 @@
 """The set `mcp-literature`: every problem at every one of its starts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from perp.bench.sets.base import NamedProblem

@@ -1,7 +1,5 @@
 """Free boundaries and control: obstacles, films of oil, options, bounded controls, contact."""
 
-from __future__ import annotations
-
 import math
 
 from perp.bench.sets.mcp.model import McpModel, total

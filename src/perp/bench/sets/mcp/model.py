@@ -1,7 +1,5 @@
 """What a problem of the set is: formulas, bounds, starts and where it is from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,24 +16,15 @@ Vector = Sequence[float] | float
 
 @dataclass(frozen=True)
 class McpModel:
-    """An MCP as formulas.
+    """An MCP as formulas."""
 
-    Attributes:
-        name: Whose problem it is.
-        source: Where it was published, or what it is an instance of.
-        rows: The functions, one per variable.
-        starts: Where solvers begin, one after the other.
-        lower, upper: Bounds.
-        solvable: Whether it has a solution; with False nobody must find one.
-    """
-
-    name: str
-    source: str
-    rows: Sequence[Symbol]
-    starts: Sequence[Vector]
+    name: str  # whose problem it is
+    source: str  # where it was published, or what it is an instance of
+    rows: Sequence[Symbol]  # the functions, one per variable
+    starts: Sequence[Vector]  # where solvers begin, one after the other
     lower: Vector = 0.0
     upper: Vector = INFINITY
-    solvable: bool = True
+    solvable: bool = True  # whether it has a solution; with False nobody must find one
 
     def __post_init__(self) -> None:
         n = len(self.rows)
