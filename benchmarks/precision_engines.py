@@ -34,6 +34,11 @@ def run_staggered(scene: PrecisionScene, h: float) -> Outcome:
     return run_perp(scene, h, staggered=True)
 
 
+def run_fourth_order(scene: PrecisionScene, h: float) -> Outcome:
+    """perp with steps of fourth order where no row acts."""
+    return run_perp(scene, h, integrator="RK4")
+
+
 def run_perp(scene: PrecisionScene, h: float, *, staggered: bool = False, **options: Any) -> Outcome:
     """perp in the coordinates it chooses."""
     sim = perp.Simulation(scene.text, step=h, **options)

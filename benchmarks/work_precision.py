@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from precision_engines import Engine, drake_with, mujoco_with, run_perp, run_staggered
+from precision_engines import (
+    Engine,
+    drake_with,
+    mujoco_with,
+    run_fourth_order,
+    run_perp,
+    run_staggered,
+)
 from precision_scenes import SCENES, PrecisionScene
 
 # Step lengths that divide 20 ms.
@@ -28,6 +35,7 @@ ACCURACIES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 ENGINES: dict[str, Engine] = {
     "perp": run_perp,
     "perp, staggered": run_staggered,
+    "perp, RK4": run_fourth_order,
     "MuJoCo": mujoco_with(),
     "MuJoCo, hard": mujoco_with(hard=True),
     "MuJoCo, RK4": mujoco_with(integrator="RK4"),
@@ -36,16 +44,18 @@ ENGINES: dict[str, Engine] = {
     "Drake, continuous": drake_with("continuous"),
 }
 COLOURS = {"perp": "#c1272d", "MuJoCo": "#1f5fa8", "Drake": "#3a8a3a"}
-MARKS = {"perp": "o", "perp, staggered": "*", "MuJoCo": "s", "MuJoCo, hard": "D", "MuJoCo, RK4": "^",
+MARKS = {"perp": "o", "perp, staggered": "*", "perp, RK4": "h", "MuJoCo": "s", "MuJoCo, hard": "D",
+         "MuJoCo, RK4": "^",
          "Drake, SAP": "v", "Drake, lagged, stiff": "P", "Drake, continuous": "X"}  # fmt: skip
 
 Row = dict[str, Any]
 
 
 def engines_of(scene: PrecisionScene) -> dict[str, Engine]:
-    """Those that mean something there: hard contacts where there are contacts, error control without."""
+    """Those that mean something there: hard contacts where there are contacts, high order without."""
     contacts = "plane" in scene.text
-    left_out = {"Drake, continuous"} if contacts else {"MuJoCo, hard", "Drake, lagged, stiff"}
+    smooth, hard = {"Drake, continuous", "perp, RK4"}, {"MuJoCo, hard", "Drake, lagged, stiff"}
+    left_out = smooth if contacts else hard
     return {name: engine for name, engine in ENGINES.items() if name not in left_out}
 
 

@@ -26,7 +26,7 @@ PLAIN = dict.fromkeys(
 )
 PLAIN |= {"ball": 'size="0.1"', "joint": 'axis="0 1 0"', "motor": 'gainprm="2"'}
 CHANGES = [
-    ("option", 'gravity="0 0 -5"'), ("option", 'integrator="RK4"'), ("option", 'cone="elliptic"'),
+    ("option", 'gravity="0 0 -5"'), ("option", 'integrator="implicit"'), ("option", 'cone="elliptic"'),
     ("option", 'impratio="10"'), ("option", 'timestep="0.005"'), ("option", 'density="1000"'),
     ("ground", 'friction="2 0 0"'), ("ground", 'solref="0.01 1"'), ("ground", 'solimp="0.8 0.9 0.01"'),
     ("ground", 'margin="0.01"'), ("ground", 'condim="4"'), ("ground", 'contype="2" conaffinity="2"'),

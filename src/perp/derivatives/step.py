@@ -41,11 +41,12 @@ _CLOSED = 1e-7
 # Cause of a step that misses only how fast overlap is undone, as a bounce does: its equations hold.
 _OVERLAP = 3
 # What `_equations` says.
-_READY, _STIFF, _UNSOLVED, _UNSETTLED, _LOOSE = range(5)
+_READY, _STIFF, _UNSOLVED, _UNSETTLED, _LOOSE, _FOURTH = range(6)
 _WHY_NOT = {
     _STIFF: "put positions right after velocities",
     _UNSOLVED: "was not solved",
     _UNSETTLED: "ended before its Coriolis forces settled",
+    _FOURTH: "is one of integrator='RK4', which 'leapfrog' is not",
 }
 # How far Coriolis forces may be from those of the step's velocities, as shares of its speed, for a derivative
 # that says so, and for one that does not: a step asks for the latter.
@@ -64,6 +65,8 @@ def _equations(w, t, given, asked, motors, every):
         return _STIFF, 0, 0, e
     if w.info[UNSOLVED]:
         return _UNSOLVED, 0, 0, e
+    if w.parts == 0:
+        return _FOURTH, 0, 0, e
     off = unsettled(w)
     if off > _WRONG:
         return _UNSETTLED, 0, 0, e

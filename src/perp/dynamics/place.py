@@ -15,6 +15,7 @@ from numba.experimental import structref
 
 from perp.compilation.kernel import kernel, part
 from perp.dynamics.libmujoco import (
+    address_of,
     contact_layout,
     first_contact,
     memory,
@@ -64,6 +65,8 @@ FIELDS = [
     ("found_real", F),
     ("found_word", _W),
     ("found_count", _W),
+    # how often contacts have found no memory
+    ("full", _W),
     # centres of mass, principal frames and quaternions of the movable bodies
     ("x", F2),
     ("R", F3),
@@ -101,9 +104,9 @@ def pack_place(x):
      p.spring, p.lift, p.fluid, p.tendon_length, p.tendon_J, p.motor_length, p.moment,
      p.moment_begin) = x[:20]  # fmt: skip
     (p.moment_count, p.moment_column, p.act_dot, p.actuator_force, p.geom_xpos, p.geom_xmat, p.found_real,
-     p.found_word, p.found_count, p.x, p.R, p.quat, p.cdof, p.reference, p.count, p.geom, p.body, p.dim,
-     p.point, p.frame) = x[20:40]  # fmt: skip
-    (p.gap, p.friction, p.restitution, p.round, p.accuracy, p.cohesion, p.surface, p.soft) = x[40:]
+     p.found_word, p.found_count, p.full, p.x, p.R, p.quat, p.cdof, p.reference, p.count, p.geom, p.body,
+     p.dim, p.point, p.frame) = x[20:41]  # fmt: skip
+    (p.gap, p.friction, p.restitution, p.round, p.accuracy, p.cohesion, p.surface, p.soft) = x[41:]
     return p
 
 
@@ -123,6 +126,7 @@ def make_place(m: Any, bodies: int, *, cut: bool, room: int = 64) -> tuple[Any, 
     layout = contact_layout()
     arena = int(d.narena)
     base = first_contact(d)
+    full, k = d.warning.number, int(engine().mjtWarning.mjWARN_CONTACTFULL)
     values: dict[str, Any] = {
         "data": int(d._address), "qpos": d.qpos, "qvel": d.qvel, "act": d.act, "ctrl": d.ctrl, "xpos": d.xpos,
         "xmat": d.xmat, "xquat": d.xquat, "xipos": d.xipos, "ximat": d.ximat, "subtree_com": d.subtree_com,
@@ -133,6 +137,7 @@ def make_place(m: Any, bodies: int, *, cut: bool, room: int = 64) -> tuple[Any, 
         "geom_xpos": d.geom_xpos, "geom_xmat": d.geom_xmat,
         "found_real": memory(base, arena // 8, np.float64), "found_word": memory(base, arena // 4, np.int32),
         "found_count": memory(d._address + layout.counter, 1, np.int32),
+        "full": memory(address_of(full) + k * full.strides[0], 1, np.int32),
         "x": np.zeros((bodies, 3)), "R": np.zeros((bodies, 3, 3)), "quat": np.zeros((bodies, 4)),
         "cdof": d.cdof, "reference": d.subtree_com, "count": np.zeros(1, np.int64),
     }  # fmt: skip

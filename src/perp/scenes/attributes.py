@@ -39,6 +39,7 @@ class Ignored:
     default: Any = 0  # the value that asks for nothing
     # which elements the attribute means anything for; all of them by default
     applies: Callable[[Any], np.ndarray] | None = None
+    known: tuple[int, ...] = ()  # values that are used in reduced coordinates
 
 
 def both(reason: str, default: Any = 0, applies: Callable[[Any], np.ndarray] | None = None) -> Ignored:
@@ -60,6 +61,8 @@ def _free(m: Any) -> np.ndarray:
     return _free_joints(m)[m.dof_jntid] if m.nv else np.zeros(0, dtype=bool)
 
 
+# mujoco's number of its Runge-Kutta integrator
+_RK4 = 1
 _SOLREF, _SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
 _POLYNOMIAL = "only the linear term is used"
 _PLASTIC = "springs do not yield"
@@ -163,7 +166,11 @@ OPTIONS: dict[str, Ignored | None] = {
     **dict.fromkeys(("density", "viscosity", "wind"), Ignored(_FLUID, None)),
     "magnetic": both("it is read by magnetometers only"),
     "timestep": None,
-    "integrator": both("perp has its own time stepping"),
+    "integrator": Ignored(
+        "perp has its own time stepping, and RK4 in reduced coordinates",
+        "perp has its own time stepping, and RK4",
+        known=(_RK4,),
+    ),
     "disableactuator": both("groups of actuators are not switched off"),
     **dict.fromkeys(_SOLVER_OPTIONS.split(), both(_OWN)),
 }
@@ -191,6 +198,8 @@ def unused_attributes(m: Any, *, reduced: bool) -> Lines:
     defaults = engine().MjOption()
     for name, entry in OPTIONS.items():
         reason = None if entry is None else entry.reduced if reduced else entry.maximal
+        if entry is not None and reduced and getattr(m.opt, name) in entry.known:
+            continue
         if reason is not None and not np.array_equal(getattr(m.opt, name), getattr(defaults, name)):
             lines.append((f"option {name}", reason))
     return lines

@@ -15,7 +15,7 @@ from perp.problems.validation import check_finite, to_float
 from perp.scenes import SceneError
 from perp.scenes.model import find
 from perp.stepping import Level, StepSettings
-from perp.stepping.settings import Softness
+from perp.stepping.settings import Integrator, Softness
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -156,6 +156,8 @@ def step_settings(
         name = "formulation" if out.formulation is not None else "solver_options"
         raise ProblemError(f"{name} needs a solver: the stepper's own Newton kernel has none")
     out = dataclasses.replace(out, softness=choice("softness", out.softness, Softness))
+    if out.integrator is not None:
+        out = dataclasses.replace(out, integrator=choice("integrator", out.integrator, Integrator))
     _in_range("correction", out.correction, 1.0, "a share of the error from 0 to 1")
     _in_range("compliance", out.compliance, math.inf, "a finite displacement per force from 0 on")
     positive("tolerance", out.tolerance)

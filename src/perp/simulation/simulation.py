@@ -52,8 +52,8 @@ class Simulation(Mechanics):
         step: Length of a step [s]; that of the file by default.
         level: "position" (no drift) or "velocity", or a mapping with "joints" and "contacts".
         coordinates: "maximal" (bodies, with joints as constraints) or "reduced" (joint coordinates; the
-            better choice for robots). By default reduced for robots, whose joints have motors or rotors, and
-            for scenes that only reduced ones carry wholly; else maximal.
+            better choice for robots). By default reduced for robots, whose joints have motors or rotors, for
+            `integrator="RK4"` and for scenes that only reduced ones carry wholly; else maximal.
         solver: Contact solver, a name from `perp.solvers()`; None is the stepper's own Newton kernel.
         formulation: What the solver is given in place of Coulomb's law, as in `perp.solve`: "box", "dual", ….
             Steps of a relaxation are judged as what they are; `record.coulomb_distance` tells the rest.
@@ -104,7 +104,7 @@ class Simulation(Mechanics):
             scene, lines = stage(scene, staging, keyframe)
             keyframe = START
         self.home = keyframe  # what `reset` goes back to
-        self.model, self.coordinates = load_for(scene, coordinates, restitution, lines)
+        self.model, self.coordinates = load_for(scene, coordinates, restitution, lines, chosen.integrator)
         length = float(self.model.shapes.opt.timestep) if step is None else step
         self.step_size, self._own_step = positive("step", length, "seconds"), step is not None
         if strict and self.model.report.ignored:

@@ -19,6 +19,7 @@ from perp.simulation.arguments import Coordinates, choice
 from perp.simulation.generalised import coordinates, cut_state
 from perp.stepping import Stepper
 from perp.stepping.explaining import length
+from perp.stepping.settings import Integrator
 
 if TYPE_CHECKING:
     from perp.simulation.simulation import Simulation
@@ -31,17 +32,20 @@ _NAMED, _TOUCHING = 3, 1e-6
 
 
 def load_for(
-    scene: Any, coordinates: Any, restitution: float | Mapping[str, float], lines: Lines
+    scene: Any, coordinates: Any, restitution: float | Mapping[str, float], lines: Lines, integrator: Any
 ) -> tuple[Model, Coordinates]:
     """The model of a scene, and the coordinates to step it in.
 
     Without a choice these are maximal ones, unless they cannot carry something that reduced ones can, or the
     scene is a robot, for which reduced ones take a third of the time: its joints have motors, or rotor
-    inertia. `lines` are known to be ignored already.
+    inertia. `lines` are known to be ignored already. Steps of fourth order need reduced ones.
     """
-    if coordinates is not None:
-        chosen = choice("coordinates", coordinates, Coordinates)
+    rk4 = integrator == Integrator.RK4
+    if coordinates is not None or rk4:
+        chosen = choice("coordinates", coordinates or Coordinates.REDUCED, Coordinates)
         reduced = chosen is Coordinates.REDUCED
+        if rk4 and not reduced:
+            raise ProblemError("integrator='RK4' needs coordinates='reduced'")
         return load_scene(scene, restitution=restitution, reduced=reduced, lines=lines), chosen
     if isinstance(scene, Model):
         return scene, Coordinates.MAXIMAL
@@ -80,6 +84,8 @@ def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
 
 def stagger(simulation: Simulation) -> None:
     """Velocities half a step back; see `Simulation.stagger`."""
+    if simulation.stepper.fourth:
+        raise ProblemError("stagger: with integrator='RK4' velocities belong to the time of the positions")
     before, changes = simulation.qvel, []
     for share in (1.0, _SHORT):
         trial = simulation.copy()

@@ -22,6 +22,7 @@ from perp.stepping import verdict as end
 from perp.stepping.arms import average_arms
 from perp.stepping.calming import hold_velocities, is_wild, let_go
 from perp.stepping.feeding import gains, is_fed
+from perp.stepping.fourth_order import is_free, move_freely, passes_something
 from perp.stepping.sleeping import disturb, fall_asleep
 from perp.stepping.smooth import drift
 from perp.stepping.start import quieten_forces, quieten_rows
@@ -54,6 +55,8 @@ from perp.stepping.world import CONTACTS, JOINTS, LAST_PAUSE, PAUSE
 DONE, NEEDS_ROOM, NEEDS_SOLVER = 0, 1, 2
 # Where a step is, in `course`: what comes next, what the solve is for, and how often it was done.
 STAGE, PURPOSE, ROUNDS, DRIFTS, BOUNCES, LOOKS, SETTLED, WORSE, FOUND, RETRIED, EXACT = range(11)
+# Whether a free step has passed something, and warnings of contacts without memory before the step.
+PASSED, WARNED = 11, 12
 BEGIN, COLLECT, SOLVE, SOLVED, ARRIVE = range(5)
 FIRST, NO_RECOVERY, VELOCITIES, POSITIONS, LOOKING, CALM = range(6)
 
@@ -112,6 +115,7 @@ def advance(w):
     x = w.course
     while True:
         if x[STAGE] == BEGIN:
+            x[WARNED], x[PASSED] = w.start.full[0] + w.end.full[0], 0
             if not x[SETTLED]:
                 settle(w)
             turn_over(w)
@@ -135,6 +139,8 @@ def advance(w):
             if w.sleep > 0.0:
                 fall_asleep(w)
             end.finish(w)
+            if w.start.full[0] + w.end.full[0] != x[WARNED]:
+                w.info[end.CAUSE] = end.FULL
             x[SETTLED] = 1
             return DONE
         elif w.info[end.WANTED] > 0:
@@ -150,7 +156,7 @@ def begin(w, packed):
         if not (same and x[SETTLED]):
             settle(w)
         turn_over(w)
-    x[SETTLED], x[STAGE] = 0, COLLECT
+    x[SETTLED], x[STAGE], x[PASSED] = 0, COLLECT, 0
     if begin_rows(w) == ROOM:
         return NEEDS_ROOM
     x[STAGE] = BEGIN
@@ -165,6 +171,8 @@ def begin_rows(w):
         return ROOM
     if w.sleep > 0.0:
         disturb(w)
+    if w.fourth and not w.course[PASSED] and is_free(w) and move_freely(w):
+        w.count[JOINTS] = w.parts = 0
     assemble(w)
     w.stiff = 0
     w.recovery = 0.0 if w.count[PAUSE] else w.recovery_speed
@@ -385,6 +393,10 @@ def _look_further(w):
     x = w.course
     arrive(w)
     w.info[end.WANTED] = 0
+    if w.parts == 0 and passes_something(w):
+        # the step begins again, as one on which rows act
+        x[PASSED], x[STAGE] = 1, COLLECT
+        return True
     if x[PURPOSE] == CALM or (not w.count[CONTACTS] and not w.count[JOINTS]):
         return False
     if _spent(w):

@@ -177,7 +177,7 @@ def _coordinates(w):
             _one(w, k, at, dof, -1.0)
     for i in range(s.ball_at.size):
         k, at = _add(w, BALL, i, LIMIT, 0.0)
-        w.value[k] = w.linear[k] = _ball(w, i, w.q, p.value, at)
+        w.value[k] = w.linear[k] = ball_gap(w, i, w.q, p.value, at)
         for e in range(3):
             p.column[at + e] = s.ball_dof[i] + e
         p.row_begin[k + 1] = at + 3
@@ -188,7 +188,7 @@ def _coordinates(w):
 
 
 @part
-def _ball(w, i, q, out, at):
+def ball_gap(w, i, q, out, at):
     """How far a ball joint is from its largest angle; the row of that into out[at …]."""
     a = w.scene.ball_at[i]
     side = 1.0 if q[a] >= 0.0 else -1.0
@@ -295,16 +295,23 @@ def motor_signal(w, i):
 
 
 @part
+def motor_force(w, place, i):
+    """Force of motor i at a place where nothing moves, and what it gains with length and with speed."""
+    s, c = w.scene, motor_signal(w, i)
+    by_length = s.motor_gain[i, 1] * c + s.motor_bias[i, 1]
+    by_speed = s.motor_gain[i, 2] * c + s.motor_bias[i, 2] - s.motor_damping[i]
+    length = place.motor_length[s.motor_output[i]]
+    return s.motor_gain[i, 0] * c + s.motor_bias[i, 0] + by_length * length, by_length, by_speed
+
+
+@part
 def _motors(w):
     """Affine actuators: F = (g₀ + g₁ ℓ + g₂ ℓ̇) c + b₀ + b₁ ℓ + b₂ ℓ̇, implicit where it holds back."""
     s, p, place, h = w.scene, w.problem, w.start, w.h
     for i in range(s.motor_output.size):
         line = s.motor_output[i]
         a, n = place.moment_begin[line], place.moment_count[line]
-        c = motor_signal(w, i)
-        by_length = s.motor_gain[i, 1] * c + s.motor_bias[i, 1]
-        by_speed = s.motor_gain[i, 2] * c + s.motor_bias[i, 2] - s.motor_damping[i]
-        F = s.motor_gain[i, 0] * c + s.motor_bias[i, 0] + by_length * place.motor_length[line]
+        F, by_length, by_speed = motor_force(w, place, i)
         K = -h * h * by_length - h * by_speed
         low, high = s.motor_least[i], s.motor_most[i]
         if K <= 0.0:
@@ -364,7 +371,7 @@ def rows_at_end(w, v, left):
                     s, place, s.links[i, 1], s.links[i, 2], w.table_row_end[i], (p.column, at, n), out
                 )
         elif group == BALL:
-            value = _ball(w, i, w.q_end, w.guess, 0)
+            value = ball_gap(w, i, w.q_end, w.guess, 0)
             if turned:
                 for e in range(3):
                     out[at + e] = w.guess[e]

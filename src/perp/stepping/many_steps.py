@@ -17,14 +17,12 @@ from perp.stepping import verdict as end
 from perp.stepping import worlds as place
 from perp.stepping.course import BEGIN, DONE, SETTLED, STAGE, advance
 from perp.stepping.memory import forget
-from perp.stepping.packing import WIDTH, pack_contacts, pack_state
+from perp.stepping.packing import WIDTH, line_of, pack_report, pack_state
 from perp.stepping.world import CONTACTS
 from perp.stepping.worlds import write_number
 
 # Besides what `course` asks for: wider lines of memory, which belong to all threads.
 NEEDS_MEMORY = 3
-# Statuses beyond the causes of `verdict.finish`: numbers overflow, contacts fill mujoco's memory.
-FAILED, FULL = 6, 7
 # Numbers a remembered contact takes: two shapes, a point in each of their bodies, a force and a torque.
 PER_CONTACT = 14
 
@@ -114,7 +112,6 @@ def _begin_step(w, i, k):
         copy_into(w.turns, w.turns_end)
     w.course[STAGE] = BEGIN
     b.at[place.BEGUN] = 1
-    b.at[place.WARNINGS] = b.full_start[0] + b.full_end[0]
 
 
 @part
@@ -136,15 +133,11 @@ def _end_step(w, i, k):
     """What there is to say about a step; whether the world can go on."""
     b = w.worlds
     status, column = w.info[end.CAUSE], k if b.status.shape[1] > 1 else 0
-    if not w.figure[end.TRAVEL] < np.inf:
-        status = FAILED
-    if b.full_start[0] + b.full_end[0] != b.at[place.WARNINGS]:
-        status = FULL
-    residual = w.figure[end.RESIDUAL] if status < FAILED else np.inf
+    residual = w.figure[end.RESIDUAL] if status < end.FAILED else np.inf
     b.status[i, column] = max(b.status[i, column], status)
     if not residual <= b.residual[i, column]:
         b.residual[i, column] = residual
-    if status >= FAILED:
+    if status >= end.FAILED:
         _freeze(w, i, k, status)
         return False
     b.time[i] += w.h
@@ -191,11 +184,11 @@ def _log_contacts(w, i, k):
     if first + n > b.contact.shape[0]:
         room = 2 * (first + n)
         b.contact = more(b.contact, room * columns).reshape(room, columns)
-    packed = pack_contacts(w)
+    report = pack_report(w)
     for c in range(n):
         line = b.contact[first + c]
         line[0], line[1] = i, k
-        copy_into(line[2:], packed[c * WIDTH : (c + 1) * WIDTH])
+        copy_into(line[2:], line_of(report, c))
     b.contact_count[0] = first + n
 
 

@@ -1,4 +1,4 @@
-"""Compiled copies of a finished step: its state and its contacts, each as one array."""
+"""Compiled copies of a finished step: its state and its report, each as one array."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import part
-from perp.stepping.world import CONTACTS, JOINTS
+from perp.kernels.arrays import copy_into
+from perp.stepping.world import CONTACTS, FIGURES, INFOS, JOINTS
 
+# A report: figures, what `info` counts, a line a contact, impulses of the joint rows.
+HEADER = FIGURES + INFOS
 # Columns of a packed contact.
 GEOM, BODY, ROWS, POINT, FRAME, GAP, FRICTION, RESTITUTION, ROUND, ACCURACY, SLIP, STATE, IMPULSE, WIDTH = (
     0, 2, 4, 5, 8, 17, 18, 23, 24, 26, 27, 28, 29, 35,
@@ -18,12 +21,15 @@ _NO_SLIP = 1e-6
 
 
 @part
-def pack_contacts(w):
-    """One line a contact of the step, and the impulses of the joint rows behind them, as one array."""
+def pack_report(w):
+    """All that there is to say about a step but its state."""
     p, place, n, joints = w.problem, w.start, w.count[CONTACTS], w.count[JOINTS]
-    out = np.zeros(n * WIDTH + joints)
+    out = np.zeros(HEADER + n * WIDTH + joints)
+    copy_into(out[:FIGURES], w.figure)
+    for k in range(INFOS):
+        out[FIGURES + k] = w.info[k]
     for c in range(n):
-        x, first = out[c * WIDTH : (c + 1) * WIDTH], p.start[joints + c]
+        x, first = line_of(out, c), p.start[joints + c]
         rows = p.start[joints + c + 1] - first
         x[ROWS], x[GAP], x[RESTITUTION], x[ACCURACY] = (
             rows,
@@ -46,8 +52,14 @@ def pack_contacts(w):
         sticks = rows >= 3 and x[SLIP] <= _NO_SLIP * w.speed
         x[STATE] = (1.0 if sticks else 0.0) if p.impulse[first] > 0.0 else -1.0
     for k in range(joints):
-        out[n * WIDTH + k] = p.impulse[k]
+        out[HEADER + n * WIDTH + k] = p.impulse[k]
     return out
+
+
+@part
+def line_of(report, c):
+    """Contact c of a report."""
+    return report[HEADER + c * WIDTH : HEADER + (c + 1) * WIDTH]
 
 
 @part

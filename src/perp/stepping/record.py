@@ -11,6 +11,7 @@ from perp.collision import Contacts
 from perp.problems import PerpError
 from perp.stepping import packing
 from perp.stepping import verdict as end
+from perp.stepping.world import FIGURES
 
 
 class StepFailed(PerpError, RuntimeError):
@@ -41,11 +42,9 @@ class StepRecord:
         own_residual: Of the problem that a relaxation (box, pyramid, dual) solved; None for Coulomb's law.
     """
 
-    def __init__(
-        self, time: float, length: float, tolerance: float, info: Any, figure: Any, contacts: Any, count: int
-    ) -> None:
+    def __init__(self, time: float, length: float, tolerance: float, report: np.ndarray) -> None:
         self.time, self.step, self.tolerance, self.cause = time, length, tolerance, ""
-        self._info, self._figure, self._packed, self.contact_count = info, figure, contacts, count
+        self._report = self._figure = report  # which begins with the figures: see `packing`
         self.seconds = 0.0
         self.own_residual: float | None = None
 
@@ -61,25 +60,33 @@ class StepRecord:
         """Whether the tolerance was met, and no overlap is left that the step should have prevented."""
         return not self.cause
 
+    def _info(self, place: int) -> int:
+        return int(self._report[FIGURES + place])
+
+    @property
+    def contact_count(self) -> int:
+        """Contacts of the step."""
+        return self._info(end.FOUND)
+
     @property
     def iterations(self) -> int:
         """Newton steps, all solves together."""
-        return int(self._info[end.NEWTON])
+        return self._info(end.NEWTON)
 
     @property
     def solves(self) -> int:
         """How often the problem was solved: again for rows at the end of the step, late contacts, …."""
-        return int(self._info[end.SOLVES])
+        return self._info(end.SOLVES)
 
     @property
     def late_contacts(self) -> int:
         """Contacts that were found at the end of the step only; they are the last ones."""
-        return int(self._info[end.PULLED])
+        return self._info(end.PULLED)
 
     @property
     def left_out(self) -> int:
         """Contacts that no freedom can open."""
-        return int(self._info[end.LEFT_OUT])
+        return self._info(end.LEFT_OUT)
 
     @property
     def residual(self) -> float:
@@ -143,13 +150,13 @@ class StepRecord:
 
     @cached_property
     def _lines(self) -> np.ndarray:
-        size = self.contact_count * packing.WIDTH
-        return self._packed[:size].reshape(-1, packing.WIDTH)
+        end_of_lines = packing.HEADER + self.contact_count * packing.WIDTH
+        return self._report[packing.HEADER : end_of_lines].reshape(-1, packing.WIDTH)
 
     @property
     def joint_impulse(self) -> np.ndarray:
         """Of every joint and motor row [N s, N m s]."""
-        return self._packed[self.contact_count * packing.WIDTH :]
+        return self._report[packing.HEADER + self.contact_count * packing.WIDTH :]
 
     @cached_property
     def contacts(self) -> Contacts:

@@ -190,12 +190,13 @@ def _drift_of_trees(w, v, within):
         if not change < np.inf or (sweep > 2 and change > 0.9 * last):
             # joints that turn by a radian a step: what the last sweep had is the best there is
             break
-        last = change
         largest = max(largest, change)
         for j in range(v.size):
             w.delta[j] = c[j]
-        if change <= within * speed:
+        # sweeps converge linearly: the next one changes δ by change / last of this one
+        if change <= within * speed or (sweep > 0 and change * change <= within * speed * last):
             break
+        last = change
     return largest
 
 
@@ -223,7 +224,7 @@ def _drift_of_bodies(w, v):
 def velocities_after(w):
     """The velocity of the end from that which moved the scene; the place at the end is complete."""
     v, s, p, c = w.problem.velocity, w.scene, w.end, w.coriolis
-    if not s.cut and w.parts > 1:
+    if not s.cut and w.parts != 1:
         for j in range(v.size):
             w.v_end[j] = v[j] + w.gained[j]
         return

@@ -93,16 +93,16 @@ def solve_by(settings: StepSettings, w: World) -> float | None:
     return own
 
 
-def judge_as_itself(stepper: Stepper, record: StepRecord, own_residual: float | None) -> None:
+def judge_as_itself(stepper: Stepper, record: StepRecord, own_residual: float) -> None:
     """Hold a step by a relaxation to that one, not to Coulomb's law.
 
     Args:
         stepper: After the step.
         record: Of the step; gets its own residual.
-        own_residual: Of the problem that was solved; None where that was the law.
+        own_residual: Of the problem that was solved.
     """
     w, record.own_residual = stepper.world, own_residual
-    if own_residual is None or w.info[end.CAUSE] not in (1, 2) or w.info[end.UNSOLVED]:
+    if w.info[end.CAUSE] not in (1, 2) or w.info[end.UNSOLVED]:
         return
     size = float(stepper.model.size)
     open_by = end.OVERLAP_ALLOWED if stepper.settings.at_end[0] else end.OPEN_ALLOWED

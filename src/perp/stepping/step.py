@@ -111,7 +111,7 @@ def collect(w):
 
     ROOM where the step does not fit, and then `info` says what it needs.
     """
-    p = w.problem
+    p, w.parts = w.problem, 1
     start_rotors(w, w.start)
     collect_forces(w)
     collect_rows(w)
@@ -162,6 +162,12 @@ def count_rows(w):
 def predict(w):
     """v̄ of the last step's impulses into `guess`, its δ, and the free velocity with it."""
     p, v = w.problem, w.guess
+    if w.parts == 0:
+        copy_into(v, p.velocity)
+        copy_into(p.free_velocity, v)
+        for j in range(v.size):
+            w.delta[j] = v[j] - w.kick[j]
+        return
     fill(v, 0.0)
     some = False
     for i in range(p.count[1]):

@@ -27,12 +27,12 @@ from perp.stepping import verdict as end
 from perp.stepping.explaining import cause, extent, missed, put_right, runaway
 from perp.stepping.joint_access import MaximalJoint, ReducedJoint
 from perp.stepping.record import StepFailed, StepRecord
-from perp.stepping.settings import Softness, StepSettings
+from perp.stepping.settings import Integrator, Softness, StepSettings
 from perp.stepping.sleeping import trees_of, wake
 from perp.stepping.softness import let_go, set_rows
 from perp.stepping.solving import judge_as_itself, problem_of, solve_by
 from perp.stepping.start import contradiction
-from perp.stepping.world import CONTACTS, World
+from perp.stepping.world import World
 
 # Contradictions of a start that are left to its first steps, and how far bodies may be moved to undo larger
 # ones, as shares of the size of the largest body and of the scene.
@@ -57,6 +57,9 @@ class Stepper:
         model: The scene.
         settings: How to step.
         reduced: The trees of the scene as they are; otherwise its joints are cut and become rows.
+
+    Attributes:
+        fourth: Whether steps on which no row acts are of fourth order.
     """
 
     def __init__(self, model: Model, settings: StepSettings, *, reduced: bool) -> None:
@@ -85,10 +88,10 @@ class Stepper:
         set_rows(self)
         self.sizes = nq, int(tree_size.sum()), na, self.table.law.size, model.body_count if reduced else 0
         self._aside: Any = None
-        self.overflows = [place[1].warning.number for place in self._places]
-        self.full = int(engine().mjtWarning.mjWARN_CONTACTFULL)
         self._step_size = 0.0
         self._two_stages = bool(not reduced and self.table.law.size)
+        of_file = int(model.shapes.opt.integrator) == int(engine().mjtIntegrator.mjINT_RK4)
+        self.fourth = reduced and (settings.integrator or (of_file and Integrator.RK4)) == Integrator.RK4
         self.world.control[:] = self.initial_control()
         self.forget()
 
@@ -282,37 +285,38 @@ class Stepper:
             StepFailed: Numbers overflow.
         """
         began = working_time()
-        w, core = self.world, self.world.struct
-        full, (first, second) = self.full, self.overflows
-        before = first[full] + second[full]
+        w = self.world
         self.set_step(h, wrench)
         own: float | None = None  # residual of a relaxation that makes the step
-        code, packed, contacts = tasks.run(core, state.packed, tasks.STEP)
+        code, packed, report = tasks.run(w.address, state.packed, tasks.STEP)
         while code != course.DONE:
             if code == course.NEEDS_ROOM:
                 w.grow(*(int(x) for x in w.info[:3]))
             else:
                 own = solve_by(self.settings, w)
-            code, packed, contacts = tasks.run(core, state.packed, tasks.GO_ON)
-        if first[full] + second[full] > before:
-            self.forget()
-            raise CollisionError(
-                f"{int(w.count[CONTACTS])} contacts fill the memory of this MjModel: compile it with "
-                '<size memory="…"/>, or pass the XML or the MjSpec'
-            )
+            code, packed, report = tasks.run(w.address, state.packed, tasks.GO_ON)
         after = State(state.time + h, packed, self.sizes)
-        record = StepRecord(
-            after.time, h, self.settings.tolerance, w.info.copy(), w.figure.copy(), contacts,
-            int(w.count[CONTACTS]),
-        )  # fmt: skip
-        judge_as_itself(self, record, own)
-        if not w.figure[end.TRAVEL] < np.inf:
-            self.forget()
-            raise StepFailed(runaway(self.model, state, after), record)
+        record = StepRecord(after.time, h, self.settings.tolerance, report)
+        if own is not None:
+            judge_as_itself(self, record, own)
         if w.info[end.CAUSE]:
-            record.cause = cause(self, record.residual)
+            self._object(state, after, record)
         record.seconds = working_time() - began
         return after, record
+
+    def _object(self, before: State, after: State, record: StepRecord) -> None:
+        """What is wrong with a step, into its record; an error where it is none."""
+        wrong = int(self.world.info[end.CAUSE])
+        if wrong >= end.FAILED:
+            self.forget()
+        if wrong == end.FULL:
+            raise CollisionError(
+                f"{record.contact_count} contacts fill the memory of this MjModel: compile it with "
+                '<size memory="…"/>, or pass the XML or the MjSpec'
+            )
+        if wrong == end.FAILED:
+            raise StepFailed(runaway(self.model, before, after), record)
+        record.cause = cause(self, record.residual)
 
     def set_tolerance(self, tolerance: float) -> None:
         """What steps are solved to from the next one on."""
@@ -324,13 +328,13 @@ class Stepper:
         self.world.wrench[:] = wrench
         if h != self._step_size:
             self._step_size = h
-            self.world.set_options(h, self.settings, self._two_stages)
+            self.world.set_options(h, self.settings, self._two_stages, self.fourth)
 
     def begin(self, state: State, h: float, wrench: np.ndarray) -> None:
         """The problem of a step from a state, into `world.problem`."""
         w = self.world
         self.set_step(h, wrench)
-        while tasks.run(w.struct, state.packed, tasks.PROBLEM)[0] != course.DONE:
+        while tasks.run(w.address, state.packed, tasks.PROBLEM)[0] != course.DONE:
             w.grow(*(int(x) for x in w.info[:3]))
 
     def consistent(self, state: State, h: float) -> tuple[State, str]:
@@ -358,12 +362,12 @@ class Stepper:
 
     def _put_right(self, state: State, wrong: tuple[float, ...], allowed: float) -> tuple[State, str]:
         """A state without the contradictions `wrong` where there is one near, and what was moved."""
-        w, core, moved, solved = self.world, self.world.struct, state, False
+        w, moved, solved = self.world, state, False
         for _ in range(_ATTEMPTS):
-            code, packed, _ = tasks.run(core, moved.packed, tasks.PUT_RIGHT)
+            code, packed, _ = tasks.run(w.address, moved.packed, tasks.PUT_RIGHT)
             while code != course.DONE:
                 w.grow(*(int(x) for x in w.info[:3]))
-                code, packed, _ = tasks.run(core, moved.packed, tasks.PUT_RIGHT)
+                code, packed, _ = tasks.run(w.address, moved.packed, tasks.PUT_RIGHT)
             moved = State(state.time, packed.copy(), self.sizes)
             moved.qvel[:], moved.act[:] = state.qvel, state.act
             solved = not w.info[end.UNSOLVED] and w.figure[end.TRAVEL] < np.inf

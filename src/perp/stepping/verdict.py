@@ -18,14 +18,17 @@ from perp.kernels.tree_rows import times
 from perp.stepping.contact_rows import remember
 from perp.stepping.feeding import gains
 from perp.stepping.second_look import excess, immobile, overlap
-from perp.stepping.world import CLEAN, JOINTS, LATE, LEFT_OUT, ROTORS
+from perp.stepping.world import CLEAN, CONTACTS, JOINTS, LATE, LEFT_OUT, ROTORS
 
 # Positions in `info` and `figure`.
 NEWTON, SOLVES, ROUNDS, LOOKS, UNSOLVED = range(LEFT_OUT)
 BOUNCES, WANTED, CAUSE, PULLED, DEPENDENT = range(LEFT_OUT + 1, 11)
+FOUND = 12
 RESIDUAL, JOINT_RESIDUAL, CONTACT_RESIDUAL, FRICTION_RESIDUAL, PENETRATION, JOINT_ERROR, TRAVEL = range(7)
 KINETIC, POTENTIAL, LINEAR, ANGULAR = 7, 8, 9, 12
 WORST_ROW, EXCESS, OPEN, GAINED = 15, 16, 17, 18
+# Causes after which a step is none: numbers overflow, contacts fill mujoco's memory (see `course.advance`).
+FAILED, FULL = 6, 7
 # Of `GAINED`, as long as nobody has looked.
 UNKNOWN = -1.0
 # Overlap at the end that a step may leave beyond what it should, as a share of the largest body.
@@ -214,13 +217,15 @@ def finish(w):
         w.rotor_v[:], w.count[ROTORS] = w.v_end, 1
     mechanics(w)
     verdict(w)
-    w.info[PULLED] = w.count[LATE]
+    w.info[PULLED], w.info[FOUND] = w.count[LATE], w.count[CONTACTS]
     if w.figure[GAINED] == UNKNOWN:
         w.figure[GAINED] = 1.0 if gains(w, 0.0)[1] else 0.0
     # 1 the problem is not solved, 2 rows do not hold at the end, 3 shapes overlap, 4 joints are open, 5 there
     # is energy that nothing gave
     w.info[CAUSE] = 0
-    if not w.figure[RESIDUAL] <= w.tolerance:
+    if not w.figure[TRAVEL] < np.inf:
+        w.info[CAUSE] = FAILED
+    elif not w.figure[RESIDUAL] <= w.tolerance:
         w.info[CAUSE] = 1 if w.info[UNSOLVED] else 2
     elif w.figure[EXCESS] > OVERLAP_ALLOWED * s.size:
         w.info[CAUSE] = 3

@@ -16,7 +16,7 @@ from perp.compilation.kernel import kernel
 from perp.dynamics.place import PlaceType
 from perp.dynamics.scene_tables import F2, F3, I2, F, I, SceneType
 from perp.kernels.arrays import fill
-from perp.kernels.structs import StructType
+from perp.kernels.structs import StructType, address_of
 from perp.kernels.tree_newton import prepare
 from perp.kernels.tree_problem import TreeProblem, TreeProblemType, problem_view
 from perp.kernels.tree_workspace import WorkspaceType, tree_workspace, workspace_view
@@ -52,7 +52,8 @@ FIELDS = [
     ("kick", F),
     ("delta", F),
     ("coriolis", F),
-    # where the drift is taken in parts: how many, and what the velocity of the end has over the moving one
+    # in how many parts the drift is taken, none in a step of fourth order; where it is not one, what the
+    # velocity of the end has over the moving one
     ("gained", F),
     ("parts", _i),
     ("weight", F),
@@ -157,6 +158,8 @@ FIELDS = [
     ("recovery_speed", _f),
     ("foreign", _i),
     ("two_stages", _i),
+    # whether motion on which no row acts is of fourth order
+    ("fourth", _i),
     # sleep, see `sleeping`: seconds at rest before it (0 for never), those of each tree, islands of sleepers,
     # wrenches of the last step; tree of each body and where the coordinates of a tree begin
     ("sleep", _f),
@@ -174,6 +177,8 @@ COUNTS = 9
 # Where `info` counts the contacts that no freedom can open, and whether `end` has the poses (1) and motions
 # (2) of its coordinates; see `verdict` for the rest.
 LEFT_OUT, PLACED = 5, 11
+# Sizes of `info` and `figure`.
+INFOS, FIGURES = 16, 32
 # What a contact's normal belongs to: nothing that turns, the face of a side (0 or 1), two edges.
 FIXED, EDGES = -1, 2
 # Rows that the velocities of contacts are measured along in rounds of a step.
@@ -197,10 +202,15 @@ def pack_world(x):
      w.length, w.count, w.info, w.figure, w.solve_info, w.solve_worst, w.factor_end,
      w.rotor_v) = x[65:87]  # fmt: skip
     (w.course, w.near_velocity, w.near_impulse, w.nearest, w.level, w.recovery_speed,
-     w.foreign, w.two_stages, w.sleep, w.still_time, w.sleep_island, w.sleep_wrench, w.body_tree,
+     w.foreign, w.two_stages, w.fourth, w.sleep, w.still_time, w.sleep_island, w.sleep_wrench, w.body_tree,
      w.tree_q) = x[87:]  # fmt: skip
     w.worlds = structref.new(WorldsType)  # pyright: ignore[reportCallIssue]
     return w
+
+
+@kernel
+def _address(w):
+    return address_of(w)
 
 
 @kernel
@@ -223,7 +233,8 @@ def _measure(problem, workspace):
 def _set_options(w, numbers, flags):
     w.h, w.tolerance, w.recovery, w.sleep, w.contact_correction, w.contact_compliance = numbers
     w.recovery_speed, w.corrected = w.recovery, 1
-    w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.foreign, w.two_stages, w.gives = flags
+    (w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.foreign, w.two_stages, w.gives,
+     w.fourth) = flags  # fmt: skip
     w.level[0], w.level[1] = w.joints_at_end, w.contacts_at_end
     fill(w.course, 0)
 
@@ -272,15 +283,15 @@ class World:
             "off": 64, "facet": (64, 2, 3), "lively": (64, 5), "sag": 64, "row_correction": joints,
             "row_compliance": joints, "end_carried": (2, 3), "end_back": (2, 3), "end_gap": 1,
             "old_joint": joints,
-            "old_local": (0, 2, 3), "old_force": (0, 2, 3), "figure": 32, "solve_worst": 1,
+            "old_local": (0, 2, 3), "old_force": (0, 2, 3), "figure": FIGURES, "solve_worst": 1,
             "near_velocity": nv, "near_impulse": self.problem.bias.size, "still_time": tree_size.size,
             "sleep_wrench": (n, 6),
         }  # fmt: skip
         whole = {
             "group": joints, "index": joints, "law": joints, "left_out": 64, "turned": 64, "facing": 64,
             "old_count": 1,
-            "old_geom": (0, 2), "count": COUNTS, "info": 16, "solve_info": 4,
-            "course": 11, "level": 2,
+            "old_geom": (0, 2), "count": COUNTS, "info": INFOS, "solve_info": 4,
+            "course": 13, "level": 2,
         }  # fmt: skip
         given = {
             "sleep_island": np.arange(tree_size.size), "body_tree": tables["body_tree"],
@@ -291,11 +302,12 @@ class World:
              "nearest", "recovery_speed", "sleep"), 0.0
         ) | dict.fromkeys(
             ("joints_at_end", "contacts_at_end", "newton_steps", "rounds", "stiff", "foreign",
-             "two_stages", "parts", "gives", "corrected"), 0
+             "two_stages", "fourth", "parts", "gives", "corrected"), 0
         )  # fmt: skip
         values = {name: np.zeros(x) if isinstance(x, int | tuple) else x for name, x in room.items()}
         values |= {name: np.zeros(x, np.int64) for name, x in whole.items()} | scalars | given
         self.struct = pack_world(tuple(values[name] for name, _ in FIELDS if name != "worlds"))
+        self.address = _address(self.struct)
         self.workspace: Any = values["workspace"]
         self.control: np.ndarray = values["control"]
         self.wrench: np.ndarray = values["wrench"]
@@ -335,7 +347,7 @@ class World:
         """Mobilities of the constraints and islands, where another solver than the kernel was at work."""
         self.solve_info[0] = _measure(self.problem.struct, self.workspace)
 
-    def set_options(self, step: float, settings: Any, two_stages: bool) -> None:
+    def set_options(self, step: float, settings: Any, two_stages: bool, fourth: bool) -> None:
         """Length of the step and what the settings say."""
         joints, contacts = settings.at_end
         numbers = (
@@ -344,6 +356,6 @@ class World:
         )  # fmt: skip
         flags = (
             joints, contacts, settings.newton_steps, settings.rounds, settings.solver is not None,
-            two_stages and joints, settings.contacts_give,
+            two_stages and joints, settings.contacts_give, fourth,
         )  # fmt: skip
         _set_options(self.struct, tuple(map(float, numbers)), tuple(map(int, flags)))

@@ -43,14 +43,11 @@ FIELDS = [
     # motors of cut joints: row and column of their parameters, range, scale, offset and limit of the control
     ("motor_row", I2),
     ("motor_law", F2),
-    # warnings of the two places that contacts found no memory
-    ("full_start", types.int32[::1]),
-    ("full_end", types.int32[::1]),
 ]
 WorldsType = StructType(FIELDS)
 # Positions in `at`: the chunk, its steps, the world at work, its step, whether it is loaded and in a step.
-FIRST, LAST, STEPS, WORLD, STEP, LOADED, BEGUN, LOGGING, WARNINGS = range(9)
-PLACES = 9
+FIRST, LAST, STEPS, WORLD, STEP, LOADED, BEGUN, LOGGING = range(8)
+PLACES = 8
 
 
 @kernel
@@ -58,8 +55,8 @@ def pack_worlds(x):
     """The struct of a tuple of the fields in their order."""
     b = structref.new(WorldsType)  # pyright: ignore[reportCallIssue]
     (b.at, b.state, b.memory, b.time, b.control, b.controls, b.wrench, b.failed, b.status, b.residual,
-     b.states, b.contact, b.contact_count, b.value, b.source, b.target, b.motor_row, b.motor_law,
-     b.full_start, b.full_end) = x  # fmt: skip
+     b.states, b.contact, b.contact_count, b.value, b.source, b.target, b.motor_row,
+     b.motor_law) = x  # fmt: skip
     return b
 
 

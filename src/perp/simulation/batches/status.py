@@ -9,8 +9,8 @@ import numpy as np
 
 from perp.collision import Contacts
 from perp.stepping import packing
-from perp.stepping.many_steps import FAILED, FULL
 from perp.stepping.record import contacts_of_lines
+from perp.stepping.verdict import FAILED, FULL
 
 
 class WorldStatus(IntEnum):

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from perp.dynamics.libmujoco import address_of, memory
 from perp.dynamics.rows import RATE, TARGET
 from perp.scenes.motors import MotorKind
 from perp.simulation.batches.values import OwnValues
@@ -50,7 +49,6 @@ class Worker:
         self.stepper.set_step(h, np.zeros_like(self.stepper.world.wrench))
         self.stepper.set_inputs(like.inputs())
         self._at = np.zeros(worlds.PLACES, np.int64)
-        self._full = [_contacts_full(self.stepper, k) for k in range(2)]
         self._row, self._law = _motor_laws(self.stepper)
         self._busy = False
         self._struct: Any = None
@@ -67,7 +65,7 @@ class Worker:
         self._struct = worlds.pack_worlds((
             self._at, arrays.state, arrays.memory, arrays.time, arrays.control, call.controls, arrays.wrench,
             arrays.failed, call.status, call.residual, call.states, contact, self._count, values.value,
-            values.source, values.targets(self.stepper), self._row, self._law, *self._full,
+            values.source, values.targets(self.stepper), self._row, self._law,
         ))  # fmt: skip
         set_worlds(self.stepper.world.struct, self._struct)
 
@@ -83,7 +81,7 @@ class Worker:
                 self._at[worlds.FIRST], self._at[worlds.LAST], self._at[worlds.WORLD] = first, last, first
                 self._at[worlds.LOADED] = self._at[worlds.BEGUN] = 0
                 self._busy = True
-            code = tasks.run(w.struct, _NOTHING, tasks.MANY)[0]
+            code = tasks.run(w.address, _NOTHING, tasks.MANY)[0]
             if code == course.DONE:
                 self._busy = False
             elif code == NEEDS_MEMORY:
@@ -126,12 +124,6 @@ def memory_of_line(stepper: Stepper, line: np.ndarray) -> dict[str, np.ndarray]:
     out["points"], out["force"] = (contacts[:, k : k + 6].reshape(n, 2, 3).copy() for k in (2, 8))
     out.pop("", None)
     return out
-
-
-def _contacts_full(stepper: Stepper, place: int) -> np.ndarray:
-    """The counter of contacts that found no memory, as an array of one."""
-    counters, k = stepper.overflows[place], stepper.full
-    return memory(address_of(counters) + k * counters.strides[0], 1, np.int32)
 
 
 def _motor_laws(stepper: Stepper) -> tuple[np.ndarray, np.ndarray]:
