@@ -75,16 +75,11 @@ def row_slopes(links, geometry, x, quat, R, last, size, out):
 
 @part
 def add_row(t, e, link, impulse, rated, out):
-    """Add a row between bodies to the derivatives: forces of its impulse, and its rate.
+    """Add a row between bodies to the derivatives: forces of its impulse and, where asked for, its rate.
 
-    Args:
-        t: The tree.
-        e: The equations.
-        link: Last freedoms of child and parent or −1, their centres (2, 3), the row's Jacobian over (v, ω) of
-            both (12,), and `row_slopes`.
-        impulse: On the row.
-        rated: Whether its rate is asked for: it is not of a given force.
-        out: Rates by q for the moving velocity and that of the start, and by velocity, shapes (nv,).
+    `link` has the last freedoms of child and parent or −1, their centres (2, 3), the row's Jacobian over (v,
+    ω) of both (12,), and `row_slopes`; `out` are rates by q for the moving velocity and that of the start,
+    and by velocity.
     """
     parent, before, S, Gq = t.parent, t.before, e.S, e.Gq
     ends, centres, row, slopes = link

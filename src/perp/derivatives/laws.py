@@ -177,17 +177,11 @@ def _shift(kind, p, size, u):
 
 @part
 def law(kind, p, d, x, u, relaxed, near, out):
-    """Mode of a constraint and how near it is to another one [velocity]; its equation.
+    """Mode of a constraint and how near it is to another one [velocity]; its equation into B, C and D.
 
-    Args:
-        kind: Of the set.
-        p: Its parameters, shape (6,).
-        d: Mobilities of normal, tangential and angular rows, shape (3,).
-        x: Impulses, shape (size,).
-        u: Velocities, shape (size,).
-        relaxed: Whether Γ is left out.
-        near: Within this velocity of a switch a contact counts as open, and as one that sticks.
-        out: B, C and D: by the impulses, by the velocities, by the columns of the parameters, shape (6, 6).
+    These are by the impulses, by the velocities, by the columns of the parameters p, shape (6, 6). The
+    mobilities d are those of normal, tangential and angular rows; a relaxed law leaves out Γ. Within the
+    velocity `near` of a switch a contact counts as open, and as one that sticks.
     """
     size, (B, C, D) = x.size, out
     for i in range(size):

@@ -187,14 +187,8 @@ def _behind(t, place, V, A):
 def add_carried(t, S, path, W, out):
     """out[k, j] += (S_j × S_k) · W for freedoms of the path of a body: how its force W acts on turned axes.
 
-    With (S_j × S_k) · W = −S_k · (S_j ×* W).
-
-    Args:
-        t: The tree.
-        S: Motions.
-        path: Last freedom of the body or −1; freedoms before which k and j end, −1 for the root.
-        W: Force on the body about the origin, shape (6,).
-        out: Shape (nv, nv).
+    With (S_j × S_k) · W = −S_k · (S_j ×* W), W about the origin. The path has the last freedom of the body or
+    −1, and freedoms before which k and j end, −1 for the root.
     """
     parent, x = t.parent, np.empty(6)
     end, stop, last = path

@@ -33,11 +33,8 @@ _SPARE, _PATIENCE = 256 * MIB, 60
 class NumberFile:
     """The datasets of an HDF5 file.
 
-    Args:
-        path: The file, for messages.
-        members: By path within the file: the numbers of a dataset, None for a group, words for what is
-            neither.
-        attributes: Whole numbers attached to groups, by path of the group.
+    Members by path within the file are the numbers of a dataset, None for a group, words for what is neither;
+    attributes are whole numbers attached to groups, by path of the group.
     """
 
     def __init__(self, path: PathName, members: dict[str, Any], attributes: dict[str, Any]) -> None:

@@ -30,12 +30,8 @@ _SEAL = struct.Struct("<QQ")  # size of the file, sum over its pages
 class JournalFile(io.RawIOBase):
     """Bytes of a file with uncommitted changes in memory, as h5py takes it in place of a path.
 
-    Args:
-        descriptor: An open file, which the object owns from then on.
-        writable: Whether `commit` will be used; the file is then locked against other writers.
-
-    Raises:
-        BlockingIOError: Another process is writing the file.
+    It owns the descriptor from then on; a writable file is locked against other writers, or a BlockingIOError
+    is raised.
     """
 
     def __init__(self, descriptor: int, *, writable: bool) -> None:

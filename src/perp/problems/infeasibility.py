@@ -45,12 +45,10 @@ def proves_infeasible(problem: Any, certificate: Any) -> bool:
 
 
 def exact_certificate(problem: Any, certificate: Any, *, thorough: bool = True) -> Vector | None:
-    """A vector that proves beyond doubt that there is no solution, or None.
+    """A vector near a solver's rounded one that proves beyond doubt that there is no solution, or None.
 
-    Args:
-        problem: Any problem; only LCPs and boxed LCPs without friction index can have a proof.
-        certificate: What a solver takes for a proof, rounded.
-        thorough: Whether a linear program may be solved for a vector that leaves a margin to rounding.
+    Only LCPs and boxed LCPs without friction index can have a proof. A thorough search may solve a linear
+    program for a vector that leaves a margin to rounding.
     """
     if certificate is None or not isinstance(problem, (LCP, BoxedLCP)):
         return None

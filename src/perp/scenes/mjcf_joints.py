@@ -65,10 +65,9 @@ Free = tuple[tuple[Freedom, float], ...]
 def _kind(
     data: Any, ids: list[int], types: list[int], kinds: Any, body: str, number: int
 ) -> tuple[JointKind, np.ndarray, np.ndarray, Free]:
-    """Which joint a body's list of mujoco joints makes.
+    """Which joint a body's list of mujoco joints makes, its frame and anchor in the world.
 
-    Returns:
-        Kind, frame and anchor in the world, and the freedom and sign of each mujoco joint.
+    And the freedom and sign of each mujoco joint.
     """
     hinge, slide, ball = int(kinds.mjJNT_HINGE), int(kinds.mjJNT_SLIDE), int(kinds.mjJNT_BALL)
     axes, anchors = [data.xaxis[j].copy() for j in ids], [data.xanchor[j].copy() for j in ids]
