@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import perp
-from perp.cli.describe import duration, plain, problem_facts, problem_words
+from perp.bench.timing import duration
+from perp.cli.describe import plain, problem_facts, problem_words
 from perp.cli.printing import as_json
 
 

@@ -9,6 +9,7 @@ from perp.bench.profiles import SHIFT
 from perp.bench.record import RunRecord
 from perp.bench.rows import Outcome, Row
 from perp.bench.summary import SetSummary, SolverSummary
+from perp.bench.timing import duration
 from perp.comparison.report import markdown_table
 
 FILE_NAME = "README.md"
@@ -118,18 +119,11 @@ def cells(solver: SolverSummary, summary: SetSummary, record: RunRecord) -> list
         str(solver.outcomes[Outcome.LITERATURE_ONLY] or ""),
         f"**{claims}**" if claims else "",
         str(broken or ""),
-        in_words(solver.mean_time) if solver.solved else "",
+        duration(solver.mean_time) if solver.solved else "",
         f"{solver.relative:.3g}" if solver.solved else "",
         iterations,
         "" if solver.memory is None else f"{solver.memory:.0f} MiB",
     ]
-
-
-def in_words(seconds: float) -> str:
-    """A time with its unit."""
-    if seconds < 1e-3:
-        return f"{1e6 * seconds:.3g} µs"
-    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
 def _false_claims(rows: list[Row]) -> list[str]:

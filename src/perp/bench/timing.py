@@ -1,4 +1,4 @@
-"""Time and memory of a call: the one place where benchmarks look at a clock.
+"""Time and memory of a call: the one place where benchmarks look at a clock, and how a time is written.
 
 Needs nothing but Python, because peers in other interpreters load this file too. CPU time counts all threads
 of the process; the wall clock takes its place where the process clock is too coarse.
@@ -18,6 +18,14 @@ class Timing(NamedTuple):
 
     cpu: float
     wall: float
+
+
+def duration(seconds: float) -> str:
+    """A time for people: `12 µs`, `3.4 ms`, `1.2 s`."""
+    for scale, unit in ((1.0, "s"), (1e-3, "ms")):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"
 
 
 def timed(call: Callable[[], Any]) -> tuple[Timing, Any]:

@@ -50,7 +50,13 @@ SCENES = {
 
 
 class Done(NamedTuple):
-    """A piece of work that was done, how many functions were compiled for it, and how long that took [s]."""
+    """A piece of work that was done.
+
+    Attributes:
+        name: Which.
+        compiled: How many functions were compiled for it.
+        seconds: How long that took [s].
+    """
 
     name: str
     compiled: int

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from perp.cli.describe import duration
+from perp.bench.timing import duration
 from perp.cli.exit_codes import ExitCode
 from perp.cli.printing import print_facts, print_json, print_line, visible
 from perp.cli.progress import progress

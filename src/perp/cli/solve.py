@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 import perp
+from perp.bench.timing import duration
 from perp.cli.candidates import Formulation, Solver
-from perp.cli.describe import duration, problem_facts, problem_words, residual_rows, solution_facts
+from perp.cli.describe import problem_facts, problem_words, residual_rows, solution_facts
 from perp.cli.exit_codes import ExitCode
 from perp.cli.named_values import read_options
 from perp.cli.printing import print_facts, print_json, print_line

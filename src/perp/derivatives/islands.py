@@ -4,6 +4,7 @@ import numpy as np
 
 from perp.compilation.kernel import part
 from perp.kernels.tree_islands import root_of
+from perp.problems.data_size import join
 
 
 @part
@@ -19,13 +20,13 @@ def find_islands(w, e):
             acts = acts or e.impulse[r] != 0.0
         if acts:
             for k in range(p.row_begin[i] + 1, p.row_begin[i + 1]):
-                _join(above, tree_of[p.column[k - 1]], tree_of[p.column[k]])
+                join(above, tree_of[p.column[k - 1]], tree_of[p.column[k]])
     if trees > 1:
         # motors and given forces may act between trees without a constraint
         for i in range(nv):
             for j in range(nv):
                 if tree_of[i] != tree_of[j] and (e.Gq[i, j] != 0.0 or e.Go[i, j] != 0.0):
-                    _join(above, tree_of[i], tree_of[j])
+                    join(above, tree_of[i], tree_of[j])
     e.island, e.place, e.islands = np.empty(nv, np.int64), np.full(count, -1), 0
     for j in range(nv):
         root = root_of(above, tree_of[j])
@@ -36,10 +37,3 @@ def find_islands(w, e):
     for c in range(count):
         if e.moves[c]:
             e.place[c] = e.island[p.column[p.row_begin[p.start[c]]]]
-
-
-@part
-def _join(above, i, j):
-    a, b = root_of(above, i), root_of(above, j)
-    if a != b:
-        above[max(a, b)] = min(a, b)

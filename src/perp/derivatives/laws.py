@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import kernel, part
-from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, WIDEST
+from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, WIDEST, shift
 
 # Modes: of scalar rows, then of sets with friction.
 HOLDS, REST, CLOSED, LOWER, UPPER, OPEN, STICK, SLIDE, ROLL, SLIDE_AND_ROLL = range(10)
@@ -157,25 +157,6 @@ def _ellipse(d, p, push, x, u, near, relaxed, out):
 
 
 @part
-def _shift(kind, p, size, u):
-    """Γ(u)."""
-    total = 0.0
-    if kind == ELLIPTIC:
-        for i in range(1, size):
-            if u[i] != 0.0:
-                total = math.hypot(total, p[i - 1] * u[i])
-        return total
-    for k in range(1 if kind == COULOMB else 2):
-        first = 1 if k == 0 else 3
-        speed = 0.0
-        for i in range(first, size if kind == COULOMB else first + 2):
-            speed = math.hypot(speed, u[i])
-        if speed > 0.0:
-            total += p[k] * speed
-    return total
-
-
-@part
 def law(kind, p, d, x, u, relaxed, near, out):
     """Mode of a constraint and how near it is to another one [velocity]; its equation into B, C and D.
 
@@ -190,7 +171,7 @@ def law(kind, p, d, x, u, relaxed, near, out):
     if kind <= BOX:
         return law_scalar(kind, p, d[0], x[0], u[0], near, out)
     push = x[0] + p[5]
-    speed = u[0] - _shift(kind, p, size, u) if relaxed else u[0]
+    speed = u[0] - shift(kind, p, u, 0, size) if relaxed else u[0]
     y = d[0] * push - speed
     if not y > near:
         for i in range(size):

@@ -86,7 +86,10 @@ class LivePage:
                     raise ValueError
                 self.speed = speed or math.inf
             elif kind == "push":
-                body, local, target = int(words["body"]), _triple(words["local"]), _triple(words["target"])
+                from perp.simulation.arguments import triple
+
+                body, target = int(words["body"]), triple("target", words["target"])
+                local = triple("local", words["local"])
                 if not 0 <= body < len(self._simulation.body_names):
                     raise ValueError
                 if self._push is None or self._push[0] != body:
@@ -226,10 +229,3 @@ def show(simulation: Simulation, seconds: float, control: Any = None, **options:
     finally:
         page.finish(problem)
     return page
-
-
-def _triple(values: Any) -> np.ndarray:
-    out = np.array([float(x) for x in values])
-    if out.shape != (3,) or not np.isfinite(out).all():
-        raise ValueError
-    return out
