@@ -28,6 +28,8 @@ FACE, BUILT = 3, 16
 # Newton steps times rows² at most beyond the first thousand steps: a problem of thousands of rows that those
 # do not solve ends soon, one of 150 rows may begin soft twice.
 MOST_WORK, FIRST_STEPS = 4e7, 1000
+# Up to this many rows relaxations are solved one after the other, each along a path of its own.
+SMALL = 300
 # A start this good is near enough for Newton's method without sweeps before it.
 NEAR = 0.1
 
@@ -87,6 +89,7 @@ STAGES = (
         {"momentum": True, "while_it_pays": True},
     ),
     Stage("proximal-point", _few, {"sweeps": 0}, work=MOST_WORK),
+    Stage("interior-point", lambda problem: problem.size <= SMALL and not problem.relaxed, work=MOST_WORK),
     Stage("apgd", lambda problem: problem.relaxed),
 )
 
