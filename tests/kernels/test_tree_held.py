@@ -48,14 +48,14 @@ def test_a_tower_is_solved_by_what_holds_it() -> None:
     problem = _tower(8)
     solution = perp.solve(problem)
     last = solution.info["stages"][-1]
-    assert (last["stage"], last["iterations"]) == ("proximal-point (held = True)", 1)
+    assert (last["stage"], last["iterations"]) == ("proximal-point (begin = held)", 1)
     np.testing.assert_allclose(solution.impulse[::12], 0.25 * 0.0981 * np.arange(8, 0, -1), rtol=1e-8)
 
 
 def test_it_gives_up_where_something_slides() -> None:
     problem = _tower(4)
     pushed = perp.ContactProblem.coulomb(problem.W, problem.q + np.tile([0.0, 1.0, 0.0], 16), 0.5)
-    solution = perp.solve(pushed, "proximal-point", options={"sweeps": 0, "held": True}, throw=False)
+    solution = perp.solve(pushed, "proximal-point", options={"sweeps": 0, "begin": "held"}, throw=False)
     assert not solution.solved
     assert solution.iterations <= 3
     assert perp.solve(pushed).solved

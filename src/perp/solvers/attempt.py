@@ -59,7 +59,7 @@ class Control:
         last: The residual that the last check saw.
         done: Iterations of algorithms that ran before on the same problem.
         known: The residual of the start where it was measured before: the first check takes it.
-        swept: What sweeps of contacts, and rounds of Newton steps after them, have reached already: impulses,
+        swept: What sweeps of contacts, and Newton steps after them, have reached already: impulses,
             then residual and number of the sweeps and of the steps.
     """
 

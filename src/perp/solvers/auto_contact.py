@@ -25,9 +25,11 @@ LARGEST_ELIMINATION = 30_000
 MANY = 300
 # What is built of blocks has so many contacts on each face, and so many at least in all.
 FACE, BUILT = 3, 16
-# Steps along central paths at most, and steps times rows² beyond the first few hundred. On 22,000 random
-# mixtures the second costs three answers, and the longest search takes 1.4 s in place of 3.7.
-MOST_STEPS, MOST_WORK, FIRST_STEPS = 6500, 4e7, 300
+# Newton steps times rows² at most beyond the first thousand steps: a problem of thousands of rows that those
+# do not solve ends soon, one of 150 rows may begin soft twice.
+MOST_WORK, FIRST_STEPS = 4e7, 1000
+# Up to this many rows relaxations are solved one after the other, each along a path of its own.
+SMALL = 300
 # A start this good is near enough for Newton's method without sweeps before it.
 NEAR = 0.1
 
@@ -45,7 +47,7 @@ class Stage:
         when: Which problems it is for.
         options: Its options.
         steps: Its iterations at most.
-        work: Iterations times rows² at most, beyond the first few hundred.
+        work: Iterations times rows² at most, beyond the first thousand.
         above: The residual from which on it is worth its cost.
     """
 
@@ -80,25 +82,20 @@ def _built(problem: ContactProblem) -> bool:
 
 STAGES = (
     Stage("block-gauss-seidel", options={"while_it_pays": True}),
-    Stage("proximal-point", _built, {"sweeps": 0, "held": True}, steps=8, above=1e-2),
+    Stage("proximal-point", _built, {"sweeps": 0, "begin": "held"}, steps=8, above=1e-2),
     Stage(
         "block-gauss-seidel",
         lambda problem: problem.contact_count >= MANY,
         {"momentum": True, "while_it_pays": True},
     ),
-    Stage("proximal-point", _few, {"sweeps": 0}),
-    Stage(
-        "interior-point",
-        lambda problem: _few(problem) and not problem.relaxed,
-        steps=MOST_STEPS,
-        work=MOST_WORK,
-    ),
+    Stage("proximal-point", _few, {"sweeps": 0}, work=MOST_WORK),
+    Stage("interior-point", lambda problem: problem.size <= SMALL and not problem.relaxed, work=MOST_WORK),
     Stage("apgd", lambda problem: problem.relaxed),
 )
 
-# What is left where sweeps and rounds of Newton steps were made in one compiled call: central paths.
-AFTER_ROUNDS = (
-    Stage("proximal-point", lambda problem: not problem.relaxed, {"sweeps": 10, "rounds": False}),
+# What is left where sweeps and the first attempt of Newton's method were made in one compiled call.
+AFTER_ATTEMPT = (
+    Stage("proximal-point", lambda problem: not problem.relaxed, {"sweeps": 0, "begin": "soft"}),
     *STAGES[4:],
 )
 
@@ -118,7 +115,7 @@ def solve_contact(problem: ContactProblem, control: Control) -> Attempt:
         if not steps[1]:
             return run.through(STAGES[1:])
         run.take(impulse, steps, STAGES[3])
-        return run.through(AFTER_ROUNDS)
+        return run.through(AFTER_ATTEMPT)
     if control.start is not None:
         control.check(0, run.point)
         run.residual = control.best

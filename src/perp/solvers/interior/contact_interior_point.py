@@ -93,7 +93,7 @@ def _fixed_point(packed: Packed, trees: TreeProblem, control: Control, steps: in
         solve_islands(relaxed.struct, rooms[0], AT_ONCE, STEPS, EXACT, info, worst)
         steps += int(info[2])
         trees.impulse[:] = relaxed.impulse
-        solve_trees(trees.struct, rooms[1], NEWTON_STEPS, EXACT, info, worst)
+        solve_trees(trees.struct, rooms[1], NEWTON_STEPS, (*EXACT[:3], MARGIN * control.tol), info, worst)
         steps += int(info[2])
         if control.check(steps, packed.impulse(trees.impulse)):
             break
