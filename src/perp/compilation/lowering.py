@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite.ir import Constant, Undefined
+from llvmlite.ir.types import Aggregate
 from numba.core import cgutils, ir, ir_utils, types
 from numba.core.lowering import Lower
 from numba.np import arrayobj
@@ -158,6 +159,9 @@ class KernelLower(Lower):
 
     def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
         del datamodel  # for debuggers
+        if isinstance(lltype, Aggregate) and not self._counts(name):
+            with self.builder.goto_entry_block():
+                return self.builder.alloca(lltype, name=name)  # no reference is given back before it is set
         return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)
 
     def lower_expr(self, resty: Any, expr: Any) -> Any:
