@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numba import config, float64, int64, njit
 
 from compilation import mini_package
-from perp.compilation.kernel import Kernel, kernel
+from perp.compilation.kernel import Kernel, kernel, part, whole
 from perp.compilation.library import PartLibrary
 
 TABLE = np.arange(4.0)
@@ -107,6 +108,47 @@ def test_a_part_that_was_kept_can_be_called_from_python(tmp_path: Path) -> None:
     assert float(done.stdout) == 30.0
 
 
+class Few(NamedTuple):
+    x: np.ndarray
+    count: int
+    flags: np.ndarray
+
+
+class Many(NamedTuple):
+    matrix: np.ndarray
+    few: Few
+    factor: float
+    words: np.ndarray
+    last: tuple[np.ndarray, np.ndarray]
+
+
+@kernel
+def weigh(many, scale, pair):
+    if scale < 0.0:
+        raise ValueError("negative")
+    total = many.matrix[1, 2] * many.factor + many.few.x[1] + many.words[0] + many.few.count
+    many.few.x[0] += 1.0
+    return (total + many.few.flags[1] + many.last[1][0] + pair[1][1]) * scale
+
+
+def test_arguments_of_all_kinds_are_taken_and_given_back() -> None:
+    few = Few(np.array([1.0, 2.0]), 7, np.array([False, True]))
+    words = np.array([3], np.int32)
+    last = (np.zeros(1), np.full(1, 1000.0))
+    many = Many(np.arange(12.0).reshape(3, 4)[:, ::1], few, 0.5, words, last)
+    pair = (np.zeros(2), np.array([0.0, 1e4]))
+    given = [many.matrix, few.x, few.flags, words, *last, *pair]
+    expected = 3.0 + 2.0 + 3 + 7 + 1 + 1000.0 + 1e4
+    assert weigh(many, 2.0, pair) == 2.0 * expected
+    before = [sys.getrefcount(each) for each in given]
+    for _ in range(3):
+        assert weigh(many, 1.0, pair) == expected
+        with pytest.raises(ValueError, match="negative"):
+            weigh(many, -1.0, pair)
+    assert [sys.getrefcount(each) for each in given] == before
+    assert few.x[0] == 5.0
+
+
 def test_kernels_are_found_again_by_module_and_name() -> None:
     module, name, _ = outer.part((float64,)).library.origin
     assert getattr(importlib.import_module(module), name) is outer
@@ -141,10 +183,37 @@ def test_a_shared_kernel_is_translated_once_and_called_as_it_is() -> None:
     assert users(2.0) == 17.0
 
 
-def test_whoever_calls_a_shared_kernel_finds_it_in_another_process(tmp_path: Path) -> None:
+@part(shared=True)
+def fourth(x):
+    if x > 1e3:
+        raise ValueError("large")
+    return x * x * x * x
+
+
+@kernel
+def fourth_and_more(x):
+    return fourth(x) + 1.0
+
+
+def test_a_shared_part_is_translated_once_and_python_cannot_call_it() -> None:
+    for each in (fourth, fourth_and_more):
+        each.enable_caching()
+    assert fourth_and_more(2.0) == 17.0
+    with pytest.raises(ValueError, match="large"):
+        fourth_and_more(1e4)
+    assert [*fourth.overloads] == [(float64,)]
+    assert not fourth.parts
+    with pytest.raises(TypeError, match="a part of kernels"):
+        fourth(2.0)
+    assert whole(fourth)(3.0) == 81.0
+
+
+@pytest.mark.parametrize("decorator", ["@kernel(shared=True)", "@part(shared=True)"])
+def test_whoever_calls_a_shared_kernel_finds_it_in_another_process(tmp_path: Path, decorator: str) -> None:
     package = mini_package.make(tmp_path)
     callee, caller = package / "callee.py", package / "caller.py"
-    callee.write_text(callee.read_text().replace("@kernel", "@kernel(shared=True)"))
+    text = callee.read_text().replace("@kernel", decorator).replace("import kernel", "import kernel, part")
+    callee.write_text(text)
     assert mini_package.run(package)[:2] == (21.0, 3)
     assert mini_package.run(package)[:2] == (21.0, 0)
     caller.write_text(caller.read_text().replace("+ 1.0", "+ 2.0"))

@@ -89,10 +89,10 @@ class KernelCache(FunctionCache):
 
     _impl_class = _Implementation
 
-    def __init__(self, py_func: Callable[..., Any]) -> None:
+    def __init__(self, py_func: Callable[..., Any], *, called_from_python: bool = True) -> None:
         super().__init__(py_func)
         file = Path(inspect.getfile(py_func))
-        base = filename_base(file, py_func.__qualname__)
+        base = filename_base(file, py_func.__qualname__) + ("" if called_from_python else ".shared")
         digest = stamp(file, py_func.__qualname__)
         self._cache_file = _Index(self._cache_path, base, digest)
         self._part_file = _Index(self._cache_path, f"{base}.part", digest)

@@ -23,7 +23,7 @@ from numba.core.registry import cpu_target
 from numba.extending import overload
 from numba.np import arrayobj
 
-from perp.compilation.front_end import REPLACEMENTS
+from perp.compilation import calls, front_end
 from perp.compilation.library import LeanLibrary
 
 _WRAPPERS = ("wrapper", "cfunc_wrapper")
@@ -75,7 +75,8 @@ def _(given: Any, place: Any) -> Any:
 
 
 _REPLACEMENTS = (
-    *REPLACEMENTS,
+    *front_end.REPLACEMENTS,
+    *calls.REPLACEMENTS,
     (CPUContext, "get_executable", _executable),
     (arrayobj, "raise_with_shape_context", _shapes_differ),
 )

@@ -33,8 +33,9 @@ from perp.compilation.library import PartLibrary, SharedLibrary, WholeLibrary
 from perp.compilation.lowering import KernelLower
 from perp.compilation.stopwatch import STOPWATCH
 
-# The roles of the kernels that are being compiled, the innermost last.
-_PART, _WHOLE = 1, 2
+# The roles of the kernels that are being compiled, the innermost last: a shared part is a whole that Python
+# cannot call.
+_PART, _WHOLE, _SHARED_PART = 1, 2, 3
 _roles: list[int] = []
 # Options are given, not taken over from the first caller, as numba would: a part is the same for all of them.
 # Division by zero gives an infinity, as in NumPy.
@@ -52,11 +53,12 @@ class _Lowering(NativeLowering):
         return KernelLower
 
     def run_pass(self, state: Any) -> Any:
-        kind = WholeLibrary if _roles[-1] == _WHOLE else PartLibrary
+        kind = PartLibrary if _roles[-1] == _PART else WholeLibrary
         state.library = library = kind(state.targetctx.codegen(), state.func_id.func_qualname)
         library.enable_object_caching()
         state.flags.no_cfunc_wrapper = True
         if kind is WholeLibrary:
+            state.flags.no_cpython_wrapper = _roles[-1] == _SHARED_PART
             super().run_pass(state)
             _set_environments(library)
             return True
@@ -134,18 +136,24 @@ class Kernel(CPUDispatcher):
         parts: What other compiled code links, by types of the arguments; `overloads` are for Python.
     """
 
+    _role = _WHOLE  # where it is translated
+
     def __init__(self, py_func: Callable[..., Any], **kept: Any) -> None:
         super().__init__(py_func, **{"pipeline_class": _Compiler} | kept)
         self._compiler._customize_flags = _Flags
         self.parts: dict[tuple[Any, ...], Any] = {}
 
     def enable_caching(self) -> None:
-        self._cache = KernelCache(self.py_func)
+        self._cache = KernelCache(self.py_func, called_from_python=self._role == _WHOLE)
 
     def compile(self, sig: Any) -> Any:
         """Make it callable from Python for one signature; returns what is called."""
+        return self.translate(sig)
+
+    def translate(self, sig: Any) -> Any:
+        """Have its machine code in this process, for one signature."""
         with global_compiler_lock, STOPWATCH.starting_up():
-            _roles.append(_WHOLE)
+            _roles.append(self._role)
             try:
                 return super().compile(sig)
             finally:
@@ -204,7 +212,7 @@ class Shared(Kernel):
         args = tuple(sigutils.normalize_signature(sig)[0])
         with global_compiler_lock:
             if args not in self._shared:
-                self.compile(args)
+                self.translate(args)
                 whole, key = self.overloads[args], object()
                 origin = (self.py_func.__module__, self.py_func.__qualname__, args)
                 library = SharedLibrary(self.targetctx.codegen(), whole.fndesc.llvm_func_name, origin)
@@ -214,11 +222,21 @@ class Shared(Kernel):
 
 
 class Part(Kernel):
-    """A kernel that only compiled code calls: it is never translated."""
+    """A kernel that only compiled code calls: it is translated with what calls it."""
 
     def compile(self, sig: Any) -> Any:  # noqa: ARG002
         """Refuse: each one that Python calls is translated, and carried by the wheel."""
         raise TypeError(f"{self.py_func.__qualname__} is a part of kernels, which Python does not call")
+
+
+class SharedPart(Part, Shared):
+    """A part that is translated once, in place of once in each of the kernels that call it."""
+
+    _role = _SHARED_PART
+
+    def add_overload(self, cres: Any) -> None:
+        # Not among those that Python calls: there is no code that takes Python's objects.
+        self.overloads[tuple(cres.signature.args)] = cres
 
 
 def kernel(function: Callable[..., Any] | None = None, *, shared: bool = False, **options: Any) -> Any:
@@ -233,9 +251,9 @@ def kernel(function: Callable[..., Any] | None = None, *, shared: bool = False, 
     return _made(Shared if shared else Kernel, function, options)
 
 
-def part(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def part(function: Callable[..., Any] | None = None, *, shared: bool = False, **options: Any) -> Any:
     """Compile a function of this package where kernels call it; arguments as for `kernel`."""
-    return _made(Part, function, options)
+    return _made(SharedPart if shared else Part, function, options)
 
 
 @cache

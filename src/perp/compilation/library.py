@@ -98,7 +98,7 @@ class SharedLibrary(PartLibrary):
 
 def load_shared(module: str, name: str, types: tuple[Any, ...]) -> None:
     """Have the machine code of a shared kernel in this process; what calls it is about to be loaded."""
-    getattr(import_module(module), name).compile(types)
+    getattr(import_module(module), name).translate(types)
 
 
 class WholeLibrary(LeanLibrary):

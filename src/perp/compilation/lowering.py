@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite.ir import Constant, Undefined
+from llvmlite.ir import Constant, IntType, Undefined
+from llvmlite.ir.types import Aggregate
 from numba.core import cgutils, ir, ir_utils, types
 from numba.core.lowering import Lower
+from numba.core.targetconfig import ConfigStack
 from numba.np import arrayobj
 
 from perp.compilation.front_end import holds_references
@@ -120,12 +122,19 @@ class KernelLower(Lower):
         """What LLVM is told of loops whose length is not known: that their bodies are not repeated.
 
         Ours are short, so that copies of the body cost more than they save: a fifth of LLVM's time went into
-        them. Loops of a known length are unrolled, and vectors are used, as ever.
+        them. Loops of a known length are unrolled as ever. Vectors are for functions that say how sums may be
+        rounded (`fastmath`), which is the algebra of long rows: elsewhere a loop is over three or six numbers
+        of a contact, a body or a joint, and its second copy with vectors took another fifth.
         """
         if self._advice is None:
-            text = self.module.add_metadata(["llvm.loop.unroll.runtime.disable"])
-            self._advice = self.module.add_metadata([text])
-            self._advice.operands = (self._advice, text)  # LLVM asks that it names itself first
+            advice = [self.module.add_metadata(["llvm.loop.unroll.runtime.disable"])]
+            flags = ConfigStack.top_or_none()
+            if not (flags and flags.fastmath.flags):
+                advice.append(
+                    self.module.add_metadata(["llvm.loop.vectorize.enable", Constant(IntType(1), 0)])
+                )
+            self._advice = self.module.add_metadata([advice[0]])
+            self._advice.operands = (self._advice, *advice)  # LLVM asks that it names itself first
         return self._advice
 
     def loadvar(self, name: str) -> Any:
@@ -158,6 +167,9 @@ class KernelLower(Lower):
 
     def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
         del datamodel  # for debuggers
+        if isinstance(lltype, Aggregate) and not self._counts(name):
+            with self.builder.goto_entry_block():
+                return self.builder.alloca(lltype, name=name)  # no reference is given back before it is set
         return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)
 
     def lower_expr(self, resty: Any, expr: Any) -> Any:

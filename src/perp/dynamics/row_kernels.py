@@ -144,7 +144,7 @@ def _rotation_vector(quat, child, parent, g, kind, k, arrow):
     return v[k]
 
 
-@kernel
+@kernel(shared=True)
 def evaluate_rows(links, geometry, x, quat, R, last, value, jacobian):
     """Values and Jacobians of all rows.
 

@@ -78,7 +78,7 @@ def addresses(packed, given):
     return address_of(packed), address_of(given)
 
 
-@part
+@part(shared=True)
 def judge_given(given, relaxed, impulse, velocity):
     """The shared residual, with velocities into `velocity`."""
     return judge_contacts(
@@ -163,7 +163,7 @@ class Answers(NamedTuple):
     sweeps: np.ndarray
 
 
-@part
+@part(shared=True)
 def structs_of(chunk, k):
     """The two structs of problem k of a chunk."""
     first, end = chunk.constraint[k], chunk.constraint[k + 1]

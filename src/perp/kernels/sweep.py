@@ -94,7 +94,7 @@ def rolling(c, start, mu, mu_r, data, p, b, x):
     x[i + 3], x[i + 4] = r1, r2
 
 
-@part
+@part(shared=True)
 def directed_sweep(blocks, x, b, backwards):
     """One sweep over all constraints, first to last or backwards, changing x in place; `b` is workspace.
 

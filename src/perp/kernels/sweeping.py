@@ -17,7 +17,7 @@ LOOK = 10
 WORTH = 100
 
 
-@part
+@part(shared=True)
 def sweep_while_it_pays(blocks, x, tol, least, most):
     """Sweeps in place until the residual is at most `tol`, or until their rate promises nothing.
 

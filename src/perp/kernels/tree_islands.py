@@ -41,7 +41,7 @@ def _own_columns(p, w, c):
     w.own[c], w.own_end[c] = first, last
 
 
-@part
+@part(shared=True)
 def prepare(p, w):
     """Factor the masses, list constraints by trees and islands, measure mobilities; returns the islands.
 
