@@ -13,7 +13,7 @@ from moved import moved
 from perp.compilation.kernel import whole
 from perp.dynamics.motion import rotation_matrices
 from perp.dynamics.row_kernels import LOGARITHM, SPIN, TURN
-from perp.dynamics.rows import DRIVE, HOLD, LIMIT, JointRows
+from perp.dynamics.rows import HOLD, MEASURE, JointRows
 from perp.scenes import Coordinate, Freedom, JointKind, attach, load_scene
 from perp.scenes.joints import FREEDOMS
 from perp.scenes.library import box, scene
@@ -124,21 +124,23 @@ def test_the_rotation_vector_of_a_ball_joint_and_its_angle() -> None:
         value, jacobian = evaluate(table, np.zeros((2, 3)), quat, np.zeros(table.law.size))
         logarithm, angle = table.links[:, 0] == LOGARITHM, table.links[:, 0] == TURN
         assert value[logarithm] == pytest.approx(phi, rel=1e-9, abs=1e-15)
-        assert value[angle] == pytest.approx(0.5 - size, abs=1e-14)
+        assert value[angle] == pytest.approx(size, abs=1e-14)
         # the gradient of θ²/2 is the rotation vector itself
         torque = value[logarithm] @ jacobian[logarithm, 3:6]
         assert torque == pytest.approx((world * parent).apply(phi), rel=1e-7, abs=1e-15)
 
 
-def test_every_law_of_every_coordinate_is_a_row() -> None:
+def test_every_coordinate_with_laws_is_measured_once() -> None:
     for kind, count in (("universal", 2), ("cylindrical", 2), ("planar", 3)):
         table = JointRows.of(joint_model(kind, coordinates=everything(kind)))
-        assert [int((table.law == law).sum()) for law in (HOLD, LIMIT, DRIVE)] == [
-            6 - count, 2 * count, 3 * count,
-        ]  # fmt: skip
-        assert table.rotors.size == table.springs.size == count
+        assert list(table.law) == [HOLD] * (6 - count) + [MEASURE] * count
+        for laws in (table.limits, table.frictions, table.yields, table.rotors):
+            assert sorted(laws[:, 0]) == list(range(6 - count, 6))
     table = JointRows.of(joint_model("ball", **BALL))
-    assert [int((table.law == law).sum()) for law in (HOLD, LIMIT, DRIVE)] == [3, 1, 12]
+    # the angle, the rotation vector and the spin
+    assert list(table.law) == [HOLD] * 3 + [MEASURE] * 7
+    found = [len(laws) for laws in (table.limits, table.frictions, table.yields, table.rotors)]
+    assert found == [1, 3, 6, 3]
 
 
 def test_a_joint_refuses_coordinates_that_it_has_not() -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import perp
 from moved import moved
 from perp.compilation.kernel import whole
 from perp.dynamics.motion import rotation_matrices
-from perp.dynamics.rows import DRIVE, FORCE, HOLD, LIMIT, JointRows
+from perp.dynamics.rows import HOLD, MEASURE, JointRows
 from perp.scenes import JointKind, Motor, MotorKind, attach, load_scene
 from perp.scenes.library import box, scene
 
@@ -126,14 +127,40 @@ def test_laws_and_sets_of_a_hinge_with_everything() -> None:
         Motor("servo", 0, MotorKind.POSITION, 10.0, 1.0, 4.0),
     )
     table = JointRows.of(replace(model, motors=motors))
-    assert list(table.law) == [HOLD] * 5 + [LIMIT] * 2 + [DRIVE] * 3 + [FORCE]
-    assert table.constraint_count == 10
-    assert table.parameters[10, 2] == 2.0  # the force motor is clipped at its limit
-    assert table.parameters[0, 5] == 1e-6
+    # one row measures the coordinate for all of its laws
+    assert list(table.law) == [HOLD] * 5 + [MEASURE]
+    assert list(table.motor_row) == [5, 5]
+    assert list(table.compliance) == [1e-6] * 5 + [0.0]
+    assert table.limits.tolist() == [[5, -0.5, 0.5]]
+    assert table.yields.tolist() == [[5, 3.0, 0.2, 0.0]]
+    assert table.frictions.tolist() == [[5, 0.1]]
+    assert table.rotors.size == 0
     value, _ = evaluate(table, model.position, model.quaternion, np.zeros(table.law.size))
-    assert value[5:7] == pytest.approx([0.5, 0.5])
-    table.set_motor(replace(model, motors=motors), 1, 0.3)
-    assert table.parameters[table.motor_row[1], 2] == 0.3
+    assert value == pytest.approx(np.zeros(6), abs=1e-15)
+    # force = g · control + a + b q + c q̇
+    assert motors[0].affine == (1.0, 0.0, 0.0, 0.0)
+    assert motors[1].affine == (10.0, 0.0, -10.0, -1.0)
+
+
+def test_a_motor_added_in_python_pushes_as_its_law_says() -> None:
+    model = attach(
+        load_scene(scene(box("b", (0.1, 0.1, 0.1), (0, 0, 0), mass=2.0), gravity=(0.0, 0.0, 0.0))),
+        "slider", "b", anchor=(0, 0, 0), axis=(1, 0, 0),
+    )  # fmt: skip
+    push = Motor("push", 0, MotorKind.FORCE, force_limit=2.0, control=5.0)
+    servo = Motor("servo", 0, MotorKind.POSITION, 50.0, 20.0, control=0.3)
+    hold = Motor("hold", 0, MotorKind.VELOCITY, force_limit=9.0, damping=math.inf, control=0.7)
+    ends = {}
+    for motor in (push, servo, hold):
+        sim = perp.Simulation(replace(model, motors=(motor,)), step=0.01)
+        assert sim.motor_names == (motor.name,)
+        sim.run(1.0)
+        ends[motor.name] = sim.body("b").velocity[0]
+        if motor is servo:
+            sim.run(3.0)
+            assert sim.body("b").position[0] == pytest.approx(0.3, abs=1e-6)
+    assert ends["push"] == pytest.approx(1.0, rel=1e-9)
+    assert ends["hold"] == pytest.approx(0.7, rel=1e-9)
 
 
 def test_a_joint_without_one_coordinate_cannot_have_a_motor() -> None:

@@ -58,9 +58,13 @@ CHANGES = [
 ]  # fmt: skip
 
 
-def after(text: str) -> tuple[np.ndarray, set[tuple[str, str]]]:
+BOTH = ("reduced", "maximal")
+
+
+def after(text: str, coordinates: str) -> tuple[np.ndarray, set[tuple[str, str]]]:
     """Where the bodies are after some steps of a scene that is pushed about, and its report."""
-    sim = perp.Simulation(text, step=0.01, coordinates="reduced", level="velocity")
+    level = "velocity" if coordinates == "reduced" else "position"
+    sim = perp.Simulation(text, step=0.01, coordinates=coordinates, level=level)
     for joint, speed in (("turn", 1.0), ("out", 0.3)):
         sim.joint(joint).set_velocity(speed)
     if "ball" in sim.model.body_names:
@@ -72,21 +76,22 @@ def after(text: str) -> tuple[np.ndarray, set[tuple[str, str]]]:
 
 
 @pytest.fixture(scope="module")
-def plain() -> tuple[np.ndarray, set[tuple[str, str]]]:
-    return after(SCENE.format(**PLAIN))
+def plain() -> dict[str, tuple[np.ndarray, set[tuple[str, str]]]]:
+    return {coordinates: after(SCENE.format(**PLAIN), coordinates) for coordinates in BOTH}
 
 
+@pytest.mark.parametrize("coordinates", BOTH)
 @pytest.mark.parametrize(("place", "change"), CHANGES, ids=lambda part: part[:60])
 def test_an_attribute_changes_the_motion_or_stands_in_the_report(
-    place: str, change: str, plain: tuple[np.ndarray, set[tuple[str, str]]]
+    place: str, change: str, coordinates: str, plain: dict[str, tuple[np.ndarray, set[tuple[str, str]]]]
 ) -> None:
     # a change of an attribute that the plain scene gives takes its place
     given = PLAIN[place] if not PLAIN[place] or PLAIN[place].split("=")[0] not in change else ""
-    position, report = after(SCENE.format(**{**PLAIN, place: f"{given} {change}"}))
+    position, report = after(SCENE.format(**{**PLAIN, place: f"{given} {change}"}), coordinates)
     if 'active="false"' in change:
-        assert np.array_equal(position, plain[0])
+        assert np.array_equal(position, plain[coordinates][0])
         return
-    assert not np.array_equal(position, plain[0]) or report - plain[1]
+    assert not np.array_equal(position, plain[coordinates][0]) or report - plain[coordinates][1]
 
 
 def test_the_table_names_every_attribute_of_a_compiled_scene() -> None:
@@ -105,7 +110,7 @@ def test_strict_refuses_what_is_ignored_and_the_default_carries_what_it_can() ->
     soft = SCENE.format(**{**PLAIN, "ground": 'solref="0.01 1"'})
     with pytest.raises(SceneError, match=r"strict: .*\ngeom solref of ground: contacts, limits"):
         perp.Simulation(soft, step=0.01, strict=True)
-    # tendons need reduced coordinates: they are chosen
+    # robots, and what has tendons, take less time in reduced coordinates: they are chosen
     sim = perp.Simulation(SCENE.format(**{**PLAIN, "tendon": 'stiffness="5"'}), step=0.01, strict=True)
     assert sim.coordinates == "reduced"
     assert "option timestep" in str(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import perp
-from perp.scenes import MotorKind, SceneError, library, load_scene
+from perp.scenes import SceneError, library, load_scene
 from perp.scenes.engine import engine
 
 ARM = """<mujoco><compiler angle="radian"/><worldbody>
@@ -55,23 +55,16 @@ def test_all_joints_are_satisfied_at_the_start() -> None:
     assert float(sim.joint("turn").position) == pytest.approx(0.0)
 
 
-def test_actuators_become_motors() -> None:
-    push, servo, speed, general = load_scene(ARM).motors
-    assert (push.kind, push.scale) == (MotorKind.FORCE, 3)
-    assert (servo.kind, servo.stiffness, servo.damping, servo.force_limit, servo.scale) == (
-        MotorKind.POSITION,
-        20,
-        2,
-        5,
-        1,
-    )
-    assert (speed.kind, speed.damping) == (MotorKind.VELOCITY, 4)
-    assert (general.kind, general.stiffness, general.scale, general.offset) == (
-        MotorKind.POSITION,
-        8,
-        0.25,
-        0.125,
-    )
+def test_motors_of_the_file_drive_cut_joints_as_whole_ones() -> None:
+    control = [0.4, 0.55, -0.3, 2.0]
+    simple = ARM.replace("<connect", "<!--").replace('"plate"/>', '"plate"/-->')
+    cut, whole = (perp.Simulation(simple, step=0.002, coordinates=c) for c in ("maximal", "reduced"))
+    cut.run(0.2, control)
+    whole.run(0.2, control)
+    assert cut.motor_names == whole.motor_names
+    # nothing but the motors moves these two
+    assert cut.qpos[:2] == pytest.approx(whole.qpos[:2], abs=1e-9)
+    assert np.abs(cut.qpos[:2] - [0.0, 0.5]).min() > 0.001
 
 
 def test_inertia_is_principal_and_the_frame_is_kept() -> None:

@@ -258,11 +258,12 @@ def test_each_world_has_its_own_masses_and_restitution() -> None:
     assert top == pytest.approx(np.where(bounce > 0, bounce * fall, 0.0), abs=0.05)
 
 
-def test_gains_of_motors_are_factors() -> None:
-    batch = perp.Batch(ROVER, 2, threads=1, step=0.01)
+@pytest.mark.parametrize("coordinates", ["reduced", "maximal"])
+def test_gains_of_motors_are_factors(coordinates: str) -> None:
+    batch = perp.Batch(ROVER, 2, threads=1, step=0.01, coordinates=coordinates)
     names = batch.motor_names
     batch.modify(gain={name: np.array([1.0, 0.5]) for name in names})
-    plain = perp.Batch(ROVER, 1, threads=1, step=0.01)
+    plain = perp.Batch(ROVER, 1, threads=1, step=0.01, coordinates=coordinates)
     batch.ctrl[:] = plain.ctrl[:] = 6.0
     batch.step(20)
     plain.step(20)

@@ -29,7 +29,7 @@ def find_contacts(s, p, velocity, h):
     """Contacts at a place within reach of bodies that move with these velocities, shape (n, 6)."""
     _write_reach(s, velocity, h)
     if s.cut:
-        _place_shapes(s, p)
+        place_shapes(s, p)
     _lay_flat(s, p)
     mj_collision(s.model, p.data)
     _read(s, p, velocity, h)
@@ -55,7 +55,7 @@ def _write_reach(s, velocity, h):
 
 
 @part
-def _place_shapes(s, p):
+def place_shapes(s, p):
     """Poses of cut bodies and of their shapes into mujoco's arrays."""
     for i in range(s.body_id.size):
         b, R = s.body_id[i], p.R[i]

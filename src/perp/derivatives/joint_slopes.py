@@ -11,19 +11,24 @@ import numpy as np
 from perp.compilation.kernel import part
 from perp.derivatives.equations import row_correction
 from perp.derivatives.joint_changes import add_row, add_value, row_slopes
+from perp.dynamics.measuring import row_of
 from perp.dynamics.row_kernels import evaluate_rows
-from perp.dynamics.rows import ARMATURE, DAMPING, DRIVE, FORCE, HOLD, LIMIT, STIFFNESS, TARGET
+from perp.dynamics.rows import DRIVE, HOLD
 from perp.dynamics.scalar_tables import (
     BALL,
     COUPLE,
     ELASTIC,
     LOWER,
     MOTOR,
+    ROTOR,
+    RUB,
     TABLE,
     TENDON_LOWER,
     TENDON_UPPER,
     UPPER,
+    YIELD,
 )
+from perp.stepping.freedom_rows import motor_entries
 from perp.stepping.joint_rows import motor_signal
 from perp.stepping.world import JOINTS
 
@@ -31,22 +36,24 @@ _STEP = 1e-6
 
 
 @part
-def joint_slopes(w, t, e, motor_row, motor_slope, motor_rate):
-    """All joints and motors.
-
-    Motors of cut joints have a line in the table of rows, what their law asks for by their control, and
-    whether that is a rate.
-    """
-    row_of = np.full(max(w.scene.law.size, w.scene.motor_output.size), -1)
+def joint_slopes(w, t, e):
+    """All joints and motors of the world after its step, by its tree, into the equations."""
+    rows = np.full(w.scene.motor_output.size, -1)
+    n, nv = w.scene.law.size, w.v.size
+    # values and Jacobians at the end; poses that are moved and put back; room for a row
+    value, row = np.empty(n), np.empty((n, 12))
+    if n:
+        evaluate_rows(
+            w.scene.links, w.scene.geometry, w.end.x, w.end.quat, w.end.R, w.table_value, value, row
+        )
+    poses = w.start.x.copy(), w.start.quat.copy(), w.start.R.copy()
+    room = row, poses, np.empty(2, np.int64), np.zeros((2, 3)), np.empty((12, 12)), np.empty((4, nv))
+    _rows_of(w, MOTOR, rows)
+    for i in range(w.scene.motor_output.size):
+        _motor(w, t, e, room, i, rows[i])
     if not w.scene.cut:
-        _rows_of(w, MOTOR, row_of)
-        for i in range(w.scene.motor_output.size):
-            _motor(w, e, i, row_of[i])
         _scalar_rows(w, e)
-    _rows_of(w, TABLE, row_of)
-    _between_bodies(w, t, e, row_of)
-    for i in range(motor_row.size):
-        _cut_motor(w, t, e, i, motor_row[i], row_of[motor_row[i]], motor_slope[i], motor_rate[i])
+    _between_bodies(w, t, e, room)
 
 
 @part
@@ -59,46 +66,99 @@ def _rows_of(w, group, out):
 
 
 @part
-def _motor(w, e, i, k):
+def _motor(w, t, e, room, i, k):
     """An affine actuator, as a force or as row k."""
     s, p, place, h = w.scene, w.problem, w.start, w.h
-    line = s.motor_output[i]
-    a, n = place.moment_begin[line], place.moment_count[line]
-    if k < 0 and n == 0:
-        return
+    n, length = motor_entries(w, place, i, w.table_value)
     c, raw = motor_signal(w, i), w.control[s.motor_control[i]]
     by_control = 1.0 if s.motor_low[i] < raw < s.motor_high[i] else 0.0
-    g, b, length = s.motor_gain[i], s.motor_bias[i], place.motor_length[line]
+    g, b = s.motor_gain[i], s.motor_bias[i]
     by_length, by_speed = g[1] * c + b[1], g[2] * c + b[2] - s.motor_damping[i]
     F, dF = g[0] * c + b[0] + by_length * length, g[0] + g[1] * length
-    K, dK = -h * h * by_length - h * by_speed, -h * h * g[1] - h * g[2]
-    explicit = K <= 0.0
+    dK = -h * h * g[1] - h * g[2]
+    explicit = -h * h * by_length - h * by_speed <= 0.0
     if explicit:
         rate = 0.0
-        for m in range(a, a + n):
-            rate += place.moment[m] * w.v[place.moment_column[m]]
-        F, dF, K, dK = F + by_speed * rate, dF + g[2] * rate, 0.0, 0.0
-    if k >= 0:
-        for m in range(a, a + n):
-            e.Uq[k, place.moment_column[m]] -= h * by_length * place.moment[m] / K
-        slack = (h * F - p.impulse[k]) / (K * K)
-        _by_control(w, e, i, e.Ua[k], e.Uu[k], -h * dF / K + slack * dK, by_control)
-        return
+        for m in range(n):
+            # motors that were added in Python have no law of speeds here
+            if w.freedom[m] < place.qvel.size:
+                rate += w.entry[m] * place.qvel[w.freedom[m]]
+        F, dF, dK = F + by_speed * rate, dF + g[2] * rate, 0.0
     low, high = s.motor_least[i], s.motor_most[i]
+    impulse = p.impulse[k] if k >= 0 else h * min(max(F, low), high)
+    _, by_old, by_v, here = room[5]
+    room[5][:] = 0.0
+    for m in range(n):
+        line = row_of(s, w.freedom[m])
+        if line >= 0:
+            _line(w, t, e, room, line, (w.entry[m], impulse, True))
+        else:
+            by_v[w.freedom[m]] = here[w.freedom[m]] = w.entry[m]
+    if k >= 0:
+        _motor_row(w, t, e, room, i, k, (F, dF, dK, by_length, by_control))
+        return
     share = 1.0 if low < F < high else 0.0
-    free = n == 1 and low == -np.inf and high == np.inf
-    for m in range(a, a + n):
-        j, moment = place.moment_column[m], place.moment[m]
+    free = n == 1 and not s.cut and not explicit and low == -np.inf and high == np.inf
+    for j in range(w.v.size):
+        if here[j] == 0.0:
+            continue
         # G holds −h m F + m² K v̄
-        by = -h * moment * dF * share + moment * moment * dK * p.velocity[j]
-        _by_control(w, e, i, e.Ga[j], e.Gu[j], by, by_control)
-        if free and dK != 0.0:
-            _by_control(w, e, i, e.extra_a[j], e.extra_u[j], moment * moment * dK, by_control)
-        for o in range(a, a + n):
-            other = place.moment_column[o]
-            e.Gq[j, other] -= h * share * by_length * moment * place.moment[o]
+        by, extra = -h * here[j] * dF * share, here[j] ** 2 * dK if free else 0.0
+        _by_control(w, e, i, e.Ga[j], e.Gu[j], by + extra * p.velocity[j], by_control)
+        if extra != 0.0:
+            _by_control(w, e, i, e.extra_a[j], e.extra_u[j], extra, by_control)
+        for o in range(w.v.size):
+            e.Gq[j, o] -= h * share * here[j] * by_length * here[o]
             if explicit:
-                e.Go[j, other] -= h * share * by_speed * moment * place.moment[o]
+                e.Gq[j, o] -= h * share * by_speed * here[j] * by_old[o]
+                e.Go[j, o] -= h * share * by_speed * here[j] * by_v[o]
+
+
+@part
+def _motor_row(w, t, e, room, i, k, law):
+    """A motor as row k, whose rates and value by the start are in `room`."""
+    s, h, K, (F, dF, dK, by_length, by_control) = w.scene, w.h, w.gain[k], law
+    by_q, by_old, by_v, here = room[5]
+    gain = s.motor_gain[i]
+    if s.cut:
+        final = np.zeros(w.v.size)
+        n, _ = motor_entries(w, w.start, i, w.table_value)
+        for m in range(n):
+            _at_end(w, t, e, room, row_of(s, w.freedom[m]), w.entry[m], final)
+        _drive(w, e, k, (by_q, by_old, by_v, here), final)
+        if not K < 1e300:
+            _by_control(w, e, i, e.Ua[k], e.Uu[k], -gain[0], by_control)
+            return
+    # what holds back by length is a part of the drive of cut bodies
+    e.Uq[k] -= h * (max(by_length, 0.0) if s.cut else by_length) * here / K
+    bend = w.linear[k] - w.value[k]
+    slack = h * (F - w.stiffness[k] * bend) - w.problem.impulse[k]
+    by = -h * (dF + (gain[1] * bend if by_length < 0.0 else 0.0)) / K + slack / (K * K) * dK
+    _by_control(w, e, i, e.Ua[k], e.Uu[k], by, by_control)
+
+
+@part
+def _line(w, t, e, room, i, law):
+    """A row of the table times a factor, added to rates and value in `room`.
+
+    `law` is the factor, the impulse of the sum that it belongs to, and whether its rate is asked for.
+    """
+    s, (scale, impulse, rated) = w.scene, law
+    _, (x, quat, R), ends, centres, bent, out = room
+    _sides(w, t, w.start, i, ends, centres)
+    row_slopes(s.links[i : i + 1], s.geometry[i : i + 1], x, quat, R, w.table_value[i : i + 1], s.size, bent)
+    bent *= scale
+    row = scale * w.table_row[i]
+    add_row(t, e, (ends, centres, row, bent), impulse, rated, (out[0], out[1], out[2]))
+    add_value(e.S, t.parent, ends, centres, row, out[3])
+
+
+@part
+def _at_end(w, t, e, room, i, scale, out):
+    """A row of the table times a factor, as its value at the end depends on the coordinates there."""
+    row, _, ends, centres, _, _ = room
+    _sides(w, t, w.end, i, ends, centres)
+    add_value(e.E, t.parent, ends, centres, scale * row[i], out)
 
 
 @part
@@ -139,7 +199,7 @@ def _scalar_rows(w, e):
     row, moved = np.empty(3), np.empty(4)
     for k in range(w.count[JOINTS]):
         group, i, at, end = w.group[k], w.index[k], p.row_begin[k], p.row_begin[k + 1]
-        if group == TABLE:
+        if _line_of(w, k)[0] >= 0:
             continue
         if group == COUPLE:
             _coupling(w, e, k, i)
@@ -228,41 +288,48 @@ def _coupling(w, e, k, i):
 
 
 @part
-def _between_bodies(w, t, e, row_of):
-    """Joints that are cut or close loops, with their limits, drives and given forces."""
-    s, p, h, n = w.scene, w.problem, w.h, w.scene.law.size
-    if n == 0:
-        return
-    nv, x, quat, R = w.v.size, w.start.x.copy(), w.start.quat.copy(), w.start.R.copy()
-    value, row = np.empty(n), np.empty((n, 12))
-    evaluate_rows(s.links, s.geometry, w.end.x, w.end.quat, w.end.R, w.table_value, value, row)
-    ends, centres, bent = np.empty(2, np.int64), np.zeros((2, 3)), np.empty((12, 12))
-    by_q, by_old, by_v, here = np.empty(nv), np.empty(nv), np.empty(nv), np.empty(nv)
-    for i in range(n):
-        law, k = s.law[i], row_of[i]
-        if k < 0 and law != FORCE:
+def _line_of(w, k):
+    """The row of the table that row k is taken from, −1 for none, and its factor."""
+    s, group, i = w.scene, w.group[k], w.index[k]
+    if group == TABLE:
+        return i, 1.0
+    if group == LOWER or group == UPPER:
+        return row_of(s, s.limit_dof[i]), 1.0 if group == LOWER else -1.0
+    if group == RUB:
+        return row_of(s, s.rub_dof[i]), 1.0
+    if group == YIELD:
+        return row_of(s, s.yield_dof[i]), 1.0
+    if group == ROTOR:
+        return row_of(s, s.rotor_dof[i]), 1.0
+    return -1, 1.0
+
+
+@part
+def _between_bodies(w, t, e, room):
+    """Joints that are cut or close loops, with their limits and drives."""
+    s, p, h = w.scene, w.problem, w.h
+    by_q, by_old, by_v, here = room[5]
+    final = np.empty(w.v.size)
+    for k in range(w.count[JOINTS]):
+        i, scale = _line_of(w, k)
+        if i < 0:
             continue
-        _sides(w, t, w.start, i, ends, centres)
-        impulse = h * s.parameters[i, TARGET] if law == FORCE else p.impulse[k]
-        row_slopes(
-            s.links[i : i + 1], s.geometry[i : i + 1], x, quat, R, w.table_value[i : i + 1], s.size, bent
-        )
-        by_q[:], by_old[:], by_v[:], here[:] = 0.0, 0.0, 0.0, 0.0
-        add_row(t, e, (ends, centres, w.table_row[i], bent), impulse, k >= 0, (by_q, by_old, by_v))
-        if k < 0:
-            continue
-        add_value(e.S, t.parent, ends, centres, w.table_row[i], here)
+        law = w.law[k]
+        room[5][:], final[:] = 0.0, 0.0
+        _line(w, t, e, room, i, (scale, p.impulse[k], True))
+        _at_end(w, t, e, room, i, scale, final)
         if law == DRIVE:
-            _drive(w, t, e, i, k, (by_q, by_old, by_v, here), row[i])
+            _drive(w, e, k, (by_q, by_old, by_v, here), final)
+            if w.group[k] == ROTOR:
+                # its rate at the start is that of the velocities there
+                e.Uq[k] -= by_old
+                e.Uo[k] -= by_v
             continue
         ended = 0.0
         if w.joints_at_end:
             ended = 1.0
-            _sides(w, t, w.end, i, ends, centres)
             # the value at the end over h
-            by_q[:] = 0.0
-            add_value(e.E, t.parent, ends, centres, row[i], by_q)
-            e.Up[k] += by_q / h
+            e.Up[k] += final / h
         else:
             e.Uq[k] += by_q
             e.Uv[k] += by_v
@@ -271,7 +338,7 @@ def _between_bodies(w, t, e, row_of):
             soft = w.row_compliance[s.identity_base[w.group[k]] + w.index[k]] > 0.0
             kept = 1.0 if _kept(w, k) and not soft else 0.0
             e.Uq[k] += ((1.0 - ended) * correction - correction * kept) * here / h
-        elif law == LIMIT:
+        else:
             e.Uq[k] += (_limit_slope(w, k) - ended) * here / h
 
 
@@ -286,41 +353,20 @@ def _sides(w, t, place, i, ends, centres):
 
 
 @part
-def _drive(w, t, e, i, k, by, row):
-    """Row k is a drive: a spring, a damper, a rotor or a motor of a cut joint."""
-    par, h, gain, stiffness = w.scene.parameters[i], w.h, w.gain[k], w.stiffness[k]
-    by_q, by_old, by_v, here = by
+def _drive(w, e, k, by, final):
+    """Row k is a drive: a spring, a damper, a rotor or a motor between bodies.
+
+    `by` are its rates and its value by the start, `final` its value by the end.
+    """
+    h, gain, stiffness = w.h, w.gain[k], w.stiffness[k]
+    by_q, _, by_v, here = by
     e.Uq[k] += by_q
     e.Uv[k] += by_v
     if not gain < 1e300:
         return
     e.Uq[k] += h * stiffness * here / gain
-    if par[ARMATURE] > 0.0:
-        e.Uq[k] -= par[ARMATURE] * by_old / gain
-        e.Uo[k] -= par[ARMATURE] * by_v / gain
     if stiffness != 0.0 and w.joints_at_end:
         # a spring between bodies feels the value at the end, not only its rate: k (c⁺ − h J v̄ − c)
-        ends, centres, final = np.empty(2, np.int64), np.zeros((2, 3)), np.zeros(w.v.size)
-        _sides(w, t, w.end, i, ends, centres)
-        add_value(e.E, t.parent, ends, centres, row, final)
         e.Up[k] += h * stiffness / gain * final
         e.Uq[k] -= h * stiffness / gain * (here + h * by_q)
         e.Uv[k] -= h * stiffness / gain * h * by_v
-
-
-@part
-def _cut_motor(w, t, e, i, line, k, slope, rate):
-    """Motors of cut joints are rows between bodies whose target, rate or force is given."""
-    s, h = w.scene, w.h
-    if s.law[line] != FORCE:
-        if w.gain[k] < 1e300:
-            by = s.parameters[line, DAMPING] if rate else s.parameters[line, STIFFNESS]
-            e.Uu[k, i] -= h * by * slope / w.gain[k]
-        elif rate:
-            e.Uu[k, i] -= slope
-        return
-    ends, centres, row = np.empty(2, np.int64), np.zeros((2, 3)), np.zeros(w.v.size)
-    _sides(w, t, w.start, line, ends, centres)
-    add_value(e.S, t.parent, ends, centres, w.table_row[line], row)
-    for j in range(w.v.size):
-        e.Gu[j, i] -= h * slope * row[j]

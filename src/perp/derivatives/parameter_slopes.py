@@ -12,9 +12,7 @@ from perp.derivatives.smooth import spin_momentum
 from perp.derivatives.spatial import apply, cross_force, dot, inertia_about_origin
 from perp.derivatives.tree_dynamics import spread_motion
 from perp.dynamics.row_kernels import cross
-from perp.dynamics.rows import RATE, TARGET
-from perp.dynamics.scalar_tables import MOTOR, RUB
-from perp.dynamics.scalar_tables import TABLE as TABLE_ROWS
+from perp.dynamics.scalar_tables import MOTOR, ROTOR, RUB, YIELD
 from perp.problems.set_kernels import COULOMB, ELLIPTIC
 from perp.stepping.contact_rows import bounces
 from perp.stepping.joint_rows import motor_signal
@@ -51,8 +49,6 @@ def parameter_slopes(w, t, e, codes, rest):
         elif kind == SIZE:
             for k in range(width):
                 _size(w, t, e, which, k, column + k)
-        elif w.scene.cut:
-            _cut_joint(w, e, kind, which, column)
         else:
             _servo(w, e, kind, which, column)
 
@@ -216,8 +212,9 @@ def _joint(w, e, kind, dof, column, stretch):
 
 @part
 def _cut_joint(w, e, kind, line, column):
-    """The same as rows between bodies; gains of a servo are stiffness and damping of its row."""
-    h, k, par = w.h, _row_of(w, TABLE_ROWS, line), w.scene.parameters[line]
+    """The same as rows between bodies."""
+    group = RUB if kind == FRICTIONLOSS else (ROTOR if kind == ARMATURE else YIELD)
+    h, k = w.h, _row_of(w, group, line)
     if kind == FRICTIONLOSS:
         e.dp[k, 0, column], e.dp[k, 1, column] = -h, h
         return
@@ -225,10 +222,10 @@ def _cut_joint(w, e, kind, line, column):
     slack = (h * w.drive[k] - impulse) / (gain * gain)
     if kind == ARMATURE:
         e.U[k, column] -= impulse / (gain * gain)
-    elif kind == DAMPING or kind == KV:
-        e.U[k, column] += slack * h - h * par[RATE] / gain
+    elif kind == DAMPING:
+        e.U[k, column] += slack * h
     else:
-        e.U[k, column] += slack * h * h + h * (w.linear[k] - par[TARGET]) / gain
+        e.U[k, column] += slack * h * h + h * (w.linear[k] - w.scene.yield_target[line]) / gain
 
 
 @part
@@ -243,8 +240,9 @@ def _servo(w, e, kind, i, column):
         dF, dK = (c if velocity_servo else 0.0), h
     k = _row_of(w, MOTOR, i)
     if k >= 0:
-        K = w.gain[k]
-        e.U[k, column] += -h * dF / K + (h * w.drive[k] - p.impulse[k]) / (K * K) * dK
+        K, bend = w.gain[k], w.linear[k] - w.value[k]
+        slack = h * (w.drive[k] - w.stiffness[k] * bend) - p.impulse[k]
+        e.U[k, column] += -h * (dF - (bend if kind == KP else 0.0)) / K + slack / (K * K) * dK
         return
     for m in range(place.moment_begin[line], place.moment_begin[line] + place.moment_count[line]):
         j, moment = place.moment_column[m], place.moment[m]

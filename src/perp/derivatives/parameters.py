@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.dynamics import rows
+from perp.dynamics.actuators import control_names
 from perp.problems.errors import ProblemError
 from perp.scenes.model import find
 from perp.scenes.naming import joint_names, listed_joints
@@ -89,8 +89,9 @@ def asked_parameters(stepper: Stepper, parameters: Sequence[str]) -> Asked:
             else:
                 sizes[which] = name
         elif kind in ("kp", "kv"):
-            which = find(name, stepper.motor_names, "motor")
-            which = which if stepper.reduced else int(stepper.table.motor_row[which])
+            which = find(name, control_names(m), "motor")
+            if not stepper.reduced and not m.actuator_biasprm[which, 1:3].any():
+                raise ProblemError(f"motor {name!r} has no gain: in maximal coordinates it is no row")
         elif stepper.reduced:
             which, coordinate = _joint(stepper, kind, name)
             rest[n] = m.qpos_spring[coordinate]
@@ -123,21 +124,18 @@ def _joint(stepper: Stepper, kind: str, name: str) -> tuple[int, int]:
     return dof, int(m.jnt_qposadr[j])
 
 
+# Where laws of cut joints are, and the column that has to be above zero.
+_LAWS = {"frictionloss": ("frictions", 1), "armature": ("rotors", 1), "damping": ("yields", 2),
+         "stiffness": ("yields", 1)}  # fmt: skip
+
+
 def _cut_joint(stepper: Stepper, kind: str, name: str) -> int:
-    """Line of the row between bodies that has the parameter."""
-    table = stepper.table
+    """Number of the law that has the parameter, among those of its kind."""
     joint = find(name, tuple(joint.name for joint in stepper.model.joints), "joint")
-    drives = (table.joint == joint) & (table.law == rows.DRIVE)
-    drives[table.motor_row] = False
-    par = table.parameters
-    dry = ~np.isfinite(par[:, rows.DAMPING])
-    has = {
-        "frictionloss": dry & np.isfinite(par[:, rows.FORCE_LIMIT]),
-        "armature": par[:, rows.ARMATURE] > 0.0,
-        "damping": ~dry & (par[:, rows.DAMPING] > 0.0),
-        "stiffness": par[:, rows.STIFFNESS] > 0.0,
-    }[kind]
-    lines = np.flatnonzero(drives & has)
+    laws, column = _LAWS[kind]
+    found = getattr(stepper.table, laws)
+    of_joint = stepper.table.joint[found[:, 0].astype(np.int64)] == joint
+    lines = np.flatnonzero(of_joint & (found[:, column] > 0.0))
     if not lines.size:
         raise ProblemError(f"joint {name!r} has no {kind} in the file: in maximal coordinates it is no row")
     return int(lines[0])

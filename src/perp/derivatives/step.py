@@ -28,7 +28,6 @@ from perp.dynamics import libmujoco
 from perp.dynamics.rows import LIMIT
 from perp.problems.errors import ProblemError
 from perp.scenes.engine import engine
-from perp.scenes.motors import MotorKind
 from perp.stepping import Stepper
 from perp.stepping.contact_rows import bounces
 from perp.stepping.explaining import cause
@@ -54,7 +53,7 @@ _WRONG, _SETTLED = 1e-3, 1e-6
 
 
 @kernel(nogil=True)
-def _equations(w, t, given, asked, motors, every):
+def _equations(w, t, given, asked, every):
     """All equations of the step that a world has just taken.
 
     Returns:
@@ -71,7 +70,7 @@ def _equations(w, t, given, asked, motors, every):
     if off > _WRONG:
         return _UNSETTLED, 0, 0, e
     smooth_slopes(w, t, e)
-    joint_slopes(w, t, e, *motors)
+    joint_slopes(w, t, e)
     contact_slopes(w, t, e)
     parameter_slopes(w, t, e, asked[0], asked[1])
     e.bound = fold_bounds(e)
@@ -87,8 +86,7 @@ def compile_equations() -> None:
     libmujoco.load()
     numbers, table = types.float64[::1], types.float64[:, ::1]
     asked = types.Tuple((types.int64[:, ::1], numbers, types.int64))
-    motors = types.Tuple((types.int64[::1], numbers, types.boolean[::1]))
-    _equations.compile((WorldType, TreeType, types.UniTuple(table, 6), asked, motors, types.int64))
+    _equations.compile((WorldType, TreeType, types.UniTuple(table, 6), asked, types.int64))
 
 
 @part
@@ -126,6 +124,21 @@ def _state(w):
 @kernel
 def _held(e):
     return e.held, e.geom
+
+
+def _lacking(stepper: Stepper) -> str:
+    """Laws of coordinates that have no derivatives where joints are cut; empty where there are none."""
+    if stepper.reduced:
+        return ""
+    m, tables, kinds = stepper.mujoco_model, stepper.tables, engine().mjtTrn
+    straight = [int(kinds.mjTRN_JOINT), int(kinds.mjTRN_TENDON), int(kinds.mjTRN_BODY)]
+    found = {
+        "tendons": m.ntendon, "equalities of joints": len(tables["couple"]), "motors with a state": m.na,
+        "forces of fluids and compensation of gravity": tables["passive"],
+        "motors of other kinds": tables["other_output"].size,
+        "motors whose lever changes": (~np.isin(m.actuator_trntype, straight)).any(),
+    }  # fmt: skip
+    return ", ".join(name for name, some in found.items() if some)
 
 
 class StepDerivative:
@@ -250,10 +263,7 @@ class StepDifferentiator:
         self._held = () if cut else curved_transmissions(self.m)
         if stepper.settings.softness == Softness.FILE:
             self._held += ("softness of the file",)
-        motors = stepper.model.motors if cut else ()
-        rows = np.array(stepper.table.motor_row if cut else [], dtype=np.int64)
-        rates = np.array([motor.kind is MotorKind.VELOCITY for motor in motors], dtype=np.bool_)
-        self._motors, self._motor_rows = motors, (rows, np.zeros(len(motors)), rates)
+        self._lacking = _lacking(stepper)
         nv, na, nu = stepper.sizes[1], stepper.sizes[2], stepper.world.control.size
         self._sizes = nv, na, nu
         # derivatives of what mujoco computes: none as a rule
@@ -280,6 +290,10 @@ class StepDifferentiator:
             raise ProblemError(f"smoothing = {smoothing!r}: a number from 0 on is needed")
         if self.stepper.settings.solver is not None:
             raise DerivativeError("only steps of the stepper's own solver have derivatives")
+        if self._lacking:
+            raise DerivativeError(
+                f"{self._lacking} have no derivatives in maximal coordinates: take coordinates='reduced'"
+            )
         w, names = self.stepper.world, tuple(parameters)
         why = cause(self.stepper, float(w.figure[RESIDUAL])) if w.info[CAUSE] else ""
         if why and w.info[CAUSE] != _OVERLAP:
@@ -289,10 +303,7 @@ class StepDifferentiator:
         if asked is None:
             asked = self._asked[names] = asked_parameters(self.stepper, names)
         numbers = asked.codes, asked.rest, asked.columns
-        self._see_motors()
-        code, rows, parts, e = _equations(
-            w.struct, self._tree, self._given(), numbers, self._motor_rows, int(smoothing > 0.0)
-        )
+        code, rows, parts, e = _equations(w.struct, self._tree, self._given(), numbers, int(smoothing > 0.0))
         if code in _WHY_NOT:
             raise DerivativeError(f"the step {_WHY_NOT[code]}: it has no derivative")
         words = (*self._held, why) if why else self._held
@@ -306,14 +317,6 @@ class StepDifferentiator:
 
     def _name(self, geom: int) -> str:
         return self.m.geom(geom).name or f"geom{geom}"
-
-    def _see_motors(self) -> None:
-        """What the laws of motors of cut joints ask for, by their controls."""
-        for i, motor in enumerate(self._motors):
-            control = float(self.stepper.world.control[i])
-            step = 1e-6 * max(1.0, abs(control))
-            slope = (motor.asked(control + step) - motor.asked(control - step)) / (2 * step)
-            self._motor_rows[1][i] = slope
 
     def _given(self) -> tuple[np.ndarray, ...]:
         """Derivatives of what mujoco computes: zero as a rule."""

@@ -16,14 +16,15 @@ import numpy as np
 from numba import types
 
 from perp.compilation.kernel import part
+from perp.scenes import Motor
 from perp.scenes.engine import engine
 
 _I, _F, _I2, _F2 = types.int64[::1], types.float64[::1], types.int64[:, ::1], types.float64[:, ::1]
 
 ACTUATOR_FIELDS = [
-    # affine actuators: line of their moments, control value, its range, activation or −1, whether that of the
-    # end
-    # counts, g₀ g₁ g₂, b₀ b₁ b₂, range of the force, damping
+    # affine actuators: line of their moments, or −1 − the row of the table that measures their coordinate;
+    # control value, its range, activation or −1, whether that of the end counts, g₀ g₁ g₂, b₀ b₁ b₂,
+    # range of the force, damping
     ("motor_output", _I),
     ("motor_control", _I),
     ("motor_low", _F),
@@ -37,8 +38,7 @@ ACTUATOR_FIELDS = [
     ("motor_damping", _F),
     # lines of moments of all other actuators
     ("other_output", _I),
-    # adhesion: number of the motor, or of the row of a cut scene whose force it is; first and last shape (not
-    # included) of the body that sticks
+    # adhesion: number of the motor; first and last shape (not included) of the body that sticks
     ("adhesion", _I2),
     # activations: first one, how many, time constant of an exact filter or infinity, range
     ("act_at", _I),
@@ -48,8 +48,29 @@ ACTUATOR_FIELDS = [
 ]
 
 
-def actuator_tables(m: Any, *, cut: bool) -> dict[str, Any]:
-    """The tables of mujoco's actuators; empty where joints are cut, whose motors are rows of joints."""
+def actuator_tables(m: Any, motors: tuple[Motor, ...], rows: np.ndarray) -> dict[str, Any]:
+    """The tables of mujoco's actuators, and behind them motors that were added in Python on measured rows."""
+    tables, own = _of_file(m), _added(motors, rows, int(m.nu))
+    return tables | {name: np.concatenate([tables[name], own[name]]) for name in own}
+
+
+def _added(motors: tuple[Motor, ...], rows: np.ndarray, first: int) -> dict[str, Any]:
+    """Motors on measured coordinates as affine actuators: F = g₀ c + b₀ + b₁ q + b₂ q̇."""
+    laws = np.array([motor.affine for motor in motors]).reshape(-1, 4)
+    gain, bias = np.zeros((len(motors), 3)), laws[:, 1:].copy()
+    gain[:, 0] = laws[:, 0]
+    limit = np.array([motor.force_limit for motor in motors])
+    return {
+        "motor_output": -1 - rows, "motor_control": first + np.arange(len(motors)),
+        "motor_low": np.array([motor.control_low for motor in motors]),
+        "motor_high": np.array([motor.control_high for motor in motors]),
+        "motor_held": np.full(len(motors), -1), "motor_early": np.zeros(len(motors), np.int64),
+        "motor_gain": gain, "motor_bias": bias, "motor_least": -limit, "motor_most": limit,
+        "motor_damping": np.zeros(len(motors)),
+    }  # fmt: skip
+
+
+def _of_file(m: Any) -> dict[str, Any]:
     mujoco = engine()
 
     def whole(x: Any) -> np.ndarray:
@@ -60,7 +81,7 @@ def actuator_tables(m: Any, *, cut: bool) -> dict[str, Any]:
     affine = (gain <= int(mujoco.mjtGain.mjGAIN_AFFINE)) & (bias <= int(mujoco.mjtBias.mjBIAS_AFFINE))
     known = single & affine & (dyn <= int(mujoco.mjtDyn.mjDYN_FILTEREXACT))
     flags, bits = int(m.opt.disableflags), mujoco.mjtDisableBit
-    on = not cut and not flags & int(bits.mjDSBL_ACTUATION)
+    on = not flags & int(bits.mjDSBL_ACTUATION)
     i, other = np.flatnonzero(known & on), np.flatnonzero(~known & on)
     clamp = not flags & int(bits.mjDSBL_CLAMPCTRL)
     limited = (m.actuator_ctrllimited[i] != 0) & clamp

@@ -71,7 +71,7 @@ def _frame(quat, body, local, out):
 
 
 @part
-def _relative(quat, child, parent, g, a, v):
+def relative(quat, child, parent, g, a, v):
     """The rotation from the parent's frame, put into a, to the child's, as (w, v) with w ≥ 0; returns w."""
     b = np.empty(4)
     _frame(quat, child, g[15:19], b)
@@ -100,7 +100,7 @@ def _turned(a, local, arrow):
 def _orientation(quat, child, parent, g, k, arrow):
     """Component k of the relative rotation, and the angular row of the child into `arrow`."""
     a, v = np.empty(4), np.empty(3)
-    w = _relative(quat, child, parent, g, a, v)
+    w = relative(quat, child, parent, g, a, v)
     # with s = R_pᵀ δω: δ(2 vec) = w s + s × v, so row k is w e_k + v × e_k, turned into the world by the
     # parent
     e, local = np.zeros(3), np.empty(3)
@@ -119,7 +119,7 @@ def _rotation_vector(quat, child, parent, g, kind, k, arrow):
     With s = R_pᵀ δω: δφ = s − φ × s / 2 + c φ × (φ × s), c = (1 − (θ/2) cot(θ/2)) / θ².
     """
     a, v = np.empty(4), np.empty(3)
-    w = _relative(quat, child, parent, g, a, v)
+    w = relative(quat, child, parent, g, a, v)
     sine = math.sqrt(_dot(v, v))
     theta = 2.0 * math.atan2(sine, w)
     if kind == TURN:

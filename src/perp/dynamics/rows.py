@@ -1,14 +1,12 @@
-"""The joints and motors of a model as one table of scalar rows, each with a law.
+"""The joints of a model as one table of scalar rows, and the laws of the coordinates that they leave free.
 
-    HOLD    c + Σ f = 0                                    bilateral: the joint itself
-    LIMIT   c ≥ 0 ⊥ f ≥ 0                                  a limit of the coordinate
-    DRIVE   f = −kp (c⁺ − target) − kd (ċ⁺ − rate), clipped at ± limit
-            spring, damper, dry friction (kd = ∞, rate = 0), velocity and position servo; a rotor's inertia
-            (`stepping/rotors.py`)
-    FORCE   f given
+HOLD     c + Σ f = 0     bilateral: the joint itself
+MEASURE  no force: a coordinate of a joint, of a motor or of mujoco's, which laws refer to
 
-A drive is implicit and needs no stability limit: with K = h² kp + h kd its impulse λ obeys
-J u⁺ + [h kp (c − target) − h kd rate] / K + λ / K = 0, so damping damps and never turns into a stiffness.
+limit    q ≥ low, q ≤ high
+friction |f| ≤ limit, against the motion
+yield    f = −k (q⁺ − target) − d q̇⁺: a spring with its damper
+rotor    f = −a (q̇⁺ − q̇) / h: an inertia that is geared to the coordinate
 """
 
 from __future__ import annotations
@@ -21,38 +19,48 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perp.dynamics.joint_geometry import AXES, Vectors, bilateral_rows, freedom_row
-from perp.dynamics.row_kernels import GEOMETRY_COLUMNS, LOGARITHM, POINT, SPIN, TURN, evaluate_rows
-from perp.scenes import Coordinate, Joint, JointKind, Model, Motor, MotorKind
-from perp.scenes.frames import conjugate, multiply, rotate
+from perp.dynamics.row_kernels import GEOMETRY_COLUMNS, LOGARITHM, SPIN, TURN, evaluate_rows
+from perp.scenes import Coordinate, Joint, JointKind, Model, Motor
+from perp.scenes.frames import IDENTITY, conjugate, multiply, rotate
+from perp.scenes.naming import joint_names
 
-HOLD, LIMIT, DRIVE, FORCE = 0, 1, 2, 3
-STIFFNESS, DAMPING, TARGET, RATE, FORCE_LIMIT, COMPLIANCE, ARMATURE = range(7)
+# Of rows of the table, and of those of a step: see `stepping.joint_rows`.
+HOLD, LIMIT, DRIVE, MEASURE = range(4)
+# Kinds of mujoco's joints.
+_FREE, _BALL = 0, 1
 
 
 @dataclass(slots=True)
 class JointRows:
-    """One line per row; constraint rows first, given forces last.
+    """One line per row, those that hold first.
 
     Attributes:
         links: kind, child, parent, component, shape (rows, 4).
         geometry: See `row_kernels`, shape (rows, 25).
-        law: HOLD, LIMIT, DRIVE or FORCE, shape (rows,).
-        parameters: stiffness, damping, target, rate, force limit, compliance, armature, shape (rows, 7).
-        constraint_count: Rows that are constraints: those before the given forces.
+        law: HOLD or MEASURE, shape (rows,).
+        compliance: Σ of rows that hold, shape (rows,).
         joint: The joint of each row, shape (rows,).
-        motor_row: Row of each motor, shape (motors,).
-        rotors, springs: Rows that are rotors, and springs of joints.
+        limits: Measured row, lower and upper limit, shape (limits, 3).
+        frictions: Measured row and force, shape (frictions, 2).
+        yields: Measured row, stiffness, damping and target, shape (yields, 4).
+        rotors: Measured row and inertia, shape (rotors, 2).
+        sequence: Rows that hold and laws, joint by joint: (group as in `scalar_tables`, number there).
+        motor_row: Row that measures the coordinate of each motor, shape (motors,).
+        freedom_row: Row that measures each of mujoco's freedoms; empty where they are not measured.
     """
 
     links: np.ndarray
     geometry: np.ndarray
     law: np.ndarray
-    parameters: np.ndarray
-    constraint_count: int
+    compliance: np.ndarray
     joint: np.ndarray
-    motor_row: np.ndarray
+    limits: np.ndarray
+    frictions: np.ndarray
+    yields: np.ndarray
     rotors: np.ndarray
-    springs: np.ndarray
+    sequence: list[tuple[str, int]]
+    motor_row: np.ndarray
+    freedom_row: np.ndarray
 
     @classmethod
     def of(cls, model: Model) -> JointRows:
@@ -60,17 +68,19 @@ class JointRows:
         return cls.of_joints(model.joints, model.motors)
 
     @classmethod
-    def of_joints(cls, joints: Sequence[Joint], motors: Sequence[Motor]) -> JointRows:
-        """The table of some joints and the motors on them."""
+    def of_joints(
+        cls, joints: Sequence[Joint], motors: Sequence[Motor], measured: Model | None = None
+    ) -> JointRows:
+        """The table of some joints and the motors on them, with measures of all freedoms of a model."""
         table = _Table()
         for j, joint in enumerate(joints):
             table.joint(j, joint)
-        for m, motor in enumerate(motors):
-            if motor.joint < 0:
-                table.glue(m, motor)
-            else:
-                table.motor(m, motor, joints[motor.joint])
-        return table.finish(len(motors))
+        freedoms = [] if measured is None else table.freedoms(measured)
+        driven = [
+            table.coordinate(motor.joint, joints[motor.joint], joints[motor.joint].coordinate(motor.freedom))
+            for motor in motors
+        ]
+        return table.finish(freedoms, driven)
 
     def evaluate(
         self, position: np.ndarray, quaternion: np.ndarray, rotation: np.ndarray, last: np.ndarray
@@ -79,17 +89,6 @@ class JointRows:
         value, jacobian = np.empty(self.law.size), np.empty((self.law.size, 12))
         evaluate_rows(self.links, self.geometry, position, quaternion, rotation, last, value, jacobian)
         return value, jacobian
-
-    def set_control(self, model: Model, control: np.ndarray) -> None:
-        """Give every motor its control value, shape (motors,)."""
-        for m in range(len(model.motors)):
-            self.set_motor(model, m, float(control[m]))
-
-    def set_motor(self, model: Model, m: int, control: float) -> None:
-        """Give one motor its control value."""
-        motor = model.motors[m]
-        column = RATE if motor.kind is MotorKind.VELOCITY else TARGET
-        self.parameters[self.motor_row[m], column] = motor.asked(control)
 
     @property
     def at_reference(self) -> np.ndarray:
@@ -120,9 +119,9 @@ class JointRows:
     def measuring(cls, coordinates: Sequence[tuple[Joint, Coordinate]]) -> JointRows:
         """A table whose rows are the values of coordinates."""
         table = _Table()
-        for joint, q in coordinates:
-            table.measure(joint, q)
-        return table.finish(0)
+        for j, (joint, q) in enumerate(coordinates):
+            table.coordinate(j, joint, q)
+        return table.finish([], [])
 
 
 def put_mocap(model: Model, table: JointRows, position: np.ndarray, quaternion: np.ndarray) -> None:
@@ -150,121 +149,127 @@ class _Measure(NamedTuple):
 
 
 class _Table:
-    """Collects rows while a model is read."""
+    """Collects rows and laws while a model is read; laws refer to rows in the order in which these came."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[tuple[int, int, int, int], np.ndarray, int, list[float], int, int]] = []
+        self.rows: list[tuple[tuple[int, int, int, int], np.ndarray, int, float, int]] = []
+        self.known: dict[Any, int] = {}
+        self.laws: dict[str, list[tuple[float, ...]]] = {"lower": [], "rub": [], "yield": [], "rotor": []}
+        self.sequence: list[tuple[str, int]] = []
 
-    def add(
-        self, index: int, joint: Joint, law: int, row: _Measure, *, motor: int = -1, **parameters: float
-    ) -> None:
+    def add(self, j: int, joint: Joint, law: int, row: _Measure, compliance: float = 0.0) -> int:
+        """A new row; its number."""
         g = np.zeros(GEOMETRY_COLUMNS)
         g[0:3], g[3:6] = joint.child_anchor, joint.parent_anchor
         if row.vectors is not None:
             g[6:9], g[9:12], g[12:15] = row.vectors
         g[15:19], g[19:23] = joint.child_frame, joint.parent_frame
         g[23], g[24] = row.offset, row.sign
-        values = {"limit": math.inf, **parameters}
-        names = ("stiffness", "damping", "target", "rate", "limit", "compliance", "armature")
-        line = [float(values.get(name, 0.0)) for name in names]
-        self.rows.append(((row.kind, joint.child, joint.parent, row.component), g, law, line, index, motor))
+        self.rows.append(((row.kind, joint.child, joint.parent, row.component), g, law, compliance, j))
+        return len(self.rows) - 1
+
+    def law(self, group: str, row: int, *numbers: float) -> None:
+        """A law of what a row measures."""
+        self.sequence.append((group, len(self.laws[group])))
+        self.laws[group].append((row, *numbers))
+
+    def measure(self, key: Any, j: int, joint: Joint, row: _Measure) -> int:
+        """The row that measures something, made when it is first asked for."""
+        if key not in self.known:
+            self.known[key] = self.add(j, joint, MEASURE, row)
+        return self.known[key]
+
+    def coordinate(self, j: int, joint: Joint, q: Coordinate) -> int:
+        """The row that measures a coordinate."""
+        kind, component, vectors = freedom_row(joint, q.freedom)
+        row = _Measure(kind, component, -q.sign * q.reference, vectors, q.sign)
+        return self.measure((j, q.freedom, q.sign, q.reference), j, joint, row)
+
+    def spins(self, j: int, joint: Joint, kind: int = SPIN) -> list[int]:
+        """Rows of the spin of a joint about the child's axes, or of its rotation vector."""
+        vectors = [(rotate(joint.child_frame, axis), np.zeros(3), np.zeros(3)) for axis in AXES]
+        return [
+            self.measure((j, joint.name, kind, k), j, joint, _Measure(kind, k, vectors=vectors[k]))
+            for k in range(3)
+        ]
 
     def joint(self, j: int, joint: Joint) -> None:
         for row in bilateral_rows(joint):
-            self.add(j, joint, HOLD, _Measure(*row), compliance=joint.compliance)
+            self.sequence.append(("table", self.add(j, joint, HOLD, _Measure(*row), joint.compliance)))
         if joint.kind is JointKind.BALL:
             self._ball(j, joint)
-        for coordinate in (joint.own, *joint.coordinates):
-            if coordinate is not None:
-                self._laws(j, joint, coordinate)
+        for q in (joint.own, *joint.coordinates):
+            if q is not None:
+                self._laws(j, joint, q)
 
     def _laws(self, j: int, joint: Joint, q: Coordinate) -> None:
         """Limits, spring, losses and rotor of one coordinate."""
-        if q.lower > -math.inf:
-            self._coordinate(j, joint, q, LIMIT, shift=q.lower)
-        if q.upper < math.inf:
-            self._coordinate(j, joint, q, LIMIT, shift=q.upper, sign=-1.0)
+        if q.lower > -math.inf or q.upper < math.inf:
+            self.law("lower", self.coordinate(j, joint, q), q.lower, q.upper)
         if q.stiffness > 0 or q.damping > 0:
-            self._coordinate(
-                j, joint, q, DRIVE, stiffness=q.stiffness, damping=q.damping, target=q.spring_reference
-            )
+            self.law("yield", self.coordinate(j, joint, q), q.stiffness, q.damping, q.spring_reference)
         if q.friction > 0:
-            self._coordinate(j, joint, q, DRIVE, damping=math.inf, limit=q.friction)
+            self.law("rub", self.coordinate(j, joint, q), q.friction)
         if q.armature > 0:
-            self._coordinate(j, joint, q, DRIVE, armature=q.armature)
-
-    def measure(self, joint: Joint, q: Coordinate) -> None:
-        self._coordinate(0, joint, q, FORCE)
+            self.law("rotor", self.coordinate(j, joint, q), q.armature)
 
     def _ball(self, j: int, joint: Joint) -> None:
         """A limit of the angle, a spring on the rotation vector, losses and rotor about the child's axes."""
         if joint.upper < math.inf:
-            self.add(j, joint, LIMIT, _Measure(TURN, offset=joint.upper, sign=-1.0))
-        laws: list[tuple[int, dict[str, Any]]] = []
-        if joint.stiffness > 0:
-            laws.append((LOGARITHM, {"stiffness": joint.stiffness}))
-        if joint.damping > 0:
-            laws.append((SPIN, {"damping": joint.damping}))
-        if joint.friction > 0:
-            laws.append((SPIN, {"damping": math.inf, "limit": joint.friction}))
-        if joint.armature > 0:
-            laws.append((SPIN, {"armature": joint.armature}))
-        for kind, parameters in laws:
-            for k, axis in enumerate(AXES):
-                vectors = rotate(joint.child_frame, axis), np.zeros(3), np.zeros(3)
-                self.add(j, joint, DRIVE, _Measure(kind, k, vectors=vectors), **parameters)
+            self.law("lower", self.measure((j, TURN), j, joint, _Measure(TURN)), -math.inf, joint.upper)
+        laws = [
+            ("yield", LOGARITHM, joint.stiffness, (joint.stiffness, 0.0, 0.0)),
+            ("yield", SPIN, joint.damping, (0.0, joint.damping, 0.0)),
+            ("rub", SPIN, joint.friction, (joint.friction,)),
+            ("rotor", SPIN, joint.armature, (joint.armature,)),
+        ]
+        for group, kind, size, numbers in laws:
+            for row in self.spins(j, joint, kind) if size > 0 else ():
+                self.law(group, row, *numbers)
 
-    def motor(self, m: int, motor: Motor, joint: Joint) -> None:
-        value, q = motor.asked(motor.control), joint.coordinate(motor.freedom)
-        if motor.kind is MotorKind.FORCE:
-            self._coordinate(motor.joint, joint, q, FORCE, motor=m, target=value)
-            return
-        which = "target" if motor.kind is MotorKind.POSITION else "rate"
-        self._coordinate(
-            motor.joint, joint, q, DRIVE, motor=m, stiffness=motor.stiffness, damping=motor.damping,
-            limit=motor.force_limit, **{which: value},
-        )  # fmt: skip
+    def freedoms(self, model: Model) -> list[int]:
+        """A row for each of mujoco's freedoms, with its coordinate as value where that is one number."""
+        m, out = model.shapes, []
+        lines = np.cumsum(m.body_weldid > 0) - 1
+        joints = list(enumerate(model.joints[: model.joints_of_file]))[::-1]
+        balls = {joint.name: (k, joint) for k, joint in joints if joint.kind is JointKind.BALL}
+        scalars = {q.name: (k, joint, q) for k, joint in joints for q in joint.named}
+        for j, name in enumerate(joint_names(m)):
+            kind = int(m.jnt_type[j])
+            if kind > _BALL:
+                out.append(self.coordinate(*scalars[name]))
+            elif kind == _BALL:
+                out += self.spins(*balls[name])
+            else:
+                b = int(lines[m.jnt_bodyid[j]])
+                place, turn = model.origin[b], model.frame[b]
+                joint = Joint(name, JointKind.BALL, b, -1, place, np.zeros(3), turn, IDENTITY)
+                out += [self.add(-1, joint, MEASURE, _Measure(*row)) for row in bilateral_rows(joint)]
+                out += self.spins(-1, joint)
+        return out
 
-    def glue(self, m: int, motor: Motor) -> None:
-        """A force between no bodies, which contacts read: see `stepping.contact_rows`."""
-        line = [0.0, 0.0, motor.asked(motor.control), 0.0, math.inf, 0.0, 0.0]
-        self.rows.append(((POINT, -1, -1, 0), np.zeros(GEOMETRY_COLUMNS), FORCE, line, -1, m))
+    def finish(self, freedoms: Sequence[int], driven: Sequence[int]) -> JointRows:
+        """The table, rows that hold first."""
+        order = sorted(range(len(self.rows)), key=lambda i: (self.rows[i][2], i))
+        rows, place = [self.rows[i] for i in order], np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
 
-    def _coordinate(
-        self,
-        j: int,
-        joint: Joint,
-        q: Coordinate,
-        law: int,
-        *,
-        shift: float = 0.0,
-        sign: float = 1.0,
-        **parameters: Any,
-    ) -> None:
-        """A row on a coordinate of the joint, as sign · (q − shift)."""
-        kind, component, vectors = freedom_row(joint, q.freedom)
-        offset = q.sign * (shift - q.reference)
-        self.add(j, joint, law, _Measure(kind, component, offset, vectors, sign * q.sign), **parameters)
+        def laws(group: str, width: int) -> np.ndarray:
+            out = np.array(self.laws[group], dtype=np.float64).reshape(-1, width)
+            out[:, 0] = place[out[:, 0].astype(np.int64)]
+            return out
 
-    def finish(self, motor_count: int) -> JointRows:
-        order = sorted(range(len(self.rows)), key=lambda i: (self.rows[i][2] == FORCE, i))
-        rows = [self.rows[i] for i in order]
-        motor_row = np.zeros(motor_count, dtype=np.int64)
-        for r, row in enumerate(rows):
-            if row[5] >= 0:
-                motor_row[row[5]] = r
-        law = np.array([row[2] for row in rows], dtype=np.int64)
-        parameters = np.array([row[3] for row in rows], dtype=np.float64).reshape(-1, 7)
-        spring = (law == DRIVE) & (parameters[:, STIFFNESS] > 0)
-        spring[motor_row] = False
         return JointRows(
             links=np.array([row[0] for row in rows], dtype=np.int64).reshape(-1, 4),
             geometry=np.array([row[1] for row in rows]).reshape(-1, GEOMETRY_COLUMNS),
-            law=law,
-            parameters=parameters,
-            constraint_count=int((law != FORCE).sum()),
+            law=np.array([row[2] for row in rows], dtype=np.int64),
+            compliance=np.array([row[3] for row in rows], dtype=np.float64),
             joint=np.array([row[4] for row in rows], dtype=np.int64),
-            motor_row=motor_row,
-            rotors=np.flatnonzero(parameters[:, ARMATURE] > 0),
-            springs=np.flatnonzero(spring),
+            limits=laws("lower", 3),
+            frictions=laws("rub", 2),
+            yields=laws("yield", 4),
+            rotors=laws("rotor", 2),
+            sequence=[(group, int(place[i]) if group == "table" else i) for group, i in self.sequence],
+            motor_row=place[np.array(driven, dtype=np.int64)],
+            freedom_row=place[np.array(freedoms, dtype=np.int64)],
         )

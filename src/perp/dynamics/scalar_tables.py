@@ -7,20 +7,28 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from perp.scenes.engine import engine
+from perp.dynamics.rows import JointRows
+from perp.scenes.engine import enabled, engine
 
 _I, _F, _I2, _F2 = types.int64[::1], types.float64[::1], types.int64[:, ::1], types.float64[:, ::1]
 
 SCALAR_FIELDS = [
-    # hinges and sliders with a range: coordinate, freedom, bounds
+    # limits: coordinate, freedom, bounds; freedoms behind mujoco's are rows of the table (`measuring.row_of`)
     ("limit_at", _I),
     ("limit_dof", _I),
     ("limit_low", _F),
     ("limit_high", _F),
-    # freedoms with dry friction, and its force
+    # freedoms with dry friction, and its force; the same
     ("rub_dof", _I),
     ("rub_force", _F),
-    # ball joints with a largest angle: coordinate, freedom, angle
+    # springs with their dampers on rows of the table, and rotors
+    ("yield_dof", _I),
+    ("yield_stiffness", _F),
+    ("yield_damping", _F),
+    ("yield_target", _F),
+    ("rotor_dof", _I),
+    ("rotor_inertia", _F),
+    # ball joints of trees with a largest angle: coordinate, freedom, angle
     ("ball_at", _I),
     ("ball_dof", _I),
     ("ball_limit", _F),
@@ -45,6 +53,8 @@ SCALAR_FIELDS = [
     ("spring_turns", _I),
     ("spring_stiffness", _F),
     ("spring_reference", _F2),
+    # rows that hold between bodies and laws of coordinates as they are collected: group and number there
+    ("sequence", _I2),
     # first identity of each group of rows, in the order of GROUPS, and the number of identities
     ("identity_base", _I),
 ]
@@ -59,33 +69,77 @@ GROUPS = (
     "tendon rub",
     "elastic",
     "couple",
+    "yield",
+    "rotor",
 )
-TABLE, LOWER, UPPER, BALL, RUB, TENDON_LOWER, TENDON_UPPER, TENDON_RUB, ELASTIC, COUPLE, MOTOR = range(11)
+(TABLE, LOWER, UPPER, BALL, RUB, TENDON_LOWER, TENDON_UPPER, TENDON_RUB, ELASTIC, COUPLE, YIELD, ROTOR,
+ MOTOR) = range(13)  # fmt: skip
 
 
-def scalar_tables(m: Any, flags: int, shapes: Any, table_rows: int, *, cut: bool) -> dict[str, Any]:
-    """The tables of a scene; `flags` is what the file disables and `shapes` the model before preparation."""
+def has_laws(m: Any) -> bool:
+    """Whether a compiled scene has laws of mujoco's coordinates besides those of single joints."""
+    coupled = _couplings(m, enabled=enabled(m, "EQUALITY", "CONSTRAINT"))[0]
+    return bool(m.nu or m.ntendon or coupled or has_passive(m))
+
+
+def has_passive(m: Any) -> bool:
+    """Whether gravity is compensated for, or a fluid drags."""
+    return bool(m.body_gravcomp.any() or m.opt.density or m.opt.viscosity)
+
+
+def scalar_tables(m: Any, flags: int, shapes: Any, rows: JointRows, *, cut: bool) -> dict[str, Any]:
+    """The tables of a scene; `flags` is what the file disables and `shapes` the model before preparation.
+
+    Laws of single joints are those of `rows` where joints are cut, else those of the file and behind them
+    those of joints that were added.
+    """
     mujoco = engine()
     bits, kinds = mujoco.mjtDisableBit, mujoco.mjtJoint
 
     def on(bit: Any) -> bool:
-        return not cut and not flags & (int(bit) | int(bits.mjDSBL_CONSTRAINT))
+        return not flags & (int(bit) | int(bits.mjDSBL_CONSTRAINT))
 
     def whole(x: Any) -> np.ndarray:
         return np.array(x, dtype=np.int64)
 
     scalar = (m.jnt_type == int(kinds.mjJNT_HINGE)) | (m.jnt_type == int(kinds.mjJNT_SLIDE))
-    limited = (m.jnt_limited != 0) & on(bits.mjDSBL_LIMIT)
+    limited = (m.jnt_limited != 0) & (not cut and on(bits.mjDSBL_LIMIT))
     j, b = np.flatnonzero(limited & scalar), np.flatnonzero(limited & (m.jnt_type == int(kinds.mjJNT_BALL)))
-    rubs = np.flatnonzero((m.dof_frictionloss > 0) & on(bits.mjDSBL_FRICTIONLOSS))
-    tendons = 0 if cut else int(m.ntendon)
+    rubs = np.flatnonzero((m.dof_frictionloss > 0) & (not cut and on(bits.mjDSBL_FRICTIONLOSS)))
+    tendons = int(m.ntendon)
     springs, dampers = not flags & int(bits.mjDSBL_SPRING), not flags & int(bits.mjDSBL_DAMPER)
     couple, poly, reference = _couplings(m, enabled=on(bits.mjDSBL_EQUALITY))
-    sizes = (table_rows, j.size, j.size, b.size, rubs.size, *(4 * [tendons]), len(couple), int(m.nactuator))
+    limits, frictions, yields, rotors = (
+        np.array(law) for law in (rows.limits, rows.frictions, rows.yields, rows.rotors)
+    )
+    first = rows.freedom_row.size if cut else int(m.nv)
+    for law in (limits, frictions, yields, rotors):
+        law[:, 0] += first
+    n = j.size + len(limits), rubs.size + len(frictions)
+    before = {"lower": int(j.size), "rub": int(rubs.size)}  # laws of trees come first
+    motors = int(m.nactuator) + rows.motor_row.size
+    groups = (
+        rows.law.size,
+        n[0],
+        n[0],
+        b.size,
+        n[1],
+        *(4 * [tendons]),
+        len(couple),
+        len(yields),
+        len(rotors),
+        motors,
+    )
     return {
-        "limit_at": whole(m.jnt_qposadr[j]), "limit_dof": whole(m.jnt_dofadr[j]),
-        "limit_low": np.array(m.jnt_range[j, 0]), "limit_high": np.array(m.jnt_range[j, 1]),
-        "rub_dof": whole(rubs), "rub_force": np.array(m.dof_frictionloss[rubs]),
+        "limit_at": whole([*m.jnt_qposadr[j], *(0 for _ in limits)]),
+        "limit_dof": whole([*m.jnt_dofadr[j], *limits[:, 0]]),
+        "limit_low": np.array([*m.jnt_range[j, 0], *limits[:, 1]], float),
+        "limit_high": np.array([*m.jnt_range[j, 1], *limits[:, 2]], float),
+        "rub_dof": whole([*rubs, *frictions[:, 0]]),
+        "rub_force": np.array([*m.dof_frictionloss[rubs], *frictions[:, 1]], float),
+        "yield_dof": whole(yields[:, 0]), "yield_stiffness": np.array(yields[:, 1]),
+        "yield_damping": np.array(yields[:, 2]), "yield_target": np.array(yields[:, 3]),
+        "rotor_dof": whole(rotors[:, 0]), "rotor_inertia": np.array(rotors[:, 1]),
         "ball_at": whole(m.jnt_qposadr[b]), "ball_dof": whole(m.jnt_dofadr[b]),
         "ball_limit": np.array(m.jnt_range[b]).reshape(-1, 2).max(axis=1, initial=0.0),
         "couple": whole(couple).reshape(-1, 5), "couple_poly": np.array(poly, float).reshape(-1, 5),
@@ -99,7 +153,12 @@ def scalar_tables(m: Any, flags: int, shapes: Any, table_rows: int, *, cut: bool
         "tendon_spring": np.array(m.tendon_lengthspring[:tendons]).reshape(-1, 2),
         "tendon_loss": np.array(m.tendon_frictionloss[:tendons]) * on(bits.mjDSBL_FRICTIONLOSS),
         **_springs(m, on=springs and not cut),
-        "identity_base": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        "sequence": whole(
+            [(GROUPS.index(group), i + before.get(group, 0)) for group, i in rows.sequence]
+            + [(LOWER, i) for i in range(j.size)] + [(BALL, i) for i in range(b.size)]
+            + [(RUB, i) for i in range(rubs.size)]
+        ).reshape(-1, 2),
+        "identity_base": np.concatenate([[0], np.cumsum(groups)]).astype(np.int64),
     }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from perp.compilation.kernel import kernel
 from perp.dynamics.actuators import ACTUATOR_FIELDS, actuator_tables
 from perp.dynamics.libmujoco import contact_layout
 from perp.dynamics.rows import JointRows
-from perp.dynamics.scalar_tables import SCALAR_FIELDS, scalar_tables
+from perp.dynamics.scalar_tables import SCALAR_FIELDS, has_passive, scalar_tables
 from perp.kernels.structs import StructType
 from perp.scenes import Model
 from perp.scenes.engine import engine
@@ -66,6 +66,10 @@ FIELDS = [
     ("damping", F),
     ("stiffness", F),
     ("armature", F),
+    # cut scenes with laws of mujoco's coordinates: row that measures each of its freedoms; of its joints
+    # kind, coordinate and first such row
+    ("freedom_row", I),
+    ("measured", I2),
     # whether mj_passive, tendons and mj_fwdActuation are needed
     ("passive", _i),
     ("tendons", _i),
@@ -101,9 +105,7 @@ FIELDS = [
     ("links", I2),
     ("geometry", F2),
     ("law", I),
-    ("parameters", F2),
-    # 1 where such a row is the spring of a joint; whether bilateral rows may depend on each other
-    ("row_spring", I),
+    # whether bilateral rows may depend on each other
     ("loops", _i),
     # whether contacts give way as the file says; inverse mass of each shape's body in its start [1/kg]
     ("soft", _i),
@@ -121,21 +123,23 @@ def pack_scene(x):
     (s.model, s.cut, s.body_id, s.slot, s.body_parent, s.body_root, s.body_dof, s.body_dofs, s.last_dof,
      s.dof_parent, s.dof_reference, s.triple, s.turning, s.mass, s.inertia, s.bound, s.principal, s.gravity,
      s.size, s.M_begin) = x[:20]  # fmt: skip
-    (s.M_count, s.M_column, s.dof_body, s.subtree_mass, s.damping, s.stiffness, s.armature, s.passive,
-     s.tendons, s.actuation, s.geom_body, s.geom_restitution, s.geom_radius, s.geom_cylinder,
-     s.geom_accuracy, s.geom_faces, s.face_axes, s.geom_axis, s.has_axes, s.origin, s.frame,
-     s.movable_geom) = x[20:42]  # fmt: skip
+    (s.M_count, s.M_column, s.dof_body, s.subtree_mass, s.damping, s.stiffness, s.armature,
+     s.freedom_row, s.measured, s.passive, s.tendons, s.actuation, s.geom_body, s.geom_restitution,
+     s.geom_radius, s.geom_cylinder, s.geom_accuracy, s.geom_faces, s.face_axes, s.geom_axis, s.has_axes,
+     s.origin, s.frame, s.movable_geom) = x[20:44]  # fmt: skip
     (s.geom_position, s.geom_rotation, s.body_margin, s.geom_margin, s.pair_margin, s.pair_geom, s.layout,
-     s.links, s.geometry, s.law, s.parameters, s.row_spring, s.loops, s.soft,
-     s.geom_looseness) = x[42:57]  # fmt: skip
-    (s.limit_at, s.limit_dof, s.limit_low, s.limit_high, s.rub_dof, s.rub_force, s.ball_at, s.ball_dof,
+     s.links, s.geometry, s.law, s.loops, s.soft,
+     s.geom_looseness) = x[44:57]  # fmt: skip
+    (s.limit_at, s.limit_dof, s.limit_low, s.limit_high, s.rub_dof, s.rub_force, s.yield_dof,
+     s.yield_stiffness, s.yield_damping, s.yield_target, s.rotor_dof, s.rotor_inertia, s.ball_at, s.ball_dof,
      s.ball_limit, s.couple, s.couple_poly, s.couple_reference, s.tendon_begin, s.tendon_count,
      s.tendon_column, s.tendon_limited, s.tendon_range, s.tendon_stiffness, s.tendon_damping,
-     s.tendon_spring) = x[57:77]  # fmt: skip
-    (s.tendon_loss, s.spring_at, s.spring_turns, s.spring_stiffness, s.spring_reference, s.identity_base,
+     s.tendon_spring) = x[57:83]  # fmt: skip
+    (s.tendon_loss, s.spring_at, s.spring_turns, s.spring_stiffness, s.spring_reference, s.sequence,
+     s.identity_base,
     s.motor_output, s.motor_control, s.motor_low, s.motor_high, s.motor_held,
      s.motor_early, s.motor_gain, s.motor_bias, s.motor_least, s.motor_most, s.motor_damping, s.other_output,
-     s.adhesion, s.act_at, s.act_count, s.act_tau, s.act_range) = x[77:]  # fmt: skip
+     s.adhesion, s.act_at, s.act_count, s.act_tau, s.act_range) = x[83:]  # fmt: skip
     return s
 
 
@@ -192,29 +196,27 @@ def scene_tables(model: Model, m: Any, rows: JointRows, *, cut: bool, loops: boo
         "geom_axis": real(model.friction_axis), "has_axes": int(model.friction_axis.any()),
         "body_margin": m.body_margin, "geom_margin": m.geom_margin, "pair_margin": m.pair_margin,
         "pair_geom": whole(np.stack([m.pair_geom1, m.pair_geom2], axis=1)),
-        "links": rows.links, "geometry": rows.geometry, "law": rows.law, "parameters": rows.parameters,
+        "links": rows.links, "geometry": rows.geometry, "law": rows.law,
         "origin": real(model.origin), "frame": to_matrices(model.frame),
     }  # fmt: skip
     out["loops"], out["soft"] = int(loops), 0
     out["geom_looseness"] = real(m.body_invweight0[m.geom_bodyid, 0])
-    out["row_spring"] = np.zeros(rows.law.size, np.int64)
-    out["row_spring"][rows.springs] = 1
     layout = contact_layout()
     out["layout"] = whole([layout.stride, *layout.offsets])
     out |= _shapes(model, m)
     out |= _cut_freedoms(n) if cut else _tree_freedoms(m, movable)
-    out |= scalar_tables(m, int(model.shapes.opt.disableflags), model.shapes, rows.law.size, cut=cut)
-    out |= actuator_tables(m, cut=cut)
-    if cut:
-        glue = [(rows.motor_row[k], *motor.shapes) for k, motor in enumerate(model.motors) if motor.joint < 0]
-        out["adhesion"] = whole(glue).reshape(-1, 3)
+    out |= scalar_tables(m, int(model.shapes.opt.disableflags), model.shapes, rows, cut=cut)
+    out |= actuator_tables(m, model.motors if cut else (), rows.motor_row)
+    out["freedom_row"] = rows.freedom_row if cut else whole(np.full(m.nv, -1))
+    out["measured"] = whole(
+        np.stack([m.jnt_type, m.jnt_qposadr, rows.freedom_row[m.jnt_dofadr]], axis=1)
+        if rows.freedom_row.size
+        else np.zeros((0, 3))
+    )
     bits = engine().mjtDisableBit
     springs = not int(m.opt.disableflags) & int(bits.mjDSBL_SPRING)
-    fluid = bool(m.opt.density or m.opt.viscosity)
-    out["passive"] = int(
-        not cut and bool((m.jnt_stiffness.any() and springs) or m.body_gravcomp.any() or fluid)
-    )
-    out["tendons"] = int(not cut and m.ntendon > 0)
+    out["passive"] = int(has_passive(m) or (not cut and springs and m.jnt_stiffness.any()))
+    out["tendons"] = int(m.ntendon > 0)
     return out
 
 

@@ -18,12 +18,8 @@ from perp.scenes.sensors import not_read, sensor_names
 
 _SOFT = "contacts, limits, friction and equalities are exact: they have no softness"
 _OWN = "it sets mujoco's solver: perp has its own"
-_TENDON = "tendons need reduced coordinates"
 _FREE = "springs, losses and rotor inertia of a free joint need reduced coordinates"
-_MOTOR_ROTOR = "rotor inertia of a motor needs reduced coordinates"
-_ALL_MOTORS = "a limit of the force of all motors on a joint needs reduced coordinates"
-_STATE = "motors with a state need reduced coordinates"
-_FLUID = "drag of a fluid needs reduced coordinates"
+_MOTOR_ROTOR = "rotor inertia of a motor or a tendon needs reduced coordinates"
 
 
 Lines = list[tuple[str, str]]
@@ -70,18 +66,20 @@ _PLASTIC = "springs do not yield"
 # Arrays of the compiled model, by the element they belong to; names without the prefix.
 USED: dict[str, str] = {
     "body": "mass inertia ipos iquat pos quat parentid rootid weldid jntadr jntnum dofadr dofnum geomadr "
-    "geomnum bvhadr bvhnum simple sameframe subtreemass invweight0 contype conaffinity treeid margin mocapid",
-    "jnt": "type axis pos limited range bodyid dofadr qposadr actfrclimited",
+    "geomnum gravcomp bvhadr bvhnum simple sameframe subtreemass invweight0 contype conaffinity treeid "
+    "margin mocapid",
+    "jnt": "type axis pos limited range bodyid dofadr qposadr actfrclimited actfrcrange",
     "dof": "bodyid jntid parentid treeid Madr M0 simplenum invweight0 length",
     "geom": "type size pos quat contype conaffinity condim friction priority bodyid dataid aabb "
-    "rbound sameframe adhesion surfacevel",
+    "rbound sameframe adhesion surfacevel fluid",
     "pair": "geom1 geom2 dim friction signature adhesion",
     "exclude": "signature",
     "eq": "type obj1id obj2id objtype active0 data",
-    "tendon": "adr num limited treeid treenum length0 invweight0 actfrclimited actuatorid type",
+    "tendon": "adr num limited treeid treenum length0 invweight0 actfrclimited actfrcrange actuatorid type "
+    "range stiffness damping frictionloss lengthspring",
     "actuator": "trntype trnid gear gaintype gainprm biastype biasprm ctrllimited ctrlrange forcelimited "
     "forcerange ctrladr ctrlnum outadr outnum actadr actnum acc0 length0 lengthrange actlimited cranklength "
-    "dynprm ctrlspec historyadr damping",
+    "dynprm ctrlspec historyadr damping dyntype actrange actearly",
 }
 NOT_MECHANICS: dict[str, str] = {
     "body": "user",
@@ -92,7 +90,6 @@ NOT_MECHANICS: dict[str, str] = {
 }
 IGNORED: dict[str, dict[str, Ignored]] = {
     "body": {
-        "gravcomp": Ignored("gravity compensation needs reduced coordinates", None),
         "plugin": both("plugins are not run", -1),
     },
     "jnt": {
@@ -102,7 +99,6 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "margin": both("limits act where they are", 0, lambda m: m.jnt_limited != 0),
         "stiffnesspoly": both(_POLYNOMIAL),
         "springyield": both(_PLASTIC),
-        "actfrcrange": Ignored(_ALL_MOTORS, None, 0, lambda m: m.jnt_actfrclimited != 0),
         "actgravcomp": both("compensation of gravity is a force of the body, beside its motors"),
     },
     "dof": {
@@ -117,7 +113,6 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "solimp": both(_SOFT, _SOLIMP, _touches),
         "margin": both("contacts act where the surfaces touch", 0, _touches),
         "gap": both("contacts act where the surfaces touch", 0, _touches),
-        "fluid": Ignored(_FLUID, None),
         "plugin": both("plugins are not run", -1),
     },
     "pair": {
@@ -130,10 +125,7 @@ IGNORED: dict[str, dict[str, Ignored]] = {
     "exclude": {},
     "eq": {"solref": both(_SOFT, _SOLREF), "solimp": both(_SOFT, _SOLIMP)},
     "tendon": {
-        "range": Ignored(_TENDON, None, 0, lambda m: m.tendon_limited != 0),
-        **dict.fromkeys(("stiffness", "damping", "frictionloss", "armature"), Ignored(_TENDON, None)),
-        "lengthspring": Ignored(_TENDON, None, 0, lambda m: m.tendon_stiffness > 0),
-        "actfrcrange": Ignored(_TENDON, None, 0, lambda m: m.tendon_actfrclimited != 0),
+        "armature": Ignored(_MOTOR_ROTOR, None),
         "stiffnesspoly": both(_POLYNOMIAL),
         "dampingpoly": both(_POLYNOMIAL),
         "springyield": both(_PLASTIC),
@@ -144,9 +136,6 @@ IGNORED: dict[str, dict[str, Ignored]] = {
         "solimp_fri": both(_SOFT, _SOLIMP, lambda m: m.tendon_frictionloss > 0),
     },
     "actuator": {
-        "dyntype": Ignored(_STATE, None),
-        "actrange": Ignored(_STATE, None, 0, lambda m: m.actuator_actlimited != 0),
-        "actearly": Ignored(_STATE, None),
         "armature": Ignored(_MOTOR_ROTOR, None),
         "dampingpoly": both(_POLYNOMIAL),
         "delay": both("controls act at once"),
@@ -163,7 +152,7 @@ OPTIONS: dict[str, Ignored | None] = {
     "gravity": None,
     "disableflags": None,
     "enableflags": both("flags that only concern mujoco's solver and reports are left out"),
-    **dict.fromkeys(("density", "viscosity", "wind"), Ignored(_FLUID, None)),
+    **dict.fromkeys(("density", "viscosity", "wind")),
     "magnetic": both("it is read by magnetometers only"),
     "timestep": None,
     "integrator": Ignored(
@@ -225,7 +214,7 @@ def _names(m: Any, element: str, asked: np.ndarray) -> str:
     return f"{', '.join(found[:_NAMED])} and {len(found) - _NAMED} more"
 
 
-def unused_elements(m: Any, *, reduced: bool) -> Lines:
+def unused_elements(m: Any) -> Lines:
     """Lines of the report for whole elements."""
     lines: Lines = []
     if m.nflex:
@@ -239,17 +228,14 @@ def unused_elements(m: Any, *, reduced: bool) -> Lines:
         lines.append((f"sensor {listed}{more}", why))
     if m.nplugin:
         lines.append((f"{m.nplugin} plugins", "plugins are not run"))
-    if m.ntendon and not reduced:
-        lines.append((f"{m.ntendon} tendons", _TENDON))
-    if reduced:
-        kinds = engine().mjtEq
-        soft = [int(kinds.mjEQ_FLEX), int(kinds.mjEQ_FLEXVERT), int(kinds.mjEQ_FLEXSTRAIN)]
-        found = [e for e in range(m.neq) if int(m.eq_type[e]) in soft]
-        lines += [(f"equality {m.eq(e).name or e!r}", "deformable bodies are not simulated") for e in found]
+    kinds = engine().mjtEq
+    soft = [int(kinds.mjEQ_FLEX), int(kinds.mjEQ_FLEXVERT), int(kinds.mjEQ_FLEXSTRAIN)]
+    found = [e for e in range(m.neq) if int(m.eq_type[e]) in soft]
+    lines += [(f"equality {m.eq(e).name or e!r}", "deformable bodies are not simulated") for e in found]
     return lines
 
 
-def import_report(m: Any, of_file: Lines, more: Lines, *, reduced: bool) -> ImportReport:
-    """The report of a compiled scene, with lines that its file and its readers add."""
-    lines = [*of_file, *unused_elements(m, reduced=reduced), *unused_attributes(m, reduced=reduced), *more]
+def import_report(m: Any, of_file: Lines, *, reduced: bool) -> ImportReport:
+    """The report of a compiled scene, with lines that its file adds."""
+    lines = [*of_file, *unused_elements(m), *unused_attributes(m, reduced=reduced)]
     return ImportReport(tuple(dict.fromkeys(lines)), tuple(of_file))

@@ -128,6 +128,14 @@ class Joint:
         return Coordinate(FREEDOMS[self.kind][0], **{name: getattr(self, name) for name in names})
 
     @property
+    def named(self) -> tuple[Coordinate, ...]:
+        """Its coordinates that have names of their own, or else the first one; none without a freedom."""
+        own = self.own
+        if own is None:
+            return ()
+        return tuple(q for q in self.coordinates if q.name) or (self.coordinate(own.freedom),)
+
+    @property
     def loose(self) -> bool:
         """Whether a distance joint leaves its length to limits, spring and losses."""
         parts = (self, *self.coordinates)

@@ -23,7 +23,7 @@ def loop_joints(model: Model, *, reduced: bool) -> tuple[Joint, ...]:
     movable = np.flatnonzero(m.body_weldid > 0)
     index[movable] = np.arange(movable.size)
     attached = model.joints[model.joints_of_file :]
-    return (*read_equalities(m, data, model, index, []), *attached)
+    return (*read_equalities(m, data, model, index), *attached)
 
 
 def closes_loops(joints: tuple[Joint, ...], bodies: int) -> bool:

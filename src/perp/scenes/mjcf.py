@@ -14,7 +14,6 @@ from perp.scenes.engine import enabled, engine
 from perp.scenes.frames import from_matrix, multiply
 from perp.scenes.includes import check_includes
 from perp.scenes.mjcf_joints import read_equalities, read_joints
-from perp.scenes.mjcf_motors import read_motors
 from perp.scenes.model import WORLD, Model, SceneError, find
 from perp.scenes.naming import element_name, geom_names
 from perp.scenes.neighbours import exclude_mounted
@@ -166,7 +165,6 @@ def load_scene(
         mass[light], inertia[light] = 1.0, 1.0
         _check_masses(mass, inertia, names)
     origin, principal, frame = _file_frames(shapes, data, movable)
-    ignored: list[tuple[str, str]] = []
     names_of_geoms = geom_names(shapes)
     _check_friction(shapes)
     body = Model(
@@ -188,14 +186,11 @@ def load_scene(
         shapes=shapes,
     )
     if reduced:
-        return replace(body, report=import_report(shapes, found, [], reduced=True))
-    joints, joint_index = read_joints(shapes, data, body, movable, index)
-    joints += read_equalities(shapes, data, body, index, ignored)
-    motors = read_motors(shapes, joint_index, ignored)
-    report = import_report(shapes, found, ignored, reduced=False)
-    return replace(
-        body, joints=tuple(joints), motors=tuple(motors), report=report, joints_of_file=len(joints)
-    )
+        return replace(body, report=import_report(shapes, found, reduced=True))
+    joints = read_joints(shapes, data, body, movable, index)
+    joints += read_equalities(shapes, data, body, index)
+    report = import_report(shapes, found, reduced=False)
+    return replace(body, joints=tuple(joints), report=report, joints_of_file=len(joints))
 
 
 def _check_masses(mass: np.ndarray, inertia: np.ndarray, names: tuple[str, ...]) -> None:

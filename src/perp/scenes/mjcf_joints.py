@@ -11,21 +11,17 @@ from perp.scenes.joints import Coordinate, Freedom, Joint, JointKind, joint_betw
 from perp.scenes.model import Model, SceneError
 from perp.scenes.naming import joint_names
 
-Ignored = list[tuple[str, str]]
 # Lines and axes nearer than this are taken for one [m, rad].
 _SAME = 1e-9
 # Where a weld keeps the weight of its torques.
 _TORQUESCALE = 10
 
 
-def read_joints(
-    shapes: Any, data: Any, model: Model, movable: np.ndarray, index: np.ndarray
-) -> tuple[list[Joint], dict[int, tuple[int, Freedom]]]:
-    """Joints of the body tree, and which of their coordinates each hinge and slider of mujoco's became."""
+def read_joints(shapes: Any, data: Any, model: Model, movable: np.ndarray, index: np.ndarray) -> list[Joint]:
+    """Joints of the body tree."""
     mujoco = engine()
 
     joints: list[Joint] = []
-    where: dict[int, tuple[int, Freedom]] = {}
     kinds, names = mujoco.mjtJoint, joint_names(shapes)
     for b in movable:
         parent = int(index[shapes.body_parentid[b]])
@@ -41,7 +37,6 @@ def read_joints(
             continue
         kind, frame, anchor, free = _kind(data, list(ids), types, kinds, model.body_names[child], b)
         first = ids[0]
-        where |= {j: (len(joints), freedom) for j, (freedom, _) in zip(ids, free, strict=False)}
         options: dict[str, Any]
         if kind is JointKind.BALL:
             options = _ball(shapes, first)
@@ -56,7 +51,7 @@ def read_joints(
             }
         pair = child, parent
         joints.append(joint_between(model, names[first], kind, pair, (anchor,) * 2, (frame,) * 2, **options))
-    return joints, where
+    return joints
 
 
 Free = tuple[tuple[Freedom, float], ...]
@@ -132,8 +127,8 @@ def _coordinate(shapes: Any, j: int) -> dict[str, float]:
     }
 
 
-def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ignored: Ignored) -> list[Joint]:
-    """`connect` as ball joints and `weld` as fixed ones; others are reported."""
+def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray) -> list[Joint]:
+    """`connect` as ball joints and `weld` as fixed ones."""
     mujoco = engine()
 
     joints: list[Joint] = []
@@ -142,7 +137,6 @@ def read_equalities(shapes: Any, data: Any, model: Model, index: np.ndarray, ign
         kind, by_site = int(shapes.eq_type[e]), int(shapes.eq_objtype[e]) == int(mujoco.mjtObj.mjOBJ_SITE)
         known = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
         if kind not in known or not shapes.eq_active0[e]:
-            ignored.append((f"equality {name!r}", "only active connect and weld are simulated"))
             continue
         pair, values = (int(shapes.eq_obj1id[e]), int(shapes.eq_obj2id[e])), shapes.eq_data[e]
         # places and orientations in the frames of the bodies

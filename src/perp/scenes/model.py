@@ -56,9 +56,9 @@ class Model:
     origin: np.ndarray  # the file's body origin in the principal frame, shape (bodies, 3) [m]
     frame: np.ndarray  # the file's body frame relative to the principal frame, shape (bodies, 4)
     gravity: np.ndarray  # shape (3,) [m/s²]
-    # between these bodies; further joints may be attached behind those of the file
+    # between these bodies; further ones may be attached behind those of the file
     joints: tuple[Joint, ...]
-    motors: tuple[Motor, ...]
+    motors: tuple[Motor, ...]  # added in Python where joints are cut; those of the file are in `shapes`
     geom_names: tuple[str, ...]  # one per shape
     geom_body: np.ndarray  # body of each shape or WORLD, shape (geoms,)
     geom_restitution: np.ndarray  # coefficient of restitution of each shape, shape (geoms,)

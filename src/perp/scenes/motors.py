@@ -1,4 +1,4 @@
-"""Motors as data: a law that turns a control value into a force on a joint or of a sticky body."""
+"""Motors added in Python: a law that turns a control value into a force on a joint of cut bodies."""
 
 import math
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Motor:
     """
 
     name: str  # for messages and lookups
-    joint: int  # index of the joint in the model; −1 for adhesion, a force that the contacts of a body share
+    joint: int  # index of the joint in the model
     kind: MotorKind  # what the control means
     # gains
     stiffness: float = 0.0
@@ -39,9 +39,14 @@ class Motor:
     control_low: float = -math.inf
     control_high: float = math.inf
     freedom: Freedom | None = None  # which coordinate of the joint it drives; the first by default
-    shapes: tuple[int, int] = (0, 0)  # the first and the last shape (not included) of the body that sticks
 
-    def asked(self, control: float) -> float:
-        """What a control value means to the law: a force, a speed or a position."""
-        value = self.scale * min(max(control, self.control_low), self.control_high) + self.offset
-        return min(max(value, -self.force_limit), self.force_limit) if self.kind is MotorKind.FORCE else value
+    @property
+    def affine(self) -> tuple[float, float, float, float]:
+        """The numbers g, a, b, c of the law g · control + a + b q + c q̇, of the speed where that is held."""
+        if self.kind is MotorKind.FORCE:
+            push, by_position, by_speed = 1.0, 0.0, 0.0
+        elif self.kind is MotorKind.POSITION:
+            push, by_position, by_speed = self.stiffness, self.stiffness, self.damping
+        else:
+            push, by_position, by_speed = self.damping if self.damping < math.inf else 1.0, 0.0, self.damping
+        return push * self.scale, push * self.offset, -by_position, -by_speed

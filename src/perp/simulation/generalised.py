@@ -68,7 +68,7 @@ def state_at(simulation: Simulation, qpos: np.ndarray, qvel: np.ndarray) -> Stat
     if stepper.reduced:
         return stepper.state_of(qpos, qvel, now.act.copy(), now.time)
     data = stepper.aside()
-    data.qpos[:], data.qvel[:], data.time = qpos, qvel, now.time
+    data.qpos[:], data.qvel[:], data.act[:], data.time = qpos, qvel, now.act, now.time
     return cut_state(stepper, data)
 
 
@@ -86,7 +86,7 @@ def cut_state(stepper: Stepper, data: Any) -> State:
         angular, linear = data.cvel[b, :3], data.cvel[b, 3:]
         velocity[i, :3] = linear + np.cross(angular, data.xipos[b] - data.subtree_com[m.body_rootid[b]])
         velocity[i, 3:] = angular
-    return stepper.state_of(lines.ravel(), velocity.ravel(), np.zeros(0), float(data.time))
+    return stepper.state_of(lines.ravel(), velocity.ravel(), data.act.copy(), float(data.time))
 
 
 def read_positions(m: Any, value: Any) -> np.ndarray:

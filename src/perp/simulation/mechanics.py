@@ -100,11 +100,7 @@ class Mechanics(Access):
         m, data, mujoco = self.stepper.mujoco_model, self.stepper.aside(), engine()
         data.qpos[:], data.qvel[:] = coordinates(self.stepper, self.state)
         data.time = self.state.time
-        if self.stepper.reduced:
-            data.act[:], data.ctrl[:] = self.state.act, self.ctrl
-        elif m.nu:
-            given = dict(zip(self.motor_names, self.ctrl, strict=True))
-            data.ctrl[:] = [given.get(m.actuator(i).name or f"actuator{i}", 0.0) for i in range(m.nu)]
+        data.act[:], data.ctrl[:] = self.state.act, self.ctrl[: m.nu]
         mujoco.mj_kinematics(m, data)
         mujoco.mj_comPos(m, data)
         return m, data

@@ -107,7 +107,7 @@ def modified(model: Model, loaded: Any, changes: Changes, *, reduced: bool) -> M
     attached = model.joints[model.joints_of_file :]
     return replace(
         new, geom_restitution=freeze(restitution), friction_axis=model.friction_axis,
-        joints=(*new.joints, *attached),
+        joints=(*new.joints, *attached), motors=model.motors,
     )  # fmt: skip
 
 

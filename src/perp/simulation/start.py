@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perp.dynamics.actuators import control_names
+from perp.dynamics.scalar_tables import has_laws
 from perp.dynamics.state import State
 from perp.problems import ProblemError
 from perp.scenes import Model, SceneError, load_scene
@@ -37,8 +37,9 @@ def load_for(
     """The model of a scene, and the coordinates to step it in.
 
     Without a choice these are maximal ones, unless they cannot carry something that reduced ones can, or the
-    scene is a robot, for which reduced ones take a third of the time: its joints have motors, or rotor
-    inertia. `lines` are known to be ignored already. Steps of fourth order need reduced ones.
+    scene is a robot, for which reduced ones take a third of the time: its joints have motors, tendons,
+    equalities or rotor inertia. `lines` are known to be ignored already. Steps of fourth order need reduced
+    ones.
     """
     rk4 = integrator == Integrator.RK4
     if coordinates is not None or rk4:
@@ -59,8 +60,9 @@ def load_for(
     )
     rotors = any(part.armature > 0 for joint in maximal.joints for part in (joint, *joint.coordinates))
     m = maximal.shapes
-    free = int((np.asarray(m.jnt_type) == int(engine().mjtJoint.mjJNT_FREE)).sum())
-    robot = m.nu > 0 and m.nv > 6 * free  # motors, and bodies on joints
+    # motors that stick are of shapes, not of joints
+    sticky = m.nu > 0 and (m.actuator_trntype == int(engine().mjtTrn.mjTRN_BODY)).all()
+    robot = has_laws(m) and not (sticky and m.nv == 6 * m.njnt)
     if rotors or robot or set(maximal.report.ignored) - set(reduced.report.ignored):
         return reduced, Coordinates.REDUCED
     return maximal, Coordinates.MAXIMAL
@@ -78,8 +80,7 @@ def go_to_keyframe(stepper: Stepper, keyframe: Any) -> tuple[State, np.ndarray]:
         act = data.act.copy()
         return stepper.state_of(data.qpos.copy(), data.qvel.copy(), act, float(data.time)), data.ctrl.copy()
     state = cut_state(stepper, data)
-    given = dict(zip(control_names(m), data.ctrl, strict=True))
-    return state, np.array([given[name] for name in stepper.motor_names], dtype=np.float64)
+    return state, np.concatenate([data.ctrl, stepper.initial_control()[m.nu :]])
 
 
 def stagger(simulation: Simulation) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 from perp.collision.finding import more
 from perp.compilation.kernel import part
 from perp.dynamics.motions import contact_entries, pair_columns, turn_entries
-from perp.dynamics.rows import TARGET
 from perp.kernels.arrays import copy_into, fill
 from perp.kernels.tree_rows import times
 from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE
@@ -215,9 +214,6 @@ def _adhesion(w, c):
         shared, i = 0, s.adhesion[a, 0]
         for e in range(w.start.count[0]):
             shared += 1 if _sticks(w, s.adhesion[a], e) else 0
-        if s.cut:
-            total += s.parameters[i, TARGET] / shared
-            continue
         force = s.motor_gain[i, 0] * motor_signal(w, i) + s.motor_bias[i, 0]
         total += min(max(force, s.motor_least[i]), s.motor_most[i]) / shared
     return max(total, 0.0)

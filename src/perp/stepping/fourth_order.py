@@ -8,7 +8,7 @@ a(θ, v) at the coordinates q⁻ ⊕ θ,
     a₄ = a(θ₄, v + h a₃)           θ₄ = h v + (h²/2) a₃
     θ⁺ = h v + (h²/6) (a₁ + a₂ + a₃),   v⁺ = v + (h/6) (a₁ + 2 a₂ + 2 a₃ + a₄)
 
-so that four accelerations need the scene at three places, the first of which the last step has left. Rotations
+so that four accelerations need the scene at three places, the first of which the last step left. Rotations
 do not commute: the turn of a ball joint or a free body gains (k²/12) v × v′ over a time k, with v′ its rate
 at the end of it (the first term of Magnus' series, for rates in the moving frame). What is implicit in other
 steps is explicit here; a step that does not resolve its motion is left to them.
@@ -26,10 +26,12 @@ from perp.dynamics.libmujoco import mj_comVel, mj_integratePos, mj_passive, mj_r
 from perp.dynamics.motions import add_wrenches
 from perp.dynamics.place import complete, go_to
 from perp.dynamics.rows import LIMIT
+from perp.dynamics.scalar_tables import LOWER, UPPER
 from perp.dynamics.tree_kernels import factorise, solve
 from perp.kernels.arrays import copy_into, fill
 from perp.stepping.fast_turns import parts_of
-from perp.stepping.joint_rows import ball_gap, motor_force
+from perp.stepping.freedom_rows import ball_gap
+from perp.stepping.joint_rows import is_curved, motor_force
 from perp.stepping.world import JOINTS
 
 # Change of a velocity from the second to the third acceleration, over itself. For a rate λ it is (h λ)³ / 4:
@@ -46,7 +48,9 @@ def is_free(w):
     if w.start.count[0] or w.scene.actuation or parts_of(w, w.v) > _MOST_PARTS:
         return False
     for k in range(w.count[JOINTS]):
-        if w.law[k] != LIMIT or not w.value[k] > 0.0:
+        # limits of joints that were added are not looked at again at the end
+        added = is_curved(w, k) and (w.group[k] == LOWER or w.group[k] == UPPER)
+        if added or w.law[k] != LIMIT or not w.value[k] > 0.0:
             return False
     asleep = False
     for t in range(w.still_time.size):
@@ -65,7 +69,7 @@ def passes_something(w):
         if not s.limit_low[i] <= q[s.limit_at[i]] <= s.limit_high[i]:
             return True
     for i in range(s.ball_at.size):
-        if ball_gap(w, i, q, w.guess, 0) < 0.0:
+        if ball_gap(w, i, q) < 0.0:
             return True
     for t in range(s.tendon_count.size):
         length, low, high = place.tendon_length[t], s.tendon_range[t, 0], s.tendon_range[t, 1]
@@ -166,7 +170,7 @@ def _accelerate(w, place, v, out):
     for i in range(s.motor_output.size):
         line = s.motor_output[i]
         first, end = place.moment_begin[line], place.moment_begin[line] + place.moment_count[line]
-        force, _, by_speed = motor_force(w, place, i)
+        force, _, by_speed = motor_force(w, i, place.motor_length[line])
         for e in range(first, end):
             force += by_speed * place.moment[e] * v[place.moment_column[e]]
         force = min(max(force, s.motor_least[i]), s.motor_most[i])

@@ -93,14 +93,7 @@ Measured = tuple[int, Joint, Coordinate]
 
 def measured_joints(model: Model) -> list[Measured]:
     """All coordinates of a model in maximal form: index of the joint, joint and coordinate."""
-    out: list[Measured] = []
-    for j, joint in enumerate(model.joints):
-        own = joint.own
-        if own is None:
-            continue
-        listed = tuple(q for q in joint.coordinates if q.name)
-        out += [(j, joint, q) for q in (listed or (joint.coordinate(own.freedom),))]
-    return out
+    return [(j, joint, q) for j, joint in enumerate(model.joints) for q in joint.named]
 
 
 def known_turns(table: JointRows, coordinates: Sequence[Measured], values: np.ndarray) -> np.ndarray:

@@ -116,15 +116,11 @@ def _begin_step(w, i, k):
 
 @part
 def _give_control(w, given):
-    """Control values to motors of trees, or to the laws of cut joints; whether any is another one."""
-    b, changed = w.worlds, False
+    """Control values to the motors; whether any is another one."""
+    changed = False
     for m in range(given.size):
         changed = changed or w.control[m] != given[m]
         w.control[m] = given[m]
-        if w.scene.cut:
-            law = b.motor_law[m]
-            asked = law[2] * min(max(given[m], law[0]), law[1]) + law[3]
-            w.scene.parameters[b.motor_row[m, 0], b.motor_row[m, 1]] = min(max(asked, -law[4]), law[4])
     return changed
 
 

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 from perp.compilation.kernel import kernel
 from perp.dynamics import scalar_tables as groups
-from perp.dynamics.actuators import control_names
 from perp.scenes.naming import dof_joint, element_name
 from perp.stepping.world import JOINTS
 
 if TYPE_CHECKING:
     from perp.stepping.stepper import Stepper
 
-_LIMITS = {groups.LOWER: "lower limit", groups.UPPER: "upper limit"}
+_LAWS = {
+    groups.LOWER: ("lower limit", "limit_dof"), groups.UPPER: ("upper limit", "limit_dof"),
+    groups.BALL: ("limit", "ball_dof"), groups.RUB: ("friction", "rub_dof"),
+    groups.YIELD: ("spring", "yield_dof"), groups.ROTOR: ("rotor", "rotor_dof"),
+}  # fmt: skip
 _TENDONS = {
     groups.TENDON_LOWER: "lower limit of tendon", groups.TENDON_UPPER: "upper limit of tendon",
     groups.TENDON_RUB: "friction of tendon", groups.ELASTIC: "spring of tendon",
@@ -42,19 +45,18 @@ def row_name(stepper: Stepper, constraint: int) -> str:
     tables = stepper.tables
     if group == groups.TABLE:
         return f"joint {stepper.joints[int(stepper.table.joint[index])].name!r}"
-    if group in _LIMITS:
-        return f"the {_LIMITS[group]} of joint {dof_joint(m, int(tables['limit_dof'][index]))!r}"
-    if group == groups.BALL:
-        return f"the limit of joint {dof_joint(m, int(tables['ball_dof'][index]))!r}"
-    if group == groups.RUB:
-        return f"the friction of joint {dof_joint(m, int(tables['rub_dof'][index]))!r}"
+    if group in _LAWS:
+        what, table = _LAWS[group]
+        dof = int(tables[table][index])
+        of_file = dof < tables["freedom_row"].size
+        return f"the {what} of joint {dof_joint(m, dof) if of_file else stepper.limited(dof)!r}"
     if group in _TENDONS:
         return f"the {_TENDONS[group]} {element_name(m, 'tendon', index)!r}"
     if group == groups.COUPLE:
         tendon, first, dof = (int(x) for x in tables["couple"][index][:3])
         name = element_name(m, "tendon", first) if tendon else dof_joint(m, dof)
         return f"the equality of {'tendon' if tendon else 'joint'} {name!r}"
-    names = control_names(m)
+    names = stepper.motor_names
     return f"motor {names[index]!r}" if index < len(names) else "a motor"
 
 

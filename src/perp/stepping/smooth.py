@@ -23,6 +23,7 @@ import numpy as np
 from perp.compilation.kernel import part
 from perp.dynamics.actuators import advance
 from perp.dynamics.libmujoco import mj_comVel, mj_fwdActuation, mj_fwdVelocity, mj_passive, mj_rne
+from perp.dynamics.measuring import push
 from perp.dynamics.motions import add_wrenches, weights
 from perp.dynamics.tree_kernels import factorise, multiply, solve
 from perp.kernels.arrays import copy_into, fill
@@ -43,26 +44,26 @@ def collect_forces(w):
     for j in range(w.extra.size):
         w.extra[j] = w.h * (s.damping[j] + w.h * s.stiffness[j])
     copy_into(w.act_end, w.act)
-    if s.cut:
-        return
-    if s.actuation:
+    if not s.cut:
         copy_into(p.qvel, w.v)
+    if s.actuation:
         copy_into(p.act, w.act)
-        copy_into(p.ctrl, w.control)
+        copy_into(p.ctrl, w.control[: p.ctrl.size])
         mj_fwdVelocity(s.model, p.data)
         mj_fwdActuation(s.model, p.data)
         advance(s.act_at, s.act_count, s.act_tau, s.act_range, p.act_dot, w.h, w.act_end)
         for k in range(s.other_output.size):
             line = s.other_output[k]
             for e in range(p.moment_begin[line], p.moment_begin[line] + p.moment_count[line]):
-                w.force[p.moment_column[e]] += p.moment[e] * p.actuator_force[line]
+                push(s, w.table_row, p.moment_column[e], p.moment[e] * p.actuator_force[line], w.force)
     elif s.passive:
-        copy_into(p.qvel, w.v)
         mj_comVel(s.model, p.data)
         mj_passive(s.model, p.data)
     if s.passive:
-        for j in range(w.force.size):
-            w.force[j] += p.spring[j] + p.lift[j] + p.fluid[j]
+        for j in range(p.qvel.size):
+            # springs of cut joints are rows
+            spring = 0.0 if s.cut else p.spring[j]
+            push(s, w.table_row, j, spring + p.lift[j] + p.fluid[j], w.force)
 
 
 @part

@@ -13,7 +13,7 @@ import numpy as np
 
 from perp.dynamics.file_softness import file_compliance
 from perp.dynamics.row_kernels import ORIENTATION
-from perp.dynamics.rows import COMPLIANCE, HOLD, LIMIT
+from perp.dynamics.rows import HOLD, LIMIT
 from perp.dynamics.scalar_tables import BALL, COUPLE, LOWER, TABLE, TENDON_LOWER, TENDON_UPPER, UPPER
 from perp.problems import ProblemError
 from perp.scenes.engine import engine
@@ -90,23 +90,17 @@ def _rows(stepper: Stepper) -> Iterable[_Row]:
     base = tables["identity_base"]
     closed, couples = _equalities(m)
     limits = {m.jnt(j).name: j for j in range(m.njnt)}
-    for i, law in enumerate(table.law):
-        if law not in (HOLD, LIMIT):
-            continue
+    for i in np.flatnonzero(table.law == HOLD):
         name, of_file, handle = joints[int(table.joint[i])].name, 0.0, False
-        if law == HOLD and name in closed:
+        if name in closed:
             of_file = closed[name][int(table.links[i, 0] == ORIENTATION)]
             handle = bool(closed[name][2])
-        elif law == LIMIT and name in limits:
-            of_file = _of_limit(m, limits[name])
-        own = float(table.parameters[i, COMPLIANCE])
-        yield _Row(int(base[TABLE]) + i, name, int(law), own, of_file, handle)
-    if not stepper.reduced:
-        return
+        yield _Row(int(base[TABLE] + i), name, HOLD, float(table.compliance[i]), of_file, handle)
     for group, at in ((LOWER, "limit_dof"), (UPPER, "limit_dof"), (BALL, "ball_dof")):
         for i, dof in enumerate(tables[at]):
-            j = int(m.dof_jntid[dof])
-            yield _Row(int(base[group]) + i, m.jnt(j).name, LIMIT, 0.0, _of_limit(m, j))
+            name = stepper.limited(int(dof))
+            of_file = _of_limit(m, limits[name]) if name in limits else 0.0
+            yield _Row(int(base[group]) + i, name, LIMIT, 0.0, of_file)
     for group in (TENDON_LOWER, TENDON_UPPER):
         for t in range(m.ntendon):
             of_file = m.tendon_invweight0[t] * _of(m.tendon_solref_lim[t], m.tendon_solimp_lim[t])

@@ -22,7 +22,7 @@ from perp.kernels.arrays import copy_into, fill
 from perp.kernels.tree_rows import add, times
 from perp.problems.sets import FREE
 from perp.stepping.contact_rows import add_contacts, contact_biases, gaps_at_end, needed, recall
-from perp.stepping.joint_rows import collect_rows, is_curved, joint_biases, rows_at_end
+from perp.stepping.joint_rows import collect_rows, is_curved, joint_biases, rows_at_end, see_start
 from perp.stepping.kept_contacts import keep_touching
 from perp.stepping.redundancy import leave_out_dependent
 from perp.stepping.restitution import too_lively
@@ -113,6 +113,7 @@ def collect(w):
     """
     p, w.parts = w.problem, 1
     start_rotors(w, w.start)
+    see_start(w)
     collect_forces(w)
     collect_rows(w)
     need = needed(w)

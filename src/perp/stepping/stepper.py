@@ -14,10 +14,11 @@ from perp.dynamics.actuators import control_names
 from perp.dynamics.libmujoco import load
 from perp.dynamics.place import make_place
 from perp.dynamics.rows import JointRows, put_mocap
+from perp.dynamics.scalar_tables import has_laws
 from perp.dynamics.scene_tables import make_scene, prepared_model, scene_tables
 from perp.dynamics.state import State
 from perp.problems import ContactProblem
-from perp.scenes import Model, SceneError
+from perp.scenes import Model, Motor, SceneError
 from perp.scenes.engine import engine
 from perp.scenes.frames import conjugate, multiply, rotate
 from perp.scenes.loops import closes_loops, loop_joints
@@ -67,7 +68,8 @@ class Stepper:
         self.model, self.settings, self.reduced = model, settings, reduced
         self.mujoco_model = m = prepared_model(model)
         self.joints = joints = loop_joints(model, reduced=reduced)
-        self.table = JointRows.of_joints(joints, () if reduced else model.motors)
+        measured = not reduced and has_laws(m)
+        self.table = JointRows.of_joints(joints, () if reduced else model.motors, model if measured else None)
         tables = scene_tables(
             model, m, self.table, cut=not reduced, loops=reduced or closes_loops(joints, model.body_count)
         )
@@ -78,18 +80,17 @@ class Stepper:
         tree_size = (
             np.bincount(m.dof_treeid, minlength=int(m.ntree)) if reduced else np.full(model.body_count, 6)
         )
-        nq, na = (int(m.nq), int(m.na)) if reduced else (7 * model.body_count, 0)
+        nq, na = int(m.nq) if reduced else 7 * model.body_count, int(m.na)
         self.world = World(
             tables, make_scene(tables), (self._places[0][0], self._places[1][0]), tree_size.astype(np.int64),
-            nq,
-            na, int(m.nu) if reduced else len(model.motors),
+            nq, na, len(self.initial_control()),
         )  # fmt: skip
         self.handles: dict[int, float] = {}  # compliance of the file of rows that hold on to mocap bodies
         set_rows(self)
         self.sizes = nq, int(tree_size.sum()), na, self.table.law.size, model.body_count if reduced else 0
         self._aside: Any = None
         self._step_size = 0.0
-        self._two_stages = bool(not reduced and self.table.law.size)
+        self._two_stages = not reduced and bool(self.table.law.size)
         of_file = int(model.shapes.opt.integrator) == int(engine().mjtIntegrator.mjINT_RK4)
         self.fourth = reduced and (settings.integrator or (of_file and Integrator.RK4)) == Integrator.RK4
         self.world.control[:] = self.initial_control()
@@ -97,20 +98,21 @@ class Stepper:
 
     @property
     def motor_names(self) -> tuple[str, ...]:
-        """One name per control value."""
-        return control_names(self.mujoco_model) if self.reduced else tuple(m.name for m in self.model.motors)
+        """One name per control value: those of the file, then those added in Python."""
+        return *control_names(self.mujoco_model), *(motor.name for motor in self._own_motors)
+
+    @property
+    def _own_motors(self) -> tuple[Motor, ...]:
+        return () if self.reduced else self.model.motors
 
     def initial_control(self) -> np.ndarray:
         """Control values at the start, shape (motors,)."""
-        if self.reduced:
-            return np.zeros(self.mujoco_model.nu)
-        return np.array([motor.control for motor in self.model.motors], dtype=np.float64)
+        own = [motor.control for motor in self._own_motors]
+        return np.concatenate([np.zeros(self.mujoco_model.nu), own])
 
     def set_motor(self, motor: int, control: float) -> None:
         """Give one motor its control value."""
         self.world.control[motor] = control
-        if not self.reduced:
-            self.table.set_motor(self.model, motor, control)
         wake(self.world.struct, -1)
 
     @property
@@ -166,6 +168,13 @@ class Stepper:
             m.geom_surfacevel[:] = inputs["surface"]
         self.world.course[course.SETTLED] = 0
 
+    def limited(self, dof: int) -> str:
+        """The joint of a freedom of mujoco's, or of a row of the table, which come behind these."""
+        row = dof - self.tables["freedom_row"].size
+        if row < 0:
+            return self.mujoco_model.jnt(int(self.mujoco_model.dof_jntid[dof])).name
+        return self.joints[int(self.table.joint[row])].name
+
     def joint_law(self, name: str) -> MaximalJoint | ReducedJoint:
         """Access to a joint by name."""
         return ReducedJoint(self, name) if self.reduced else MaximalJoint(self, name)
@@ -176,7 +185,7 @@ class Stepper:
         if self.reduced:
             return self.state_of(m.qpos0.copy(), np.zeros(m.nv), np.zeros(m.na), 0.0)
         qpos = np.concatenate([model.position, model.quaternion], axis=1).ravel()
-        return self.state_of(qpos, model.velocity.ravel().copy(), np.zeros(0), 0.0)
+        return self.state_of(qpos, model.velocity.ravel().copy(), np.zeros(m.na), 0.0)
 
     def state_of(self, qpos: np.ndarray, qvel: np.ndarray, act: np.ndarray, time: float) -> State:
         """The state with these coordinates, velocities and activations; angles lie within half a turn."""

@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from perp.compilation.kernel import kernel, part
+from perp.dynamics.measuring import measure, row_of
 from perp.dynamics.motions import body_velocities
 from perp.dynamics.place import go_to
 from perp.dynamics.row_kernels import evaluate_rows
-from perp.dynamics.rows import ARMATURE, HOLD, STIFFNESS, TARGET
-from perp.dynamics.scalar_tables import COUPLE, TABLE
+from perp.dynamics.rows import HOLD
+from perp.dynamics.scalar_tables import COUPLE, ROTOR, TABLE
 from perp.kernels.arrays import fill
 from perp.kernels.friction_laws import violation
 from perp.kernels.tree_rows import times
@@ -48,9 +49,8 @@ def start_rotors(w, place):
     if not s.cut:
         return
     known = False
-    for i in range(s.law.size):
-        if s.parameters[i, ARMATURE] <= 0.0:
-            continue
+    for r in range(s.rotor_dof.size):
+        i = row_of(s, s.rotor_dof[r])
         same = w.count[ROTORS] != 0
         for side in range(2):
             b = s.links[i, 1 + side]
@@ -69,7 +69,7 @@ def start_rotors(w, place):
             for k in range(6):
                 if b >= 0:
                     rate += w.table_row_end[i, 6 * side + k] * w.v[6 * b + k]
-        w.rotor_rate[i] = rate
+        w.rotor_rate[r] = rate
 
 
 @part
@@ -124,11 +124,11 @@ def mechanics(w):
         f[ANGULAR + 2] += spin2 + m * (x[0] * u[b, 1] - x[1] * u[b, 0])
     for j in range(w.v_end.size):
         f[KINETIC] += 0.5 * s.armature[j] * w.v_end[j] ** 2
-    for i in range(s.law.size):
-        if s.parameters[i, ARMATURE] > 0.0:
-            f[KINETIC] += 0.5 * s.parameters[i, ARMATURE] * w.rotor_rate[i] ** 2
-        elif s.row_spring[i]:
-            f[POTENTIAL] += 0.5 * s.parameters[i, STIFFNESS] * (w.turns_end[i] - s.parameters[i, TARGET]) ** 2
+    for i in range(s.rotor_dof.size):
+        f[KINETIC] += 0.5 * s.rotor_inertia[i] * w.rotor_rate[i] ** 2
+    for i in range(s.yield_dof.size):
+        stretch = w.turns_end[row_of(s, s.yield_dof[i])] - s.yield_target[i]
+        f[POTENTIAL] += 0.5 * s.yield_stiffness[i] * stretch**2
     f[POTENTIAL] += _spring_energy(w)
 
 
@@ -209,12 +209,14 @@ def finish(w):
             s.links, s.geometry, place.x, place.quat, place.R, w.table_value, w.turns_end, w.table_row_end
         )
         for k in range(w.count[JOINTS]):
-            if w.group[k] == TABLE and s.parameters[w.index[k], ARMATURE] > 0.0:
+            if w.group[k] == ROTOR:
                 rate = 0.0
                 for e in range(p.row_begin[k], p.row_begin[k + 1]):
                     rate += p.value[e] * p.velocity[p.column[e]]
                 w.rotor_rate[w.index[k]] = rate
         w.rotor_v[:], w.count[ROTORS] = w.v_end, 1
+        if s.measured.shape[0]:
+            measure(s, place, w.turns_end, w.entry)
     mechanics(w)
     verdict(w)
     w.info[PULLED], w.info[FOUND] = w.count[LATE], w.count[CONTACTS]
@@ -247,6 +249,8 @@ def energy_at(w):
     s, place = w.scene, w.end
     go_to(s, place, w.q, True)
     w.q_end[:], w.v_end[:], w.turns_end[:], w.figure[:] = w.q, w.v, w.turns, 0.0
+    if s.measured.shape[0]:
+        measure(s, place, w.turns, w.entry)
     body_velocities(s, place, w.v, w.twist, w.body_velocity)
     start_rotors(w, place)
     mechanics(w)

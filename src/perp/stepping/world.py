@@ -78,7 +78,7 @@ FIELDS = [
     ("table_row", F2),
     ("table_value_end", F),
     ("table_row_end", F2),
-    # rotors of cut joints: rate of each row at the start
+    # rotors of cut joints: rate of each at the start
     ("rotor_rate", F),
     # contacts of the step: points where impulses act and whose distance is the gap, in bodies and at the
     # start
@@ -168,6 +168,11 @@ FIELDS = [
     ("sleep_wrench", F2),
     ("body_tree", I),
     ("tree_q", I),
+    # room: a row over freedoms, one over those of cut bodies, whether a body is in that
+    ("freedom", I),
+    ("entry", F),
+    ("spread", F),
+    ("spread_over", I),
     # a chunk of many worlds that are stepped one after the other as this one; empty but for `many_steps`
     ("worlds", WorldsType),
 ]
@@ -203,7 +208,7 @@ def pack_world(x):
      w.rotor_v) = x[65:87]  # fmt: skip
     (w.course, w.near_velocity, w.near_impulse, w.nearest, w.level, w.recovery_speed,
      w.foreign, w.two_stages, w.fourth, w.sleep, w.still_time, w.sleep_island, w.sleep_wrench, w.body_tree,
-     w.tree_q) = x[87:]  # fmt: skip
+     w.tree_q, w.freedom, w.entry, w.spread, w.spread_over) = x[87:]  # fmt: skip
     w.worlds = structref.new(WorldsType)  # pyright: ignore[reportCallIssue]
     return w
 
@@ -278,20 +283,20 @@ class World:
             "guess": nv, "twist": (tables["body_parent"].size, 6), "body_velocity": (n, 6), "value": joints,
             "linear": joints, "drive": joints, "stiffness": joints, "gain": joints, "table_value": rows,
             "table_row": (rows, 12), "table_value_end": rows, "table_row_end": (rows, 12),
-            "rotor_rate": rows, "acts": (64, 2, 3), "local": (64, 2, 3), "carried": (64, 2, 3),
-            "height": 64, "gap_linear": 64, "approach": 64, "bounce": 64, "normal0": (64, 3), "gap0": 64,
-            "off": 64, "facet": (64, 2, 3), "lively": (64, 5), "sag": 64, "row_correction": joints,
-            "row_compliance": joints, "end_carried": (2, 3), "end_back": (2, 3), "end_gap": 1,
-            "old_joint": joints,
-            "old_local": (0, 2, 3), "old_force": (0, 2, 3), "figure": FIGURES, "solve_worst": 1,
-            "near_velocity": nv, "near_impulse": self.problem.bias.size, "still_time": tree_size.size,
-            "sleep_wrench": (n, 6),
+            "rotor_rate": tables["rotor_dof"].size, "acts": (64, 2, 3), "local": (64, 2, 3),
+            "carried": (64, 2, 3), "height": 64, "gap_linear": 64, "approach": 64, "bounce": 64,
+            "normal0": (64, 3), "gap0": 64, "off": 64, "facet": (64, 2, 3), "lively": (64, 5), "sag": 64,
+            "row_correction": joints, "row_compliance": joints, "end_carried": (2, 3), "end_back": (2, 3),
+            "end_gap": 1, "old_joint": joints, "old_local": (0, 2, 3), "old_force": (0, 2, 3),
+            "figure": FIGURES, "solve_worst": 1, "near_velocity": nv, "near_impulse": self.problem.bias.size,
+            "still_time": tree_size.size, "sleep_wrench": (n, 6), "entry": max(7, tables["dof_body"].size),
+            "spread": nv,
         }  # fmt: skip
         whole = {
             "group": joints, "index": joints, "law": joints, "left_out": 64, "turned": 64, "facing": 64,
             "old_count": 1,
             "old_geom": (0, 2), "count": COUNTS, "info": INFOS, "solve_info": 4,
-            "course": 13, "level": 2,
+            "course": 13, "level": 2, "freedom": max(3, tables["dof_body"].size), "spread_over": n,
         }  # fmt: skip
         given = {
             "sleep_island": np.arange(tree_size.size), "body_tree": tables["body_tree"],
@@ -333,9 +338,10 @@ class World:
 
     def _joint_entries(self, tables: dict[str, Any], nv: int) -> int:
         """Entries of all joint rows at most."""
-        tendons = 4 * int(tables["tendon_count"].sum()) + 2 * nv * len(tables["couple"])
         single = 2 * tables["limit_at"].size + 3 * tables["ball_at"].size + tables["rub_dof"].size
-        return tables["law"].size * self.width + single + tendons + nv * tables["motor_output"].size
+        single += tables["yield_dof"].size + tables["rotor_dof"].size
+        whole = 4 * tables["tendon_count"].size + len(tables["couple"]) + tables["motor_output"].size
+        return (tables["law"].size + single) * self.width + nv * whole
 
     def grow(self, constraints: int, rows: int, entries: int) -> None:
         """Twice the room that is needed."""

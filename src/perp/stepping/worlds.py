@@ -40,9 +40,6 @@ FIELDS = [
     ("value", F2),
     ("source", I),
     ("target", I),
-    # motors of cut joints: row and column of their parameters, range, scale, offset and limit of the control
-    ("motor_row", I2),
-    ("motor_law", F2),
 ]
 WorldsType = StructType(FIELDS)
 # Positions in `at`: the chunk, its steps, the world at work, its step, whether it is loaded and in a step.
@@ -55,8 +52,7 @@ def pack_worlds(x):
     """The struct of a tuple of the fields in their order."""
     b = structref.new(WorldsType)  # pyright: ignore[reportCallIssue]
     (b.at, b.state, b.memory, b.time, b.control, b.controls, b.wrench, b.failed, b.status, b.residual,
-     b.states, b.contact, b.contact_count, b.value, b.source, b.target, b.motor_row,
-     b.motor_law) = x  # fmt: skip
+     b.states, b.contact, b.contact_count, b.value, b.source, b.target) = x  # fmt: skip
     return b
 
 

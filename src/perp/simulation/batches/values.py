@@ -192,8 +192,6 @@ def _derived(m: Any, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _set_gain(own: OwnValues, stepper: Stepper, x: Any) -> None:
-    if not stepper.reduced:
-        raise SceneError('gain: worlds have gains of their own with coordinates="reduced" only')
     tables, names = stepper.tables, stepper.motor_names
     for name, y in _by_name("gain", x).items():
         at = np.flatnonzero(tables["motor_control"] == find(name, names, "motor"))

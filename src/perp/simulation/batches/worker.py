@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from perp.dynamics.rows import RATE, TARGET
-from perp.scenes.motors import MotorKind
 from perp.simulation.batches.values import OwnValues
 from perp.stepping import Stepper, course, tasks, worlds
 from perp.stepping.many_steps import NEEDS_MEMORY, PER_CONTACT
@@ -49,7 +47,6 @@ class Worker:
         self.stepper.set_step(h, np.zeros_like(self.stepper.world.wrench))
         self.stepper.set_inputs(like.inputs())
         self._at = np.zeros(worlds.PLACES, np.int64)
-        self._row, self._law = _motor_laws(self.stepper)
         self._busy = False
         self._struct: Any = None
         self._count = np.zeros(1, np.int64)
@@ -65,7 +62,7 @@ class Worker:
         self._struct = worlds.pack_worlds((
             self._at, arrays.state, arrays.memory, arrays.time, arrays.control, call.controls, arrays.wrench,
             arrays.failed, call.status, call.residual, call.states, contact, self._count, values.value,
-            values.source, values.targets(self.stepper), self._row, self._law,
+            values.source, values.targets(self.stepper),
         ))  # fmt: skip
         set_worlds(self.stepper.world.struct, self._struct)
 
@@ -124,14 +121,3 @@ def memory_of_line(stepper: Stepper, line: np.ndarray) -> dict[str, np.ndarray]:
     out["points"], out["force"] = (contacts[:, k : k + 6].reshape(n, 2, 3).copy() for k in (2, 8))
     out.pop("", None)
     return out
-
-
-def _motor_laws(stepper: Stepper) -> tuple[np.ndarray, np.ndarray]:
-    """Row and column of each motor of cut joints, and low, high, scale, offset, limit of its control."""
-    motors = () if stepper.reduced else stepper.model.motors
-    row, law = np.zeros((len(motors), 2), np.int64), np.zeros((len(motors), 5))
-    for k, motor in enumerate(motors):
-        row[k] = stepper.table.motor_row[k], RATE if motor.kind is MotorKind.VELOCITY else TARGET
-        limit = motor.force_limit if motor.kind is MotorKind.FORCE else np.inf
-        law[k] = motor.control_low, motor.control_high, motor.scale, motor.offset, limit
-    return row, law
