@@ -199,3 +199,13 @@ def test_names_for_unnamed_joints_are_not_taken() -> None:
      <geom size=".1"/></body></body></worldbody></mujoco>"""
     sim = perp.Simulation(text, step=0.005, hold="servos")
     assert sim.model.shapes.nu == 2
+
+
+def test_a_freed_root_without_mass_gets_a_gram():
+    """mujoco refuses what moves and weighs nothing: grippers that begin with a mere frame did not load."""
+    hand = f"""<robot name="hand"><link name="root"/>{link("finger", 0.1, "")}
+    {joint("hinge", "root", "finger", "0 0 0")}</robot>""".replace("<collision></collision>", "")
+    sim = perp.Simulation(hand, step=0.005, free_base=True)
+    assert "root" in str(sim.report)
+    sim.run(0.1)
+    assert sim.body("root").velocity[2] < -0.9

@@ -1,7 +1,8 @@
-"""URDF: mesh paths, COLLADA, links without mass, neighbours, errors that name file and link."""
+"""URDF: mesh paths, COLLADA, glTF, links without mass, neighbours, errors that name file and link."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import perp
 from perp.scenes import SceneError, load_scene
+from perp.scenes.gltf import glb_points
 from perp.scenes.meshes import collada_points
 
 ROBOT = """<?xml version="1.0"?><!-- an arm --><robot name="arm">
@@ -153,3 +155,36 @@ def test_shapes_without_extent_and_bytes_around_the_xml_are_left_out() -> None:
     told = dict(model.report.ignored)
     assert "no extent" in told["visual of link base"]
     assert "no extent" in told["collision of link link"]
+
+
+def _glb(points: np.ndarray, node: dict[str, object]) -> bytes:
+    """A mesh of these points below a node."""
+    data = points.astype("<f4").tobytes()
+    scene = {
+        "scenes": [{"nodes": [0]}], "nodes": [{**node, "children": [1]}, {"mesh": 0}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": len(points), "type": "VEC3"}],
+        "bufferViews": [{"buffer": 0, "byteLength": len(data)}], "buffers": [{"byteLength": len(data)}],
+    }  # fmt: skip
+    text = json.dumps(scene).encode()
+    text += b" " * (-len(text) % 4)
+    parts = [len(text).to_bytes(4, "little"), b"JSON", text, len(data).to_bytes(4, "little"), b"BIN\0", data]
+    body = b"".join(parts)
+    return b"glTF" + (2).to_bytes(4, "little") + (12 + len(body)).to_bytes(4, "little") + body
+
+
+def test_gltf_points_follow_their_nodes() -> None:
+    """Hands and arms of packages that have nothing but `.glb` did not load."""
+    corners = np.array([[x, y, z] for x in (0, 0.1) for y in (0, 0.2) for z in (0, 0.3)])
+    half = np.sqrt(0.5)
+    node: dict[str, object] = {"translation": [1, 0, 0], "rotation": [half, 0, 0, half], "scale": [2, 1, 1]}
+    points = glb_points(_glb(corners, node))
+    np.testing.assert_allclose(points.min(axis=0), [1, -0.3, 0], atol=1e-6)
+    np.testing.assert_allclose(points.max(axis=0), [1.2, 0, 0.2], atol=1e-6)
+
+
+@pytest.mark.parametrize("content", [b"glTF", b"no", _glb(np.zeros((4, 3)), {"children": 3})[:-20]])
+def test_a_gltf_mesh_that_is_broken_says_so(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "part.glb").write_bytes(content)
+    with pytest.raises(SceneError, match=r"part.glb: the mesh of link 'upper' cannot be read"):
+        load_scene(ROBOT.format(mesh=f"file://{tmp_path}/part.glb"))

@@ -103,3 +103,19 @@ def test_whole_turns_within_a_step_are_not_lost(coordinates: str) -> None:
     turned = np.array([math.cos(200.0), 0.0, 0.0, math.sin(200.0)])
     assert abs(run.quaternions[-1, 0] @ turned) == pytest.approx(1.0, abs=1e-12)
     assert sim.body("t").angular_velocity == pytest.approx([0.0, 0.0, 400.0], rel=1e-12)
+
+
+def test_a_chain_of_hinges_that_turns_by_radians_a_step_neither_explodes_nor_stops() -> None:
+    """Sweeps do not converge there: with what they had last a pendulum went from 300 rad/s to 1e149."""
+    link = '<joint axis="1 0 0"/><geom pos="0 0.5 0" size="0.15" mass="1" contype="0" conaffinity="0"/>'
+    sim = perp.Simulation(
+        f"""<mujoco><option gravity="0 0 0"/><worldbody><body>{link}<body pos="0 0.5 0">{link}</body></body>
+        </worldbody></mujoco>""",
+        step=0.005,
+        coordinates="reduced",
+    )
+    sim.qvel = np.array([-70.0, 400.0])
+    recording = sim.run(0.5)
+    assert np.isfinite(sim.qpos).all()
+    assert 0.5 * recording.start_energy < recording.energy.min()
+    assert recording.energy.max() < 1.5 * recording.start_energy

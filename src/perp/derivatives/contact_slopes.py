@@ -34,6 +34,7 @@ from perp.derivatives.spatial import turn_matrices
 from perp.stepping.contact_rows import bounces, into_world
 from perp.stepping.course import FOUND
 from perp.stepping.facets import normal_at_end, turn_into_world
+from perp.stepping.pauses import recovery_of
 from perp.stepping.world import EDGES, JOINTS
 
 # Points that lie further from where they should, as a share of the scene's size, act with arms of their own.
@@ -69,7 +70,8 @@ def normal_row(w, c):
     slope = 0.0
     if deep < 0.0:
         # overlap that cannot be told from none is taken for none
-        stays = w.recovery == 0.0 or deep + w.h * w.recovery < -w.start.accuracy[c]
+        recovery = recovery_of(w, w.count[JOINTS] + c)
+        stays = recovery == 0.0 or deep + w.h * recovery < -w.start.accuracy[c]
         slope = 1.0 if stays else 0.0
     if w.contacts_at_end:
         return GAP, 0.0, 1.0 - slope

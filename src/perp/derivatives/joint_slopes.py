@@ -30,6 +30,7 @@ from perp.dynamics.scalar_tables import (
 )
 from perp.stepping.freedom_rows import motor_entries
 from perp.stepping.joint_rows import motor_signal
+from perp.stepping.pauses import recovery_of
 from perp.stepping.world import JOINTS
 
 _STEP = 1e-6
@@ -180,7 +181,7 @@ def _by_control(w, e, i, by_act, by_input, by, share):
 @part
 def _limit_slope(w, k):
     """d(value − allowed)/d(value) of a limit."""
-    allowed = 1.0 if w.value[k] + 10.0 * w.h * w.recovery < 0.0 else 0.0
+    allowed = 1.0 if w.value[k] + 10.0 * w.h * recovery_of(w, k) < 0.0 else 0.0
     if w.value[k] < 0.0:
         allowed += (1.0 - row_correction(w, k)) * (1.0 - allowed)
     return 1.0 - allowed
@@ -189,7 +190,7 @@ def _limit_slope(w, k):
 @part
 def _kept(w, k):
     """Whether an error of a bilateral row is too large to be undone at once."""
-    return abs(w.value[k]) >= 10.0 * w.h * w.recovery
+    return abs(w.value[k]) >= 10.0 * w.h * recovery_of(w, k)
 
 
 @part

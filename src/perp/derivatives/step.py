@@ -31,6 +31,7 @@ from perp.scenes.engine import engine
 from perp.stepping import Stepper
 from perp.stepping.contact_rows import bounces
 from perp.stepping.explaining import cause
+from perp.stepping.pauses import recovery_of
 from perp.stepping.settings import Softness
 from perp.stepping.verdict import CAUSE, RESIDUAL, UNSOLVED
 from perp.stepping.world import JOINTS, WorldType
@@ -102,7 +103,7 @@ def _find_switches(w, e):
             # what bounces holds no gap; what overlaps gives back what it can in the step, and keeps the rest
             gap, deep = w.start.gap[c - joints], w.start.gap[c - joints] + w.sag[c - joints]
             exact = not w.contacts_at_end and abs(gap) <= small
-            exact |= abs(deep + w.h * w.recovery + w.start.accuracy[c - joints]) <= small
+            exact |= abs(deep + w.h * recovery_of(w, c) + w.start.accuracy[c - joints]) <= small
         e.degenerate[c] |= exact and e.impulse[e.start[c]] > 0.0
 
 

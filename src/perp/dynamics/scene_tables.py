@@ -46,7 +46,7 @@ FIELDS = [
     ("dof_reference", I),
     # 1 where a freedom is the first of three rates of a rotation
     ("triple", I),
-    # 1 for rates of a rotation
+    # 1 for hinges that move masses by turning: arms, not wheels
     ("turning", I),
     # movable bodies
     ("mass", F),
@@ -158,6 +158,8 @@ _CONVEX_TOLERANCE = 1e-12
 _CONVEX_ITERATIONS = 200
 # Normals of convex pairs come out to about 1e-8; times the size of the shape that is an error of the gap.
 _CONVEX_ACCURACY = 1e-7
+# Change of the mass matrix over its diagonals that is none: wheels of files are round to about that.
+_MOVED = 0.01
 
 
 def prepared_model(model: Model) -> Any:
@@ -272,7 +274,7 @@ def _cut_freedoms(n: int) -> dict[str, Any]:
         "dof_parent": whole(np.where(k % 6 == 0, -1, k - 1)),
         "dof_reference": whole(k // 6),
         "triple": whole(k % 6 == 3),
-        "turning": whole(k % 6 >= 3),
+        "turning": whole(np.zeros(nv)),
         "M_begin": nothing, "M_count": nothing, "M_column": nothing,
         "damping": np.zeros(nv), "stiffness": np.zeros(nv), "armature": np.zeros(nv),
     }  # fmt: skip
@@ -288,7 +290,6 @@ def _tree_freedoms(m: Any, movable: np.ndarray) -> dict[str, Any]:
     kind, first = m.jnt_type[m.dof_jntid], m.jnt_dofadr[m.dof_jntid]
     within = np.arange(m.nv) - first
     free, ball = kind == int(kinds.mjJNT_FREE), kind == int(kinds.mjJNT_BALL)
-    turns = (kind == int(kinds.mjJNT_HINGE)) | ball | (free & (within >= 3))
     flags = int(m.opt.disableflags)
     springs, dampers = not flags & int(bits.mjDSBL_SPRING), not flags & int(bits.mjDSBL_DAMPER)
     return {
@@ -296,12 +297,40 @@ def _tree_freedoms(m: Any, movable: np.ndarray) -> dict[str, Any]:
         "dof_parent": whole(m.dof_parentid),
         "dof_reference": whole(m.body_rootid[m.dof_bodyid]),
         "triple": whole((free & (within == 3)) | (ball & (within == 0))),
-        "turning": whole(turns),
+        "turning": _moving_masses(m, np.flatnonzero(kind == int(kinds.mjJNT_HINGE))),
         "M_begin": whole(m.M_rowadr), "M_count": whole(m.M_rownnz), "M_column": whole(m.M_colind),
         "damping": real(m.dof_damping * dampers),
         "stiffness": real(m.jnt_stiffness[m.dof_jntid] * springs if m.nv else np.zeros(0)),
         "armature": real(m.dof_armature),
     }  # fmt: skip
+
+
+def _moving_masses(m: Any, hinges: np.ndarray) -> np.ndarray:
+    """1 for the hinges that change the mass matrix by turning, anywhere."""
+    mujoco, out = engine(), np.zeros(m.nv, dtype=np.int64)
+    data = mujoco.MjData(m)
+    # not where links happen to be in line
+    mujoco.mj_integratePos(m, data.qpos, np.random.default_rng(0).uniform(-1, 1, m.nv), 1.0)
+
+    def mass() -> np.ndarray:
+        mujoco.mj_kinematics(m, data)
+        mujoco.mj_comPos(m, data)
+        mujoco.mj_makeM(m, data)
+        return data.M.copy()
+
+    if not hinges.size:
+        return out
+    begin = mass()
+    row = np.repeat(np.arange(m.nv), m.M_rownnz)
+    diagonal = begin[m.M_rowadr + m.M_rownnz - 1]
+    scale = np.sqrt(diagonal[row] * diagonal[m.M_colind])
+    for j in hinges:
+        at = m.jnt_qposadr[m.dof_jntid[j]]
+        kept = data.qpos[at]
+        data.qpos[at] = kept + 1.0
+        out[j] = np.any(np.abs(mass() - begin) > _MOVED * scale)
+        data.qpos[at] = kept
+    return out
 
 
 def make_scene(tables: dict[str, Any]) -> Any:

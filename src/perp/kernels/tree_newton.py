@@ -419,6 +419,7 @@ def solve_islands(problem, workspace, first, limit, goals, info, worst):
             units, with which a start is the answer; the first proximal weight over the residual, 0 for the
             usual one. `EXACT` where they do not matter.
         info: Out: islands, unsolved islands, Newton steps of the longest island, all Newton steps.
+            `outcome` of the workspace has what each unsolved island leaves, in units of what is allowed.
         worst: Out, shape (1,): the worst residual in units of what is allowed.
     """
     fill(info, 0)
@@ -443,6 +444,7 @@ def solve_islands(problem, workspace, first, limit, goals, info, worst):
             continue
         goal = max(1.0, goals[0] * w.outcome[k, 0])
         solved, steps, value = _solve_island(p, w, k, first, limit, (goal, goals[1], goals[3]), room)
+        w.outcome[k, 0] = 0.0 if solved else value
         info[1] += not solved
         info[2] = max(info[2], steps)
         info[3] += steps

@@ -1,4 +1,4 @@
-"""Collision meshes that mujoco does not read: COLLADA and ASCII STL, as the convex hull that contact uses.
+"""Collision meshes that mujoco does not read: COLLADA, glTF, ASCII STL, as the convex hull that contact uses.
 
 Lengths follow the file's unit; the axis that a COLLADA file calls up is left alone, as ROS does.
 """
@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
+from perp.scenes.gltf import glb_points
 from perp.scenes.model import SceneError
 
 # mujoco refuses larger files.
@@ -21,17 +22,19 @@ def mesh_file(path: Path, element: str) -> tuple[str, bytes]:
     try:
         if suffix == ".dae":
             return ".obj", hull_as_obj(collada_points(content))
+        if suffix == ".glb":
+            return ".obj", hull_as_obj(glb_points(content))
         if suffix == ".stl" and _is_text(content):
             numbers = re.findall(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", content)
             return ".obj", hull_as_obj(np.array(numbers, dtype=np.float64))
         if suffix == ".stl" and _face_count(content) > _MOST_FACES:
             return ".obj", hull_as_obj(_stl_points(content))
-    except (ValueError, KeyError, ET.ParseError) as error:
+    except (ValueError, LookupError, TypeError, ET.ParseError) as error:
         raise SceneError(f"{path}: the mesh of {element} cannot be read: {error}") from None
     if suffix not in (".stl", ".obj", ".msh"):
         raise SceneError(
             f"{path}: the mesh of {element} is {suffix or 'no known format'}: "
-            "STL, OBJ, MSH or COLLADA is needed"
+            "STL, OBJ, MSH, COLLADA or GLB is needed"
         )
     return suffix, content
 

@@ -17,6 +17,7 @@ from perp.scenes.engine import engine
 from perp.scenes.lowest import lowest_point
 from perp.scenes.mjcf import Lines, compile_spec, parse_scene
 from perp.scenes.model import SceneError, find
+from perp.scenes.urdf import LEAST_GYRATION, LEAST_MASS
 
 START = "start"
 # A hinge that carries the whole weight at a lever of 0.3 m gives way by 6 mrad, a slider by 1 mm; the servo
@@ -78,7 +79,8 @@ def stage(scene: Any, wanted: Staging, keyframe: str | int | None) -> tuple[Any,
     poses = [_start(before, wanted.pose or {}, keyframe), *(_of_key(before, k) for k in range(before.nkey))]
     for key in list(spec.keys):
         spec.delete(key)
-    freed = _free(spec) if wanted.free_base else []
+    freed, weighed = _free(spec) if wanted.free_base else ([], [])
+    lines = [*lines, *weighed]
     held = _add_motors(spec, before, "position") if wanted.hold == "servos" else []
     moved = _add_motors(spec, before, wanted.motors) if wanted.motors is not None else []
     if wanted.hold == "locked":
@@ -162,19 +164,41 @@ def keyframe_index(m: Any, keyframe: Any) -> int:
     return find(keyframe, tuple(m.key(k).name or str(k) for k in range(m.nkey)), "keyframe")
 
 
-def _free(spec: Any) -> list[str]:
-    """Give free joints to the fixed roots that carry joints, or else to those that have mass."""
+def _free(spec: Any) -> tuple[list[str], Lines]:
+    """Give free joints to the fixed roots that carry joints, or else to those that have mass.
+
+    Returns the names of the joints, and lines for the report.
+    """
     roots = [body for body in spec.worldbody.bodies if not body.joints and not body.mocap]
     carrying = [body for body in roots if body.find_all("joint")]
     chosen = carrying or [body for body in roots if body.find_all("geom") or body.mass > 0]
     if not chosen:
         raise SceneError("free_base: the scene has no root that is fixed to the world")
-    out = []
+    out, lines = [], []
     for body in chosen:
+        lines += _weigh(body)
         joint = body.add_freejoint()
         joint.name = f"free {body.name or len(out)}"
         out.append(joint.name)
-    return out
+    return out, lines
+
+
+def _weigh(body: Any) -> Lines:
+    """Give a root that is to move a gram if it weighs nothing with all that is fixed to it, as frames do."""
+    if _weighs(body):
+        return []
+    body.mass, body.explicitinertial = LEAST_MASS, 1
+    body.inertia = np.full(3, LEAST_MASS * LEAST_GYRATION**2)
+    return [(f"inertial of {body.name}", "the freed root weighs nothing: it gets a gram")]
+
+
+def _weighs(body: Any) -> bool:
+    shapes = [] if body.explicitinertial else body.geoms
+    return (
+        body.mass > 0
+        or any(geom.mass > 0 or (np.isnan(geom.mass) and geom.density > 0) for geom in shapes)
+        or any(_weighs(child) for child in body.bodies if not child.joints)
+    )
 
 
 def _loose(spec: Any, m: Any) -> list[Any]:

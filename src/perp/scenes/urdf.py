@@ -30,7 +30,8 @@ _UNUSED = {
 Lines = list[tuple[str, str]]
 # Names of a line of the report; the group of shapes that viewers hide.
 _NAMED, _HIDDEN = 3, 3
-_LEAST_MASS, _LEAST_GYRATION = 1e-3, 1e-2  # [kg], [m]
+# What links that move but weigh nothing get: mass [kg] and radius of gyration [m].
+LEAST_MASS, LEAST_GYRATION = 1e-3, 1e-2
 
 
 def is_urdf(text: str) -> bool:
@@ -127,9 +128,9 @@ def _repair_inertias(robot: ET.Element) -> Lines:
         if kilograms <= 0 and link.get("name") not in moving:
             link.remove(inertial)
             continue
-        kilograms = max(kilograms, _LEAST_MASS)
+        kilograms = max(kilograms, LEAST_MASS)
         mass.set("value", repr(kilograms))
-        least = max(kilograms * _LEAST_GYRATION**2, 1e-12)
+        least = max(kilograms * LEAST_GYRATION**2, 1e-12)
         for name, moment in (("ixx", xx), ("iyy", yy), ("izz", zz)):
             inertia.set(name, repr(max(moment, least)))
         for name in ("ixy", "ixz", "iyz"):

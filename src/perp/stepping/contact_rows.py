@@ -20,6 +20,7 @@ from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE
 from perp.stepping.facets import find_facet, normal_at_end, touch_at_end
 from perp.stepping.flat_contacts import lay_flat
 from perp.stepping.joint_rows import motor_signal
+from perp.stepping.pauses import recovery_of
 from perp.stepping.world import CONTACTS, FIXED, JOINTS, LATE, LEFT_OUT
 
 # A normal row that is this much shorter than the tangential ones has no freedom that could open the contact.
@@ -314,7 +315,7 @@ def contact_biases(w):
     """Bias of the normal rows.
 
     A contact that closes within the step faster than a fall of two steps and has restitution bounces: its
-    bias is e J v⁻ and holds no gap. Overlap is recovered no faster than `recovery`; overlap that cannot be
+    bias is e J v⁻ and holds no gap. Overlap is undone no faster than `recovery_of`; overlap that cannot be
     told from none stays for good, as undoing it would jam what rests between others. How far a soft contact
     has given way to the force of the last step is none.
     """
@@ -333,11 +334,9 @@ def contact_biases(w):
             continue
         allowed, deep = 0.0, gap + w.sag[c]
         if deep < 0.0:
-            allowed = (
-                deep
-                if deep > -place.accuracy[c] or w.recovery == 0.0
-                else min(deep + h * w.recovery, -place.accuracy[c])
-            )
+            recovery = recovery_of(w, w.count[JOINTS] + c)
+            stays = deep > -place.accuracy[c] or recovery == 0.0
+            allowed = deep if stays else min(deep + h * recovery, -place.accuracy[c])
         p.bias[i] = (w.gap_linear[c] - allowed) / h
         if gap < 0.0 and correction < 1.0:
             p.bias[i] += (1.0 - correction) * (allowed - gap) / h

@@ -6,7 +6,7 @@
     arrive   velocities and contacts at q⁺; contacts that only appear there become rows: hold again
     finish   energies, verdict; the contacts at q⁺ are those of the next step
 
-A problem that no motion satisfies is tried without undoing overlap, and where joints are cut with velocities
+Islands that no motion satisfies are tried without undoing overlap, and where joints are cut with velocities
 first and positions after (`two stages`). All loops have a budget, and so has the step as a whole: past it the
 best answer is taken, and the verdict says how far it is off.
 """
@@ -18,6 +18,7 @@ import numpy as np
 from perp.compilation.kernel import part
 from perp.kernels.arrays import copy_into, fill
 from perp.kernels.tree_newton import solve_trees
+from perp.stepping import pauses
 from perp.stepping import verdict as end
 from perp.stepping.arms import average_arms
 from perp.stepping.calming import hold_velocities, is_wild, let_go
@@ -42,14 +43,13 @@ from perp.stepping.step import (
     look_around,
     measure_at_end,
     measure_at_start,
-    overlaps,
     second_stage,
     settle,
     start_over,
     turn_over,
     work_of_joints,
 )
-from perp.stepping.world import CONTACTS, JOINTS, LAST_PAUSE, PAUSE
+from perp.stepping.world import CONTACTS, JOINTS
 
 # What a step returns: it is done, the world needs more room, a solver is asked for.
 DONE, NEEDS_ROOM, NEEDS_SOLVER = 0, 1, 2
@@ -77,9 +77,9 @@ _MOST_ARMS = 3
 # Work of joints that is worth forces of the end, as a share of the kinetic energy. A well resolved swing has
 # none, and one whose links turn by a third of a radian a step a tenth.
 _FED = 0.05
-# Shapes that could not be separated are asked to again after pauses, the longest of so many steps, with so
-# many Newton steps: where there is still no answer hundreds would be spent on that (pr2: 7 ms a time).
-_LONGEST_PAUSE, _TRY_AGAIN = 256, 20
+# Shapes that could not be separated are asked to again with so many Newton steps: where there is still no
+# answer hundreds would be spent on that (pr2: 7 ms a time).
+_TRY_AGAIN = 20
 # Residual of a solve in its units, a tenth of the step's tolerance, that will do where no more is to be had.
 _GOOD_ENOUGH = 5.0
 # Solves that may put positions right after velocities: they converge linearly.
@@ -175,7 +175,7 @@ def begin_rows(w):
         w.count[JOINTS] = w.parts = 0
     assemble(w)
     w.stiff = 0
-    w.recovery = 0.0 if w.count[PAUSE] else w.recovery_speed
+    pauses.begin_pauses(w)
     copy_into(w.problem.velocity, w.v)
     guessed(w)
     return READY
@@ -201,11 +201,12 @@ def _solve(w):
     # loose bodies that lean on each other are thrown by what a rough solve leaves: the arch at 0.1 ms falls
     share = 0.0 if w.course[EXACT] or (w.scene.cut and w.count[CONTACTS]) else min(_ROUGH, _turn(w))
     goals = share, _GOOD_ENOUGH, _STEADY, _WEIGHT * w.tolerance
-    once_more = w.course[PURPOSE] == FIRST and w.recovery > 0.0 and w.count[LAST_PAUSE] > 0 and overlaps(w)
+    once_more = w.course[PURPOSE] == FIRST and pauses.tries_again(w)
     limit = min(w.newton_steps, _TRY_AGAIN) if once_more else w.newton_steps
     solve_trees(w.problem, w.workspace, limit, goals, w.solve_info, w.solve_worst)
     if w.solve_worst[0] <= _GOOD_ENOUGH:
         w.solve_info[1] = 0
+    pauses.mark_stuck(w, _GOOD_ENOUGH)
 
 
 @part
@@ -298,19 +299,18 @@ def _diverges(w, off):
 @part
 def _held(w):
     """What comes after solves for a purpose."""
-    x, count = w.course, w.count
+    x = w.course
     unsolved = w.info[end.UNSOLVED] != 0
     purpose = x[PURPOSE]
     goes_on = not _spent(w)
-    if goes_on and purpose == FIRST and unsolved and not w.foreign and not count[PAUSE] and overlaps(w):
-        w.recovery = 0.0
-        start_over(w)
-        _solve_for(w, NO_RECOVERY)
-        return
-    if purpose == NO_RECOVERY and not unsolved:
-        # shapes that cannot be separated are asked to again after 1, 2, 4, … steps
-        count[LAST_PAUSE] = min(max(2 * count[LAST_PAUSE], 1), _LONGEST_PAUSE)
-        count[PAUSE] = count[LAST_PAUSE] + 1
+    if goes_on and purpose == FIRST and unsolved and not w.foreign:
+        short = pauses.tries_again(w)
+        if pauses.pause_stuck(w) or short:
+            start_over(w)
+            _solve_for(w, NO_RECOVERY)
+            return
+    if purpose == NO_RECOVERY:
+        pauses.lengthen_pauses(w)
     if goes_on and purpose <= NO_RECOVERY and w.two_stages and (unsolved or work_of_joints(w) > _FED):
         # Velocities that are only projected lose energy whatever the step; positions are put right after them
         # (Cline and Pai, Post-stabilization for rigid body simulation with contact, 2003).
@@ -331,10 +331,7 @@ def _held(w):
     if purpose == CALM:
         let_go(w)
     if purpose != LOOKING:
-        if count[PAUSE]:
-            count[PAUSE] -= 1
-        else:
-            count[LAST_PAUSE] //= 2
+        pauses.count_down(w)
     x[STAGE] = ARRIVE
 
 

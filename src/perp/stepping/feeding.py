@@ -15,6 +15,7 @@ import numpy as np
 from perp.compilation.kernel import part
 from perp.dynamics.rows import DRIVE, LIMIT
 from perp.stepping.contact_rows import bounces
+from perp.stepping.pauses import recovery_of
 from perp.stepping.smooth import kinetic_energy
 from perp.stepping.world import JOINTS
 
@@ -50,7 +51,7 @@ def contact_work(w, k, turn):
         if p.compliance[first] > 0.0 or belt[0] != 0.0 or belt[1] != 0.0 or belt[2] != 0.0:
             continue
         if w.start.gap[c] < -w.start.accuracy[c]:
-            total -= p.impulse[first] * w.recovery
+            total -= p.impulse[first] * recovery_of(w, constraint)
         for i in range(first, p.start[constraint + 1]):
             mean = 0.0
             for e in range(p.row_begin[i], p.row_begin[i + 1]):
@@ -157,7 +158,7 @@ def _undone(w, c):
     for e in range(p.row_begin[first], p.row_begin[first + 1]):
         j = p.column[e]
         change += p.value[e] * (p.velocity[j] - p.free_velocity[j])
-    speed = min(w.approach[c] + 0.5 * change, w.recovery, -w.start.gap[c] / w.h)
+    speed = min(w.approach[c] + 0.5 * change, recovery_of(w, w.count[JOINTS] + c), -w.start.gap[c] / w.h)
     return p.impulse[first] * max(speed, 0.0)
 
 

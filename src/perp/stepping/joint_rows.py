@@ -48,6 +48,7 @@ from perp.stepping.freedom_rows import (
     spread,
     tendon_entries,
 )
+from perp.stepping.pauses import recovery_of
 from perp.stepping.world import JOINTS
 
 # Limits this near [rad or m], or within a few steps of travel, are rows.
@@ -339,13 +340,14 @@ def rows_at_end(w, v, left):
 def joint_biases(w):
     """What the laws add to the velocities of the joint rows."""
     p, h = w.problem, w.h
-    # limits are angles as a rule, and no body hops when they are restored: ten times the speed of contacts
-    recovery = 10.0 * w.recovery
     for k in range(w.count[JOINTS]):
         value, linear = w.value[k], w.linear[k]
         identity = w.scene.identity_base[w.group[k]] + w.index[k]
         correction = 1.0 if w.joints_at_end else w.corrected * w.row_correction[identity]
+        recovery = 0.0
         if w.law[k] != DRIVE:
+            # limits are angles as a rule, and no body hops when they are restored: ten times that of contacts
+            recovery = 10.0 * recovery_of(w, k)
             # what a soft row has given way to the force of the last step is no error
             value += w.row_compliance[identity] * w.old_joint[identity]
         if w.law[k] == DRIVE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perp.compilation.kernel import kernel
-from perp.stepping.world import PAUSE
+from perp.stepping.world import ROTORS
 
 
 @kernel
@@ -11,7 +11,7 @@ def forget(w):
     """No impulses of earlier steps."""
     w.old_count[0] = 0
     w.old_joint[:] = 0.0
-    w.count[PAUSE:] = 0
+    w.count[ROTORS:] = 0
 
 
 @kernel

@@ -33,6 +33,7 @@ from perp.stepping.contact_rows import (
     rows_of,
 )
 from perp.stepping.facets import find_facet
+from perp.stepping.pauses import recovery_between
 from perp.stepping.smooth import is_exact
 from perp.stepping.world import CONTACTS, FIXED, JOINTS, LATE, LEFT_OUT
 
@@ -79,7 +80,7 @@ def excess(w, e):
             before += sign * end.frame[e, 0, k] * (w.end_back[side, k] - w.end_carried[side, k])
     w.end_gap[0] = before
     before = max(before, overlap_at_start(w, end.geom[e], e)) if before < 0.0 else 0.0
-    allowed = min(before + w.h * w.recovery, 0.0)
+    allowed = min(before + w.h * recovery_between(w, end.body[e]), 0.0)
     if w.gives:
         allowed = min(allowed, -_given_way(w, end.geom[e]))
     return allowed - reserve - gap

@@ -22,7 +22,7 @@ def quieten_forces(w):
     fill(w.force, 0.0)
     fill(w.old_joint, 0.0)
     w.old_count[0] = 0
-    w.recovery = np.inf
+    fill(w.undoing, np.inf)
 
 
 @part

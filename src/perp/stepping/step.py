@@ -17,7 +17,7 @@ from perp.dynamics.libmujoco import mj_integratePos
 from perp.dynamics.motion import move
 from perp.dynamics.motions import body_velocities
 from perp.dynamics.place import complete, find_motions, go_to, is_at
-from perp.dynamics.rows import DRIVE, LIMIT
+from perp.dynamics.rows import DRIVE
 from perp.kernels.arrays import copy_into, fill
 from perp.kernels.tree_rows import add, times
 from perp.problems.sets import FREE
@@ -398,18 +398,6 @@ def second_stage(w):
     copy_into(p.free_velocity, p.velocity)
     p.impulse[: p.count[1]] = 0.0
     w.info[ROUNDS] = 1
-
-
-@part
-def overlaps(w):
-    """Whether shapes overlap or limits are exceeded at the start by more than can be overlooked."""
-    for c in range(w.count[CONTACTS]):
-        if w.start.gap[c] < -w.start.accuracy[c] and not w.left_out[c]:
-            return True
-    some = False
-    for k in range(w.count[JOINTS]):
-        some = some or (w.law[k] == LIMIT and w.value[k] < 0.0)
-    return some
 
 
 @kernel

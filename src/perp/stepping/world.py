@@ -126,7 +126,6 @@ FIELDS = [
     ("gives", _i),
     ("sag", F),
     ("corrected", _i),
-    ("recovery", _f),
     ("joints_at_end", _i),
     ("contacts_at_end", _i),
     ("newton_steps", _i),
@@ -136,8 +135,8 @@ FIELDS = [
     # scales of velocities and positions
     ("speed", _f),
     ("length", _f),
-    # joint rows, contacts, those found at the end of the step, steps without recovery, whether any step has
-    # ended without overlap: see JOINTS …
+    # joint rows, contacts, those found at the end of the step, whether any step has ended without overlap …:
+    # see JOINTS …; then two for each tree, see PAUSES
     ("count", I),
     # what a step did and how well, see `finish`; outcome of a solve
     ("info", I),
@@ -173,12 +172,16 @@ FIELDS = [
     ("entry", F),
     ("spread", F),
     ("spread_over", I),
+    # speed at which each tree undoes overlap in this step, whether its island is without an answer
+    ("undoing", F),
+    ("stuck", I),
     # a chunk of many worlds that are stepped one after the other as this one; empty but for `many_steps`
     ("worlds", WorldsType),
 ]
 WorldType = StructType(FIELDS)
-JOINTS, CONTACTS, LATE, PAUSE, LAST_PAUSE, ROTORS, CLEAN, ALONG = range(8)
-COUNTS = 9
+JOINTS, CONTACTS, LATE, ROTORS, CLEAN, ALONG = range(6)
+# Where `count` has, of each tree in turn, the steps that its pause has left and the length of its last one.
+PAUSES, LAST_PAUSES = 6, 7
 # Where `info` counts the contacts that no freedom can open, and whether `end` has the poses (1) and motions
 # (2) of its coordinates; see `verdict` for the rest.
 LEFT_OUT, PLACED = 5, 11
@@ -203,12 +206,12 @@ def pack_world(x):
      w.facing, w.facet, w.lively, w.end_carried, w.end_back, w.end_gap, w.old_joint, w.old_count,
      w.old_geom, w.old_local, w.old_force, w.h, w.tolerance) = x[42:65]  # fmt: skip
     (w.contact_correction, w.contact_compliance, w.row_correction, w.row_compliance, w.gives, w.sag,
-     w.corrected, w.recovery, w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.stiff, w.speed,
+     w.corrected, w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.stiff, w.speed,
      w.length, w.count, w.info, w.figure, w.solve_info, w.solve_worst, w.factor_end,
-     w.rotor_v) = x[65:87]  # fmt: skip
+     w.rotor_v) = x[65:86]  # fmt: skip
     (w.course, w.near_velocity, w.near_impulse, w.nearest, w.level, w.recovery_speed,
      w.foreign, w.two_stages, w.fourth, w.sleep, w.still_time, w.sleep_island, w.sleep_wrench, w.body_tree,
-     w.tree_q, w.freedom, w.entry, w.spread, w.spread_over) = x[87:]  # fmt: skip
+     w.tree_q, w.freedom, w.entry, w.spread, w.spread_over, w.undoing, w.stuck) = x[86:]  # fmt: skip
     w.worlds = structref.new(WorldsType)  # pyright: ignore[reportCallIssue]
     return w
 
@@ -236,8 +239,8 @@ def _measure(problem, workspace):
 
 @kernel
 def _set_options(w, numbers, flags):
-    w.h, w.tolerance, w.recovery, w.sleep, w.contact_correction, w.contact_compliance = numbers
-    w.recovery_speed, w.corrected = w.recovery, 1
+    w.h, w.tolerance, w.recovery_speed, w.sleep, w.contact_correction, w.contact_compliance = numbers
+    w.corrected = 1
     (w.joints_at_end, w.contacts_at_end, w.newton_steps, w.rounds, w.foreign, w.two_stages, w.gives,
      w.fourth) = flags  # fmt: skip
     w.level[0], w.level[1] = w.joints_at_end, w.contacts_at_end
@@ -290,20 +293,21 @@ class World:
             "end_gap": 1, "old_joint": joints, "old_local": (0, 2, 3), "old_force": (0, 2, 3),
             "figure": FIGURES, "solve_worst": 1, "near_velocity": nv, "near_impulse": self.problem.bias.size,
             "still_time": tree_size.size, "sleep_wrench": (n, 6), "entry": max(7, tables["dof_body"].size),
-            "spread": nv,
+            "spread": nv, "undoing": tree_size.size,
         }  # fmt: skip
         whole = {
             "group": joints, "index": joints, "law": joints, "left_out": 64, "turned": 64, "facing": 64,
             "old_count": 1,
-            "old_geom": (0, 2), "count": COUNTS, "info": INFOS, "solve_info": 4,
+            "old_geom": (0, 2), "count": PAUSES + 2 * tree_size.size, "info": INFOS, "solve_info": 4,
             "course": 13, "level": 2, "freedom": max(3, tables["dof_body"].size), "spread_over": n,
+            "stuck": tree_size.size,
         }  # fmt: skip
         given = {
             "sleep_island": np.arange(tree_size.size), "body_tree": tables["body_tree"],
             "tree_q": tables["tree_q"],
         }  # fmt: skip
         scalars = dict.fromkeys(
-            ("h", "tolerance", "contact_correction", "contact_compliance", "recovery", "speed", "length",
+            ("h", "tolerance", "contact_correction", "contact_compliance", "speed", "length",
              "nearest", "recovery_speed", "sleep"), 0.0
         ) | dict.fromkeys(
             ("joints_at_end", "contacts_at_end", "newton_steps", "rounds", "stiff", "foreign",
