@@ -43,6 +43,7 @@ from perp.stepping.step import (
     measure_at_end,
     measure_at_start,
     overlaps,
+    row_turn,
     second_stage,
     settle,
     start_over,
@@ -87,7 +88,7 @@ _PROJECTIONS = 40
 # Rounds in a row that bring rows no nearer to holding at the end, after which the best one is taken.
 _MOST_WORSE, _NEARER = 3, 0.9
 # What a solve may leave of the residual that it began with, as long as rows change from round to round, at
-# most; less where they turn less (`_turn`), so that scenes at rest are solved once. With 1e-3, 1e-2, 5e-2
+# most; less where they turn less (`row_turn`), so that scenes at rest are solved once. With 1e-3, 1e-2, 5e-2
 # and 0.2 eighteen moving robots take 157, 154, 145 and 145 µs (geometric mean), for as many solves.
 _ROUGH = 5e-2
 # Loose bodies that turn less in a step may lean on each other, and are thrown by what a rough solve leaves:
@@ -202,7 +203,7 @@ def _solve_for(w, purpose):
 
 @part
 def _solve(w):
-    turn = _turn(w)
+    turn = row_turn(w)
     leaning = w.scene.cut and w.count[CONTACTS] and turn < _LEANING
     share = 0.0 if w.course[EXACT] or leaning else min(_ROUGH, turn)
     goals = share, _GOOD_ENOUGH, _STEADY, _WEIGHT * w.tolerance
@@ -211,15 +212,6 @@ def _solve(w):
     solve_trees(w.problem, w.workspace, limit, goals, w.solve_info, w.solve_worst)
     if w.solve_worst[0] <= _GOOD_ENOUGH:
         w.solve_info[1] = 0
-
-
-@part
-def _turn(w):
-    """How far rows turn in the step, about: what a solve changes they change by so much of it."""
-    fastest = 0.0
-    for speed in w.problem.velocity:
-        fastest = max(fastest, abs(speed))
-    return w.h * fastest
 
 
 @part

@@ -405,6 +405,15 @@ def second_stage(w):
 
 
 @part
+def row_turn(w):
+    """How far rows turn in the step, about: what a solve changes they change by so much of it."""
+    fastest = 0.0
+    for speed in w.problem.velocity:
+        fastest = max(fastest, abs(speed))
+    return w.h * fastest
+
+
+@part
 def overlaps(w):
     """Whether shapes overlap or limits are exceeded at the start by more than can be overlooked."""
     for c in range(w.count[CONTACTS]):
