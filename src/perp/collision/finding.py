@@ -9,6 +9,7 @@ import numpy as np
 from perp.compilation.kernel import part
 from perp.dynamics.file_softness import file_compliance, pyramid_share
 from perp.dynamics.libmujoco import mj_collision, mj_geomDistance
+from perp.kernels.borrowed import numbers_of, onward
 
 # Shapes this share of a body's size apart are contacts even when nothing moves.
 _NEARBY = 1e-3
@@ -186,16 +187,19 @@ def _fill(s, p, k, at):
     """Contact k, whose shapes, bodies and gap are there, from mujoco's at byte `at`."""
     real, word = p.found_real, p.found_word
     _, _, pos, frame, friction, adhesion, surface, dim, _, solref, solimp = s.layout
-    g, h = p.geom[k]
+    g, h = p.geom[k, 0], p.geom[k, 1]
     p.dim[k] = word[(at + dim) // 4]
     p.cohesion[k] = real[(at + adhesion) // 8]
+    there, axes = onward(real, (at + pos) // 8), onward(real, (at + frame) // 8)
+    belt, coefficients = onward(real, (at + surface) // 8), onward(real, (at + friction) // 8)
+    point, moving, turned = numbers_of(p.point, k), numbers_of(p.surface, k), numbers_of(p.frame, k)
+    rubs = numbers_of(p.friction, k)
     for i in range(3):
-        p.point[k, i] = real[(at + pos) // 8 + i]
-        p.surface[k, i] = real[(at + surface) // 8 + i]
-        for j in range(3):
-            p.frame[k, i, j] = real[(at + frame) // 8 + 3 * i + j]
+        point[i], moving[i] = there[i], belt[i]
+    for i in range(9):
+        turned[i] = axes[i]
     for i in range(5):
-        p.friction[k, i] = real[(at + friction) // 8 + i]
+        rubs[i] = coefficients[i]
     p.restitution[k] = max(s.geom_restitution[g], s.geom_restitution[h])
     exact = min(s.geom_accuracy[g], s.geom_accuracy[h]) < 0.0
     p.accuracy[k] = 0.0 if exact else max(s.geom_accuracy[g], s.geom_accuracy[h])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from perp.compilation.kernel import part
 from perp.dynamics.motion import turn_coefficients
+from perp.kernels.borrowed import numbers_of, onward
 
 
 @part
@@ -61,7 +62,7 @@ def _two_sixes(first, second, at, column):
     for b in (min(first, second), max(first, second)):
         if b >= 0:
             for k in range(6):
-                column[at + n + k] = 6 * b + k
+                onward(column, at + n)[k] = 6 * b + k
             n += 6
     return n
 
@@ -73,19 +74,17 @@ def _cut_entries(x, body, points, frame, rows, at, n, out):
         b = body[side]
         if b < 0:
             continue
-        sign, p = -1.0 if side == 0 else 1.0, points[side]
+        sign, p, centre = -1.0 if side == 0 else 1.0, numbers_of(points, side), numbers_of(x, b)
         a = at + (6 if 0 <= body[1 - side] < b else 0)
-        rx, ry, rz = p[0] - x[b, 0], p[1] - x[b, 1], p[2] - x[b, 2]
+        rx, ry, rz = p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]
         for r in range(rows):
-            e = a + r * n
+            entry, f = onward(out, a + r * n), numbers_of(frame, r if r < 3 else r - 3)
+            fx, fy, fz = sign * f[0], sign * f[1], sign * f[2]
             if r >= 3:
-                for k in range(3):
-                    out[e + k] = 0.0
-                    out[e + 3 + k] = sign * frame[r - 3, k]
+                entry[0], entry[1], entry[2], entry[3], entry[4], entry[5] = 0.0, 0.0, 0.0, fx, fy, fz
                 continue
-            fx, fy, fz = sign * frame[r, 0], sign * frame[r, 1], sign * frame[r, 2]
-            out[e], out[e + 1], out[e + 2] = fx, fy, fz
-            out[e + 3], out[e + 4], out[e + 5] = ry * fz - rz * fy, rz * fx - rx * fz, rx * fy - ry * fx
+            entry[0], entry[1], entry[2] = fx, fy, fz
+            entry[3], entry[4], entry[5] = ry * fz - rz * fy, rz * fx - rx * fz, rx * fy - ry * fx
 
 
 @part

@@ -130,6 +130,14 @@ def violation(kind, parameter, size, mobility, x, u, unit, g):
     value = abs(min(d * push, u[0])) / unit[0]
     worst, total = value, value * value
     push = max(push, 0.0)
+    if kind == COULOMB and size == ANGULAR:
+        a, b = t * x[1] - u[1], t * x[2] - u[2]
+        radius, length = parameter[0] * push if push > 0.0 else 0.0, math.sqrt(a * a + b * b)
+        one, two = abs(u[1]), abs(u[2])
+        if not length <= t * radius:
+            one, two = abs(t * (x[1] - radius * (a / length))), abs(t * (x[2] - radius * (b / length)))
+        one, two = one / unit[1], two / unit[2]
+        return max(worst, one, two), total + one * one + two * two
     first = 1
     while first < size:
         last, mu = disc(kind, parameter, size, first, g)

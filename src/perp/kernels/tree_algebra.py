@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from perp.compilation.kernel import part
+from perp.kernels.borrowed import onward
 
 # Pivots below this share of the largest entry of their block are replaced by it.
 _PIVOT = 1e-14
@@ -56,22 +57,43 @@ def half_solve(n, L, at, x, first, count):
 
 
 @part
+def _half_of_six(f, x):
+    """The numbers of `half_solve` of a free body, in registers; f and x begin where its are."""
+    y5 = x[5] * f[35]
+    y4 = (x[4] - f[34] * y5) * f[28]
+    y3 = (x[3] - f[33] * y5 - f[27] * y4) * f[21]
+    y2 = (x[2] - f[32] * y5 - f[26] * y4 - f[20] * y3) * f[14]
+    y1 = (x[1] - f[31] * y5 - f[25] * y4 - f[19] * y3 - f[13] * y2) * f[7]
+    y0 = (x[0] - f[30] * y5 - f[24] * y4 - f[18] * y3 - f[12] * y2 - f[6] * y1) * f[0]
+    return y0, y1, y2, y3, y4, y5
+
+
+@part
 def mobility_of_six(L, at, x, first):
     """xᵀ M⁻¹ x of a free body, x all six entries from `first`: the same in registers."""
-    y5 = x[first + 5] * L[at + 35]
-    y4 = (x[first + 4] - L[at + 34] * y5) * L[at + 28]
-    y3 = (x[first + 3] - L[at + 33] * y5 - L[at + 27] * y4) * L[at + 21]
-    y2 = (x[first + 2] - L[at + 32] * y5 - L[at + 26] * y4 - L[at + 20] * y3) * L[at + 14]
-    y1 = x[first + 1] - L[at + 31] * y5 - L[at + 25] * y4 - L[at + 19] * y3 - L[at + 13] * y2
-    y1 *= L[at + 7]
-    y0 = x[first] - L[at + 30] * y5 - L[at + 24] * y4 - L[at + 18] * y3 - L[at + 12] * y2 - L[at + 6] * y1
-    y0 *= L[at]
+    y0, y1, y2, y3, y4, y5 = _half_of_six(onward(L, at), onward(x, first))
     return y0 * y0 + y1 * y1 + y2 * y2 + y3 * y3 + y4 * y4 + y5 * y5
+
+
+@part
+def _solve_six(f, x):
+    """`solve_mass` of a free body; f and x begin where its numbers are."""
+    y0, y1, y2, y3, y4, y5 = _half_of_six(f, x)
+    y0 *= f[0]
+    y1 = (y1 - f[6] * y0) * f[7]
+    y2 = (y2 - f[12] * y0 - f[13] * y1) * f[14]
+    y3 = (y3 - f[18] * y0 - f[19] * y1 - f[20] * y2) * f[21]
+    y4 = (y4 - f[24] * y0 - f[25] * y1 - f[26] * y2 - f[27] * y3) * f[28]
+    y5 = (y5 - f[30] * y0 - f[31] * y1 - f[32] * y2 - f[33] * y3 - f[34] * y4) * f[35]
+    x[0], x[1], x[2], x[3], x[4], x[5] = y0, y1, y2, y3, y4, y5
 
 
 @part
 def solve_mass(n, L, at, x, first):
     """M⁻¹ x in place in x[first …]."""
+    if n == 6:
+        _solve_six(onward(L, at), onward(x, first))
+        return
     half_solve(n, L, at, x, first, n)
     for i in range(n):
         row = at + i * n

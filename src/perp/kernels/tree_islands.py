@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import part
+from perp.kernels.borrowed import onward
 from perp.kernels.friction_laws import ANGULAR
 from perp.kernels.tree_algebra import factor_mass, half_solve, mobility_of_six
 
@@ -38,7 +39,37 @@ def _own_columns(p, w, c):
         while e > last and p.value[begin + e - 1] == 0.0:
             e -= 1
         last = max(last, e)
+        if first == 0 and last == width:
+            break
     w.own[c], w.own_end[c] = first, last
+
+
+@part
+def _after_tree(p, t, k, end):
+    """The entry after those of tree t, which begin at k, of a row that ends at `end`."""
+    last = p.tree_start[t + 1]
+    if k + 6 <= end and p.column[k + 5] < last:
+        k += 6
+    while k < end and p.column[k] < last:
+        k += 1
+    return k
+
+
+@part
+def _factor(p, w, t):
+    """The factor of the mass of tree t, if that is another one; whether it is positive definite."""
+    at, n = p.mass_start[t], p.tree_start[t + 1] - p.tree_start[t]
+    mass, before, same = onward(p.mass, at), onward(w.factored, at), True
+    for k in range(n * n):
+        same = same and mass[k] == before[k]
+    if same:
+        return True
+    if not factor_mass(n, p.mass, at, w.factor):
+        before[0] = np.nan
+        return False
+    for k in range(n * n):
+        before[k] = mass[k]
+    return True
 
 
 @part(shared=True)
@@ -51,7 +82,7 @@ def prepare(p, w):
         return w.prepared[0]
     trees, constraints = p.tree_start.size - 1, p.count[0]
     for t in range(trees):
-        if not factor_mass(p.tree_start[t + 1] - p.tree_start[t], p.mass, p.mass_start[t], w.factor):
+        if not _factor(p, w, t):
             return -1
         w.parent[t] = t
         w.touch_start[t] = 0
@@ -60,31 +91,30 @@ def prepare(p, w):
     for c in range(constraints):
         _own_columns(p, w, c)
         begin, end = p.row_begin[p.start[c]], p.row_begin[p.start[c] + 1]
-        last = first = touched = -1
-        for k in range(begin, end):
+        own, last, k, first = begin + w.own[c], begin + w.own_end[c], begin, -1
+        while k < end:
             t = w.tree_of[p.column[k]]
-            if t != last:
-                last = t
-                w.island_of[t] = 0
-                if first < 0:
-                    first = t
-                else:
-                    a, b = root_of(w.parent, first), root_of(w.parent, t)
-                    if a != b:
-                        w.parent[max(a, b)] = min(a, b)
-            if t != touched and w.own[c] <= k - begin < w.own_end[c]:
-                touched = t
+            after = _after_tree(p, t, k, end)
+            w.island_of[t] = 0
+            if first < 0:
+                first = t
+            else:
+                a, b = root_of(w.parent, first), root_of(w.parent, t)
+                if a != b:
+                    w.parent[max(a, b)] = min(a, b)
+            if after > own and k < last:
                 w.touch_start[t + 1] += 1
+            k = after
     for t in range(trees):
         w.touch_start[t + 1] += w.touch_start[t]
     for c in range(constraints):
-        begin, last = p.row_begin[p.start[c]], -1
-        for k in range(begin + w.own[c], begin + w.own_end[c]):
+        begin = p.row_begin[p.start[c]]
+        k, last = begin + w.own[c], begin + w.own_end[c]
+        while k < last:
             t = w.tree_of[p.column[k]]
-            if t != last:
-                last = t
-                w.touch[w.touch_start[t]] = c
-                w.touch_start[t] += 1
+            w.touch[w.touch_start[t]] = c
+            w.touch_start[t] += 1
+            k = _after_tree(p, t, k, last)
     for t in range(trees, 0, -1):
         w.touch_start[t] = w.touch_start[t - 1]
     w.touch_start[0] = 0

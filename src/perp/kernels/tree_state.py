@@ -7,6 +7,7 @@ import numpy as np
 from perp.compilation.kernel import part
 from perp.kernels.small_systems import solve_small
 from perp.kernels.tree_algebra import solve_mass
+from perp.kernels.tree_rows import add, add_three, times, times_three
 
 
 @part
@@ -35,48 +36,39 @@ def evaluate(p, w, first_island, end_island):
 def push_trees(p, w, c):
     """Add Jᵀ λ of constraint c to the velocities; its rows have the same columns, and go by threes."""
     v, value, x, i, last = p.velocity, p.value, p.impulse, p.start[c], p.start[c + 1]
-    begin = p.row_begin[i]
+    begin = base = p.row_begin[i]
     width = p.row_begin[i + 1] - begin
-    base = begin
     while i < last:
         if i + 3 <= last:
             a, b, d = x[i], x[i + 1], x[i + 2]
             if a != 0.0 or b != 0.0 or d != 0.0:
-                for e in range(w.own[c], w.own_end[c]):
-                    v[p.column[begin + e]] += (
-                        a * value[base + e] + b * value[base + width + e] + d * value[base + 2 * width + e]
-                    )
+                add_three(p.column, value, (base, width, w.own[c], w.own_end[c]), (a, b, d), v)
             i, base = i + 3, base + 3 * width
         else:
             if x[i] != 0.0:
-                for e in range(w.own[c], w.own_end[c]):
-                    v[p.column[begin + e]] += x[i] * value[base + e]
+                add(p.column, value, base + w.own[c], base + w.own_end[c], x[i], v)
             i, base = i + 1, base + width
 
 
 @part
 def measure_rows(p, c):
-    """u = L v + b + Σ λ of constraint c; no product is fused with its sum, as in `stepping.step.look`."""
-    v, left, i, last = p.velocity, p.left, p.start[c], p.start[c + 1]
-    begin = p.row_begin[i]
-    width = p.row_begin[i + 1] - begin
-    base = begin
+    """u = L v + b + Σ λ of constraint c.
+
+    A drive's bias and compliance are large and cancel: they come first. Sums are those of `times`.
+    """
+    i, last, x, u = p.start[c], p.start[c + 1], p.impulse, p.row_velocity
+    base = p.row_begin[i]
+    width = p.row_begin[i + 1] - base
     while i < last:
-        a = p.bias[i] + p.compliance[i] * p.impulse[i]
+        given = p.bias[i] + p.compliance[i] * x[i]
         if i + 3 <= last:
-            b = p.bias[i + 1] + p.compliance[i + 1] * p.impulse[i + 1]
-            d = p.bias[i + 2] + p.compliance[i + 2] * p.impulse[i + 2]
-            for e in range(width):
-                speed = v[p.column[begin + e]]
-                a += left[base + e] * speed
-                b += left[base + width + e] * speed
-                d += left[base + 2 * width + e] * speed
-            p.row_velocity[i], p.row_velocity[i + 1], p.row_velocity[i + 2] = a, b, d
+            a, b, d = times_three(p.column, p.left, base, base + width, p.velocity)
+            u[i] = given + a
+            u[i + 1] = p.bias[i + 1] + p.compliance[i + 1] * x[i + 1] + b
+            u[i + 2] = p.bias[i + 2] + p.compliance[i + 2] * x[i + 2] + d
             i, base = i + 3, base + 3 * width
         else:
-            for e in range(width):
-                a += left[base + e] * v[p.column[begin + e]]
-            p.row_velocity[i] = a
+            u[i] = given + times(p.column, p.left, base, base + width, p.velocity)
             i, base = i + 1, base + width
 
 
@@ -173,13 +165,26 @@ def goes_on(p, w, k, steady):
     """
     if steady == np.inf:
         return True
+    change, moves = w.change, False
+    for a in range(w.island_tree_start[k], w.island_tree_start[k + 1]):
+        t = w.island_tree[a]
+        for j in range(p.tree_start[t], p.tree_start[t + 1]):
+            change[j] = p.velocity[j] - change[j]
+            moves = moves or change[j] != 0.0
+    if not moves:
+        return True
     for a in range(w.island_constraint_start[k], w.island_constraint_start[k + 1]):
         c = w.island_constraint[a]
-        for i in range(p.start[c], p.start[c + 1]):
-            off = 0.0
-            for e in range(p.row_begin[i], p.row_begin[i + 1]):
-                j = p.column[e]
-                off += p.left[e] * (p.velocity[j] - w.change[j])
-            if not abs(off) <= steady * p.unit[i]:
+        i, last = p.start[c], p.start[c + 1]
+        while i < last:
+            begin, end, off = p.row_begin[i], p.row_begin[i + 1], 0.0
+            if i + 3 <= last:
+                one, two, three = times_three(p.column, p.left, begin, end, change)
+                off = max(abs(one) / p.unit[i], abs(two) / p.unit[i + 1], abs(three) / p.unit[i + 2])
+                i += 3
+            else:
+                off = abs(times(p.column, p.left, begin, end, change)) / p.unit[i]
+                i += 1
+            if not off <= steady:
                 return False
     return True

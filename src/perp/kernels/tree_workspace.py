@@ -20,6 +20,8 @@ WORKSPACE_FIELDS = [
     ("prepared", _I),
     # factor of M, as mass
     ("factor", _F),
+    # the masses that it is of, NaN where there is none
+    ("factored", _F),
     # tree of each freedom
     ("tree_of", _I),
     # mobility of the normal row of a constraint, of its tangential and of its angular rows
@@ -77,8 +79,8 @@ def _pack(integers, vectors, planes, A, K):
     w.tree_of, w.touch_start, w.touch, w.parent, w.island_of, w.island_tree = integers[:6]
     w.island_tree_start, w.island_constraint, w.island_constraint_start = integers[6:9]
     w.own, w.own_end, w.place, w.spot, w.prepared = integers[9:]
-    w.factor, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled, w.before, w.kept = vectors[:10]
-    w.dual, w.upper, w.step, w.dual_step, w.upper_step = vectors[10:]
+    w.factor, w.factored, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled = vectors[:9]
+    w.before, w.kept, w.dual, w.upper, w.step, w.dual_step, w.upper_step = vectors[9:]
     w.mobility, w.outcome, w.panel, w.room = planes
     w.A, w.K = A, K
     return w
@@ -91,7 +93,7 @@ WorkspaceView: Any = NamedTuple("WorkspaceView", [(name, Any) for name, _ in WOR
 def workspace_view(w):
     """The arrays of the struct, borrowed as in `problem_view`."""
     return WorkspaceView(
-        w.prepared, w.factor, w.tree_of, w.mobility, w.own, w.own_end, w.touch_start,
+        w.prepared, w.factor, w.factored, w.tree_of, w.mobility, w.own, w.own_end, w.touch_start,
         w.touch, w.parent, w.island_of, w.island_tree,
         w.island_tree_start, w.island_constraint, w.island_constraint_start,
         w.outcome, w.A, w.K, w.f, w.KL, w.diagonal,
@@ -115,9 +117,9 @@ def tree_workspace(problem: TreeProblem) -> object:
     )  # fmt: skip
     integers[-1][0] = -1
     integers[0][:] = np.repeat(np.arange(trees), size)
-    vectors = tuple(
-        np.zeros(count) for count in (problem.mass.size, problem.mass.size, entries, rows, n, *(rows,) * 10)
-    )
+    masses = problem.mass.size
+    vectors = tuple(np.zeros(count) for count in (masses, masses, masses, entries, rows, n, *(rows,) * 10))
+    vectors[1][:] = np.nan
     shapes = (constraints, 3), (trees, 2), (int(size.max(initial=0)), n), (22, 16)
     planes = tuple(np.zeros(shape) for shape in shapes)
     A = np.zeros((constraints if problem.count[2] else 0, MOST_ROWS, MOST_ROWS))

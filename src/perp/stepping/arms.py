@@ -26,7 +26,8 @@ def average_arms(w):
     joints, changed = w.count[JOINTS], False
     allowed = _GAIN * kinetic_energy(w, p.free_velocity)
     for k in range(w.solve_info[0]):
-        if not contact_work(w, k, True) > allowed + noise(w, k):
+        work_done = contact_work(w, k, True)
+        if not work_done > allowed or not work_done > allowed + noise(w, k):
             continue
         if not changed:
             body_velocities(s, start, p.velocity, w.twist, w.body_velocity)

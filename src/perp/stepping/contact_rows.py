@@ -14,7 +14,8 @@ import numpy as np
 from perp.collision.finding import more
 from perp.compilation.kernel import part
 from perp.dynamics.motions import contact_entries, pair_columns, turn_entries
-from perp.kernels.arrays import copy_into, fill
+from perp.kernels.arrays import copy_into
+from perp.kernels.borrowed import numbers_of, onward
 from perp.kernels.tree_rows import times
 from perp.problems.sets import COULOMB, ELLIPTIC, NONNEGATIVE
 from perp.stepping.facets import find_facet, normal_at_end, touch_at_end
@@ -27,10 +28,6 @@ from perp.stepping.world import CONTACTS, FIXED, JOINTS, LATE, LEFT_OUT
 _IMMOBILE = 1e-5
 # Adhesion reaches over gaps up to this share of the size of the largest body.
 _STICKY = 1e-3
-# Contacts that have moved by less of the largest body's size are those of the last step.
-_STAYED = 1e-3
-# How much softer than now a contact may have been a step ago.
-_FALLS = 4.0
 
 
 @part
@@ -91,36 +88,42 @@ def _widest(w):
 def carry(w, c):
     """The carried points of contact c at the start, in the world and in bodies, and where impulses act."""
     place = w.start
+    point, normal, body = numbers_of(place.point, c), numbers_of(place.frame, c), numbers_of(place.body, c)
+    acts, carried, local = numbers_of(w.acts, c), numbers_of(w.carried, c), numbers_of(w.local, c)
+    half, radius = 0.5 * place.gap[c], numbers_of(place.round, c)
     w.height[c] = 0.0
     for side in range(2):
-        b, sign = place.body[c, side], -1.0 if side == 0 else 1.0
-        inward = sign * (0.5 * place.gap[c] + place.round[c, side])
+        inward, there = half + radius[side], onward(carried, 3 * side)
+        inward *= -1.0 if side == 0 else 1.0
         for k in range(3):
-            w.acts[c, side, k] = place.point[c, k]
-            w.carried[c, side, k] = place.point[c, k] + inward * place.frame[c, 0, k]
-        into_body(place, b, w.carried[c, side], w.local[c, side])
+            acts[3 * side + k] = point[k]
+            there[k] = point[k] + inward * normal[k]
+        into_body(place, body[side], there, onward(local, 3 * side))
 
 
 @part
 def into_body(place, b, point, out):
     """A point of the world in a body's frame."""
+    x, y, z = point[0], point[1], point[2]
     if b < 0:
-        copy_into(out, point)
+        out[0], out[1], out[2] = x, y, z
         return
-    R, x = place.R[b], place.x[b]
+    R, centre = numbers_of(place.R, b), numbers_of(place.x, b)
+    x, y, z = x - centre[0], y - centre[1], z - centre[2]
     for k in range(3):
-        out[k] = R[0, k] * (point[0] - x[0]) + R[1, k] * (point[1] - x[1]) + R[2, k] * (point[2] - x[2])
+        out[k] = R[k] * x + R[3 + k] * y + R[6 + k] * z
 
 
 @part
 def into_world(place, b, local, out):
     """A point of a body's frame in the world."""
+    x, y, z = local[0], local[1], local[2]
     if b < 0:
-        copy_into(out, local)
+        out[0], out[1], out[2] = x, y, z
         return
-    R, x = place.R[b], place.x[b]
+    R, centre = numbers_of(place.R, b), numbers_of(place.x, b)
     for k in range(3):
-        out[k] = x[k] + R[k, 0] * local[0] + R[k, 1] * local[1] + R[k, 2] * local[2]
+        out[k] = centre[k] + R[3 * k] * x + R[3 * k + 1] * y + R[3 * k + 2] * z
 
 
 @part
@@ -137,13 +140,34 @@ def add_contacts(w, first):
                     lay_flat(w, begin, c + 1)
                 begin = c + 1
     for c in range(first, n):
-        find_facet(w, w.start, c, c)
+        if c > first and _continues(w.start, c):
+            # a face of the same two shapes
+            w.facing[c] = w.facing[c - 1]
+            facet, same = numbers_of(w.facet, c), numbers_of(w.facet, c - 1)
+            for k in range(6):
+                facet[k] = same[k]
+        else:
+            find_facet(w, w.start, c, c)
         fill_contact(w, c)
 
 
 @part
+def _continues(place, c):
+    """Whether contact c has the shapes and the normal of the one before it."""
+    geom, other = numbers_of(place.geom, c), numbers_of(place.geom, c - 1)
+    normal, last = numbers_of(place.frame, c), numbers_of(place.frame, c - 1)
+    return (
+        geom[0] == other[0]
+        and geom[1] == other[1]
+        and normal[0] == last[0]
+        and normal[1] == last[1]
+        and normal[2] == last[2]
+    )
+
+
+@part
 def fill_contact(w, c):
-    """Set, rows and entries of contact c, after those of the contacts before it."""
+    """Set, rows and entries of contact c, after those of the contacts before it; L is J."""
     s, p, place = w.scene, w.problem, w.start
     w.workspace.prepared[0] = -1
     k = w.count[JOINTS] + w.count[CONTACTS]
@@ -152,10 +176,11 @@ def fill_contact(w, c):
     n = pair_columns(s, place.body[c, 0], place.body[c, 1], True, at, p.column)
     contact_entries(s, place, place.body[c], w.acts[c], place.frame[c], dim, (p.column, at, n), p.value)
     normal = tangent = 0.0
+    entry = onward(p.value, at)
     for e in range(n):
-        normal += p.value[at + e] ** 2
-        if dim > 1:
-            tangent += p.value[at + n + e] ** 2 + p.value[at + 2 * n + e] ** 2
+        normal += entry[e] * entry[e]
+    for e in range(n, 3 * n if dim > 1 else n):
+        tangent += entry[e] * entry[e]
     w.left_out[c] = n == 0 or normal <= _IMMOBILE**2 * tangent or normal == 0.0
     # a contact without rows keeps its line with none
     w.count[CONTACTS] += 1
@@ -168,27 +193,32 @@ def fill_contact(w, c):
     else:
         _set_of(w, k, c, dim)
     p.start[k + 1] = i + dim
+    row, compliance, bias = onward(p.row_begin, i + 1), onward(p.compliance, i), onward(p.bias, i)
+    impulse, first = onward(p.impulse, i), onward(p.column, at)
     for r in range(dim):
-        p.row_begin[i + r + 1] = at + (r + 1) * n
-        p.compliance[i + r] = p.bias[i + r] = p.impulse[i + r] = 0.0
-        if r > 0:
-            for e in range(n):
-                p.column[at + r * n + e] = p.column[at + e]
+        row[r] = at + (r + 1) * n
+        compliance[r] = bias[r] = impulse[r] = 0.0
+        column = onward(first, r * n)
+        for e in range(n if r > 0 else 0):
+            column[e] = first[e]
+    left = onward(p.left, at)
+    for e in range(dim * n):
+        left[e] = entry[e]
     if w.gives and not w.left_out[c]:
         share = 1.0 if w.contacts_at_end else w.contact_correction
         p.compliance[i] = share * (w.contact_compliance + place.soft[c]) / (w.h * w.h)
     if dim > 1:
-        p.bias[i + 1], p.bias[i + 2] = place.surface[c, 0], place.surface[c, 1]
+        belt = numbers_of(place.surface, c)
+        bias[1], bias[2] = belt[0], belt[1]
         if dim > 3:
-            p.bias[i + 3] = place.surface[c, 2]
+            bias[3] = belt[2]
     w.approach[c] = times(p.column, p.value, at, at + n, w.v)
     w.bounce[c] = place.restitution[c]
     w.gap_linear[c] = w.gap0[c] = place.gap[c]
     w.off[c], w.turned[c], w.sag[c] = 0.0, 0, 0.0
-    line = w.lively[c]
+    line, normal0, axes = numbers_of(w.lively, c), numbers_of(w.normal0, c), numbers_of(place.frame, c)
     line[0], line[1], line[2], line[3], line[4] = 0.0, np.inf, 1.0, np.inf, 1.0
-    for k in range(3):
-        w.normal0[c, k] = place.frame[c, 0, k]
+    normal0[0], normal0[1], normal0[2] = axes[0], axes[1], axes[2]
 
 
 @part
@@ -256,17 +286,20 @@ def gaps_at_end(w, v, left):
         i = p.start[w.count[JOINTS] + c]
         at = p.row_begin[i]
         n, gap, facing = p.row_begin[i + 1] - at, place.gap[c], w.facing[c]
-        normal_at_end(w, c, frame[0])
-        for side in range(2):
-            sign = -1.0 if side == 0 else 1.0
-            into_world(w.end, place.body[c, side], w.local[c, side], points[side])
-            if facing == FIXED:
-                for k in range(3):
-                    gap += sign * frame[0, k] * (points[side, k] - w.carried[c, side, k])
-        if facing != FIXED:
+        body, local, carried = numbers_of(place.body, c), numbers_of(w.local, c), numbers_of(w.carried, c)
+        normal, one, two = numbers_of(frame, 0), numbers_of(points, 0), numbers_of(points, 1)
+        normal_at_end(w, c, normal)
+        into_world(w.end, body[0], local, one)
+        into_world(w.end, body[1], onward(local, 3), two)
+        if facing == FIXED:
+            for k in range(3):
+                gap -= normal[k] * (one[k] - carried[k])
+            for k in range(3):
+                gap += normal[k] * (two[k] - carried[3 + k])
+        else:
             gap = -place.round[c, 0] - place.round[c, 1]
             for k in range(3):
-                gap += frame[0, k] * (points[1, k] - points[0, k])
+                gap += normal[k] * (two[k] - one[k])
         if place.restitution[c] > 0.0 and bounces(w, c):
             # velocities before and after an impact are those along one row
             copy_into(p.left[at : at + n], p.value[at : at + n])
@@ -354,84 +387,3 @@ def bounces(w, c):
     i = p.start[w.count[JOINTS] + c]
     free = times(p.column, p.value, p.row_begin[i], p.row_begin[i + 1], p.free_velocity)
     return gap + h * free <= 0.0 or gap + h * w.approach[c] <= 0.0
-
-
-@part
-def recall(w):
-    """Impulses of matched contacts of the last step as a start; see `remember`.
-
-    Contacts of the same two shapes are paired where they have stayed, then the others, nearest points first.
-    """
-    old, n = w.old_count[0], w.count[CONTACTS]
-    used, paired = np.zeros(old, np.bool_), np.zeros(n, np.bool_)
-    stayed = (_STAYED * w.scene.size) ** 2
-    if _pair(w, stayed, used, paired) < min(old, n):
-        _pair(w, np.inf, used, paired)
-
-
-@part
-def _pair(w, furthest, used, paired):
-    """Pair contacts with unused ones of the last step that are no further than this; returns how many."""
-    place, low, old, found = w.start, 0, w.old_count[0], 0
-    for c in range(paired.size):
-        if paired[c]:
-            continue
-        # contacts of a pair follow each other, and pairs come in the same order at every step as a rule
-        first, last = pair_of(w.old_geom, place.geom[c], low, old)
-        if first == last:
-            continue
-        low, best, nearest = first, -1, np.inf
-        side = 1 if place.body[c, 1] >= 0 else 0
-        for j in range(first, last):
-            if not used[j]:
-                distance = 0.0
-                for r in range(3):
-                    distance += (w.local[c, side, r] - w.old_local[j, side, r]) ** 2
-                if distance < nearest:
-                    best, nearest = j, distance
-        if best >= 0 and nearest <= furthest:
-            used[best] = paired[c] = True
-            found += 1
-            if not w.left_out[c]:
-                _recall_one(w, c, best)
-    return found
-
-
-@part
-def _recall_one(w, c, old):
-    """The impulse of a contact of the last step for contact c."""
-    p, place, i = w.problem, w.start, w.problem.start[w.count[JOINTS] + c]
-    for r in range(p.start[w.count[JOINTS] + c + 1] - i):
-        side, axis, total = (0, r, 0.0) if r < 3 else (1, r - 3, 0.0)
-        for e in range(3):
-            total += w.old_force[old, side, e] * place.frame[c, axis, e]
-        p.impulse[i + r] = w.h * total
-    if w.gives:
-        # compliance of a file falls with the gap, so that the last step's was another one
-        soft = _FALLS * (w.contact_compliance + place.soft[c])
-        w.sag[c] = min(max(-place.gap[c], 0.0), max(0.0, soft * p.impulse[i] / w.h))
-
-
-@part
-def remember(w):
-    """Keep the impulses of a finished step, as forces in the world; those of late contacts too."""
-    p, place, n = w.problem, w.start, w.count[CONTACTS]
-    if n > w.old_local.shape[0]:
-        w.old_geom = np.zeros((2 * n, 2), np.int64)
-        w.old_local, w.old_force = np.zeros((2 * n, 2, 3)), np.zeros((2 * n, 2, 3))
-    w.old_count[0] = n
-    for c in range(n):
-        w.old_geom[c, 0], w.old_geom[c, 1] = place.geom[c, 0], place.geom[c, 1]
-        w.old_local[c] = w.local[c]
-        w.old_force[c] = 0.0
-        if w.left_out[c]:
-            continue
-        i = p.start[w.count[JOINTS] + c]
-        for r in range(p.start[w.count[JOINTS] + c + 1] - i):
-            side, axis = (0, r) if r < 3 else (1, r - 3)
-            for e in range(3):
-                w.old_force[c, side, e] += p.impulse[i + r] / w.h * place.frame[c, axis, e]
-    fill(w.old_joint, 0.0)
-    for k in range(w.count[JOINTS]):
-        w.old_joint[w.scene.identity_base[w.group[k]] + w.index[k]] = p.impulse[k] / w.h
-    w.count[LATE] = 0

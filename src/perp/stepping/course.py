@@ -43,6 +43,7 @@ from perp.stepping.step import (
     look_around,
     measure_at_end,
     measure_at_start,
+    row_turn,
     second_stage,
     settle,
     start_over,
@@ -87,9 +88,13 @@ _PROJECTIONS = 40
 # Rounds in a row that bring rows no nearer to holding at the end, after which the best one is taken.
 _MOST_WORSE, _NEARER = 3, 0.9
 # What a solve may leave of the residual that it began with, as long as rows change from round to round, at
-# most; less where they turn less (`_turn`), so that scenes at rest are solved once. With 1e-3, 1e-2, 5e-2
+# most; less where they turn less (`row_turn`), so that scenes at rest are solved once. With 1e-3, 1e-2, 5e-2
 # and 0.2 eighteen moving robots take 157, 154, 145 and 145 µs (geometric mean), for as many solves.
 _ROUGH = 5e-2
+# Loose bodies that turn less in a step may lean on each other, and are thrown by what a rough solve leaves:
+# the arch at 0.1 ms falls. Newton steps a step of falling dominoes with 1e-2: 19 in place of 34, of cubes 7
+# in place of 11; with 1e-3 dominoes take 16, and the longest step twice as long.
+_LEANING = 1e-2
 # Proximal weight of a solve over what its rows are off at the start, relative to the speed of the step. With
 # 0.02, 0.002 and none: Newton steps a step of cassie 7.3, 6.2, 5.2, of icub 17, 19, 21; four runs of 15
 # tumbling cubes –, 0.29, 0.38 ms a step, of falling dominoes –, 1.43, 1.20.
@@ -198,8 +203,9 @@ def _solve_for(w, purpose):
 
 @part
 def _solve(w):
-    # loose bodies that lean on each other are thrown by what a rough solve leaves: the arch at 0.1 ms falls
-    share = 0.0 if w.course[EXACT] or (w.scene.cut and w.count[CONTACTS]) else min(_ROUGH, _turn(w))
+    turn = row_turn(w)
+    leaning = w.scene.cut and w.count[CONTACTS] and turn < _LEANING
+    share = 0.0 if w.course[EXACT] or leaning else min(_ROUGH, turn)
     goals = share, _GOOD_ENOUGH, _STEADY, _WEIGHT * w.tolerance
     once_more = w.course[PURPOSE] == FIRST and pauses.tries_again(w)
     limit = min(w.newton_steps, _TRY_AGAIN) if once_more else w.newton_steps
@@ -207,15 +213,6 @@ def _solve(w):
     if w.solve_worst[0] <= _GOOD_ENOUGH:
         w.solve_info[1] = 0
     pauses.mark_stuck(w, _GOOD_ENOUGH)
-
-
-@part
-def _turn(w):
-    """How far rows turn in the step, about: what a solve changes they change by so much of it."""
-    fastest = 0.0
-    for speed in w.problem.velocity:
-        fastest = max(fastest, abs(speed))
-    return w.h * fastest
 
 
 @part

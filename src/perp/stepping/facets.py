@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from perp.compilation.kernel import part
+from perp.kernels.borrowed import numbers_of, onward
 from perp.stepping.world import EDGES, FIXED
 
 # Normals count as those of a face, and as across edges, to this cosine.
@@ -57,11 +58,12 @@ def normal_at_end(w, c, out):
     """The normal of contact c at the end of the step, as its face or edges have turned."""
     side = w.facing[c]
     if side == FIXED:
+        normal = numbers_of(w.start.frame, c)
         for k in range(3):
-            out[k] = w.start.frame[c, 0, k]
+            out[k] = normal[k]
         return
     if side != EDGES:
-        turn_into_world(w.end, w.start.body[c, side], w.facet[c, side], out)
+        turn_into_world(w.end, w.start.body[c, side], onward(numbers_of(w.facet, c), 3 * side), out)
         return
     ax, ay, az = _turned(w.end, w.start.body[c, 0], w.facet[c, 0])
     bx, by, bz = _turned(w.end, w.start.body[c, 1], w.facet[c, 1])
@@ -112,12 +114,8 @@ def _turned(place, b, v):
     """The same, as three numbers."""
     if b < 0:
         return v[0], v[1], v[2]
-    R = place.R[b]
-    return (
-        R[0, 0] * v[0] + R[0, 1] * v[1] + R[0, 2] * v[2],
-        R[1, 0] * v[0] + R[1, 1] * v[1] + R[1, 2] * v[2],
-        R[2, 0] * v[0] + R[2, 1] * v[1] + R[2, 2] * v[2],
-    )
+    R, x, y, z = numbers_of(place.R, b), v[0], v[1], v[2]
+    return R[0] * x + R[1] * y + R[2] * z, R[3] * x + R[4] * y + R[5] * z, R[6] * x + R[7] * y + R[8] * z
 
 
 @part
@@ -132,15 +130,15 @@ def _into_body(place, b, v, out):
     if b < 0:
         out[0], out[1], out[2] = v[0], v[1], v[2]
         return
-    R, x, y, z = place.R[b], v[0], v[1], v[2]
+    R, x, y, z = numbers_of(place.R, b), v[0], v[1], v[2]
     for k in range(3):
-        out[k] = R[0, k] * x + R[1, k] * y + R[2, k] * z
+        out[k] = R[k] * x + R[3 + k] * y + R[6 + k] * z
 
 
 @part
 def _along(place, g, axis, v):
     """Component of a vector along an axis of a shape."""
-    R = place.geom_xmat[g]
+    R = numbers_of(place.geom_xmat, g)
     return R[axis] * v[0] + R[3 + axis] * v[1] + R[6 + axis] * v[2]
 
 
@@ -148,11 +146,11 @@ def _along(place, g, axis, v):
 def _face(w, place, e, side):
     """Whether the normal is that of a face of a shape: a plane, a box, an end of a cylinder."""
     g = place.geom[e, side]
-    normals = w.scene.face_axes[g]
+    normals, normal = numbers_of(w.scene.face_axes, g), numbers_of(place.frame, e)
     found = False
     for axis in range(3):
-        if normals[axis]:
-            found = found or abs(_along(place, g, axis, place.frame[e, 0])) > 1.0 - _ALIGNED
+        if normals[axis] and not found:
+            found = abs(_along(place, g, axis, normal)) > 1.0 - _ALIGNED
     return found
 
 

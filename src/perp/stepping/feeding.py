@@ -14,6 +14,7 @@ import numpy as np
 
 from perp.compilation.kernel import part
 from perp.dynamics.rows import DRIVE, LIMIT
+from perp.kernels.borrowed import numbers_of, onward
 from perp.stepping.contact_rows import bounces
 from perp.stepping.pauses import recovery_of
 from perp.stepping.smooth import kinetic_energy
@@ -38,26 +39,63 @@ def contact_work(w, k, turn):
     With `turn` that on the way of the step, else that on the velocities without δ; less what those may do
     that undo overlap.
     """
-    p, work, joints, total = w.problem, w.workspace, w.count[JOINTS], 0.0
+    p, work, joints = w.problem, w.workspace, w.count[JOINTS]
     back = 0.0 if turn else 1.0
+    all_count, total, undone = True, 0.0, 0.0
     for a in range(work.island_constraint_start[k], work.island_constraint_start[k + 1]):
         constraint = work.island_constraint[a]
-        c, first = constraint - joints, p.start[constraint]
-        if c < 0 or p.impulse[first] <= 0.0 or w.left_out[c]:
+        if not _works(w, constraint):
+            i = p.start[constraint]
+            while all_count and i < p.start[constraint + 1]:
+                all_count = p.impulse[i] == 0.0
+                i += 1
             continue
-        if w.bounce[c] > 0.0 and bounces(w, c):
-            continue
-        belt = w.start.surface[c]
-        if p.compliance[first] > 0.0 or belt[0] != 0.0 or belt[1] != 0.0 or belt[2] != 0.0:
-            continue
+        c = constraint - joints
         if w.start.gap[c] < -w.start.accuracy[c]:
-            total -= p.impulse[first] * recovery_of(w, constraint)
-        for i in range(first, p.start[constraint + 1]):
+            undone += p.impulse[p.start[constraint]] * recovery_of(w, constraint)
+    if all_count:
+        # Jᵀ λ = M (v − v̂)
+        for a in range(work.island_tree_start[k], work.island_tree_start[k + 1]):
+            total += _work_on(w, work.island_tree[a], back)
+        return total - undone
+    for a in range(work.island_constraint_start[k], work.island_constraint_start[k + 1]):
+        constraint = work.island_constraint[a]
+        if not _works(w, constraint):
+            continue
+        for i in range(p.start[constraint], p.start[constraint + 1]):
             mean = 0.0
             for e in range(p.row_begin[i], p.row_begin[i + 1]):
                 j = p.column[e]
                 mean += p.value[e] * (0.5 * (p.velocity[j] + p.free_velocity[j]) - back * w.delta[j])
             total += p.impulse[i] * mean
+    return total - undone
+
+
+@part
+def _works(w, constraint):
+    """Whether a constraint is a contact that pushes and neither bounces, springs nor moves on a belt."""
+    p, c = w.problem, constraint - w.count[JOINTS]
+    first = p.start[constraint]
+    if c < 0 or p.impulse[first] <= 0.0 or w.left_out[c] or p.compliance[first] > 0.0:
+        return False
+    if w.bounce[c] > 0.0 and bounces(w, c):
+        return False
+    belt = w.start.surface
+    return belt[c, 0] == 0.0 and belt[c, 1] == 0.0 and belt[c, 2] == 0.0
+
+
+@part
+def _work_on(w, t, back):
+    """Work of all impulses on tree t, as in `contact_work` [J]."""
+    p, total = w.problem, 0.0
+    first, at = p.tree_start[t], p.mass_start[t]
+    n = p.tree_start[t + 1] - first
+    v, free, delta = onward(p.velocity, first), onward(p.free_velocity, first), onward(w.delta, first)
+    for i in range(n):
+        mass, push = onward(p.mass, at + i * n), 0.0
+        for j in range(n):
+            push += mass[j] * (v[j] - free[j])
+        total += push * (0.5 * (v[i] + free[i]) - back * delta[i])
     return total
 
 
@@ -111,14 +149,15 @@ def _given(w):
             if w.extra[j] != 0.0 or w.force[j] != w.weight[j]:
                 gain[t] = np.nan
     for b in range(s.mass.size):
-        t, R, m = w.body_tree[b], w.end.R[b], s.mass[b]
+        t, R, m = w.body_tree[b], numbers_of(w.end.R, b), s.mass[b]
+        twist, spin = numbers_of(u, b), onward(numbers_of(u, b), 3)
         bodies[t] += 1.0
         size = s.bound[b] if s.bound[b] > 0.0 else 1.0
         # without weight too, a body that moves by less than its rows hold to is at rest
         lift[t] += m * size * (weight + size * (w.tolerance / w.h) ** 2)
         for k in range(3):
-            rate = R[0, k] * u[b, 3] + R[1, k] * u[b, 4] + R[2, k] * u[b, 5]
-            gain[t] += 0.5 * (s.inertia[b, k] * rate * rate + m * u[b, k] * u[b, k])
+            rate = R[k] * spin[0] + R[3 + k] * spin[1] + R[6 + k] * spin[2]
+            gain[t] += 0.5 * (s.inertia[b, k] * rate * rate + m * twist[k] * twist[k])
             gain[t] -= m * g[k] * (w.end.x[b, k] - w.start.x[b, k])
 
 
@@ -140,9 +179,12 @@ def _kinetic(w, t):
     p, total = w.problem, 0.0
     first, at = p.tree_start[t], p.mass_start[t]
     n = p.tree_start[t + 1] - first
+    v = onward(w.v, first)
     for i in range(n):
+        mass, moved = onward(p.mass, at + i * n), 0.0
         for j in range(n):
-            total += 0.5 * w.v[first + i] * p.mass[at + i * n + j] * w.v[first + j]
+            moved += mass[j] * v[j]
+        total += 0.5 * moved * v[i]
     return total
 
 
@@ -193,7 +235,8 @@ def _gain_of(w, k):
         if belt[0] != 0.0 or belt[1] != 0.0 or belt[2] != 0.0 or p.parameter[constraint, 5] > 0.0:
             gain = np.nan
         gain -= _undone(w, c)
-    return gain, _allowed(free, kinetic, lift) + noise(w, k), kinetic, free
+    allowed = _allowed(free, kinetic, lift)
+    return gain, allowed + noise(w, k) if gain > allowed else allowed, kinetic, free
 
 
 @part

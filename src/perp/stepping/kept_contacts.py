@@ -12,6 +12,7 @@ import numpy as np
 
 from perp.collision.finding import copy_line, make_room
 from perp.compilation.kernel import part
+from perp.kernels.borrowed import numbers_of
 from perp.stepping.contact_rows import into_world, pair_of
 
 # As shares of a body's size: points that touch have stayed together to this, and those nearer than this to
@@ -24,32 +25,40 @@ _MOST = 8
 @part
 def keep_touching(w):
     """Put contacts of the last step that are missing back among those of the start."""
-    place, points, low = w.start, np.empty((2, 3)), 0
+    place, points, first, last, sought = w.start, np.empty((2, 3)), 0, 0, -1
+    geom = w.old_geom
     for j in range(w.old_count[0]):
-        force = w.old_force[j, 0]
+        force = numbers_of(w.old_force, j)
         if force[0] == 0.0 and force[1] == 0.0 and force[2] == 0.0:
             continue
-        first, last = pair_of(place.geom, w.old_geom[j], low, place.count[0])
+        if sought < 0 or geom[j, 0] != geom[sought, 0] or geom[j, 1] != geom[sought, 1]:
+            first, last = pair_of(place.geom, geom[j], last, place.count[0])
+            sought = j
         if first == last or last - first >= _MOST or place.round[first, 0] + place.round[first, 1] > 0.0:
             continue
-        low, size, apart = first, np.inf, 0.0
+        size, apart = np.inf, 0.0
         for side in range(2):
             b = place.body[first, side]
-            into_world(place, b, w.old_local[j, side], points[side])
             if b >= 0:
                 size = min(size, w.scene.bound[b])
+        into_world(place, place.body[first, 0], w.old_local[j, 0], points[0])
+        if not _is_missing(place, first, last, points[0], _SAME * size):
+            continue
+        into_world(place, place.body[first, 1], w.old_local[j, 1], points[1])
         for k in range(3):
             apart += (points[1, k] - points[0, k]) ** 2
-        if apart <= (_TOUCH * size) ** 2 and _is_missing(place, first, last, points[0], _SAME * size):
+        if apart <= (_TOUCH * size) ** 2:
             _insert(place, first, last, points)
+            last += 1
 
 
 @part
 def _is_missing(place, first, last, point, near):
     for c in range(first, last):
         away = 0.0
+        there = numbers_of(place.point, c)
         for k in range(3):
-            away += (place.point[c, k] - point[k]) ** 2
+            away += (there[k] - point[k]) ** 2
         if away <= near * near:
             return False
     return True

@@ -8,6 +8,7 @@ import numpy as np
 
 from perp.compilation.kernel import part
 from perp.kernels.arrays import copy_into
+from perp.kernels.borrowed import numbers_of, onward
 from perp.stepping.world import CONTACTS, FIGURES, INFOS, JOINTS
 
 # A report: figures, what `info` counts, a line a contact, impulses of the joint rows.
@@ -24,12 +25,12 @@ _NO_SLIP = 1e-6
 def pack_report(w):
     """All that there is to say about a step but its state."""
     p, place, n, joints = w.problem, w.start, w.count[CONTACTS], w.count[JOINTS]
-    out = np.zeros(HEADER + n * WIDTH + joints)
+    out = np.empty(HEADER + n * WIDTH + joints)
     copy_into(out[:FIGURES], w.figure)
     for k in range(INFOS):
         out[FIGURES + k] = w.info[k]
     for c in range(n):
-        x, first = line_of(out, c), p.start[joints + c]
+        x, first = onward(out, HEADER + c * WIDTH), p.start[joints + c]
         rows = p.start[joints + c + 1] - first
         x[ROWS], x[GAP], x[RESTITUTION], x[ACCURACY] = (
             rows,
@@ -37,18 +38,24 @@ def pack_report(w):
             place.restitution[c],
             place.accuracy[c],
         )
+        geom, body, radius = numbers_of(place.geom, c), numbers_of(place.body, c), numbers_of(place.round, c)
         for k in range(2):
-            x[GEOM + k], x[BODY + k], x[ROUND + k] = place.geom[c, k], place.body[c, k], place.round[c, k]
+            x[GEOM + k], x[BODY + k], x[ROUND + k] = geom[k], body[k], radius[k]
+        point, frame, friction = (
+            numbers_of(place.point, c),
+            numbers_of(place.frame, c),
+            numbers_of(place.friction, c),
+        )
         for k in range(3):
-            x[POINT + k] = place.point[c, k]
-            for r in range(3):
-                x[FRAME + 3 * k + r] = place.frame[c, k, r]
+            x[POINT + k] = point[k]
+        for k in range(9):
+            x[FRAME + k] = frame[k]
         for k in range(5):
-            x[FRICTION + k] = place.friction[c, k]
-        for r in range(rows):
-            x[IMPULSE + r] = p.impulse[first + r]
-        if rows >= 3:
-            x[SLIP] = math.hypot(p.row_velocity[first + 1], p.row_velocity[first + 2])
+            x[FRICTION + k] = friction[k]
+        for r in range(WIDTH - IMPULSE):
+            x[IMPULSE + r] = p.impulse[first + r] if r < rows else 0.0
+        u = onward(p.row_velocity, first)
+        x[SLIP] = math.hypot(u[1], u[2]) if rows >= 3 else 0.0
         sticks = rows >= 3 and x[SLIP] <= _NO_SLIP * w.speed
         x[STATE] = (1.0 if sticks else 0.0) if p.impulse[first] > 0.0 else -1.0
     for k in range(joints):

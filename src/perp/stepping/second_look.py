@@ -139,9 +139,6 @@ def add_late(w):
             into_body(start, b, w.carried[c, side], w.local[c, side])
         find_facet(w, end, c, e)
         fill_contact(w, c)
-        begin, last = p.row_begin[i], p.row_begin[p.start[k + 1]]
-        for entry in range(begin, last):
-            p.left[entry] = p.value[entry]
         added += 1
     start.count[0] = w.count[CONTACTS]
     w.count[LATE] += added

@@ -27,6 +27,7 @@ from perp.dynamics.measuring import push
 from perp.dynamics.motions import add_wrenches, weights
 from perp.dynamics.tree_kernels import factorise, multiply, solve
 from perp.kernels.arrays import copy_into, fill
+from perp.kernels.borrowed import onward
 from perp.stepping.fast_turns import drift_in_parts, mean_spin, parts_of
 from perp.stepping.world import PLACED
 
@@ -262,8 +263,10 @@ def kinetic_energy(w, v):
     p, total = w.problem, 0.0
     for t in range(p.tree_start.size - 1):
         first, at = p.tree_start[t], p.mass_start[t]
-        n = p.tree_start[t + 1] - first
+        n, speed = p.tree_start[t + 1] - first, onward(v, first)
         for i in range(n):
+            mass, momentum = onward(p.mass, at + i * n), 0.0
             for j in range(n):
-                total += 0.5 * v[first + i] * p.mass[at + i * n + j] * v[first + j]
+                momentum += mass[j] * speed[j]
+            total += 0.5 * momentum * speed[i]
     return total if math.isfinite(total) else np.inf

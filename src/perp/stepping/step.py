@@ -21,9 +21,10 @@ from perp.dynamics.rows import DRIVE
 from perp.kernels.arrays import copy_into, fill
 from perp.kernels.tree_rows import add, times
 from perp.problems.sets import FREE
-from perp.stepping.contact_rows import add_contacts, contact_biases, gaps_at_end, needed, recall
+from perp.stepping.contact_rows import add_contacts, contact_biases, gaps_at_end, needed
 from perp.stepping.joint_rows import collect_rows, is_curved, joint_biases, rows_at_end, see_start
 from perp.stepping.kept_contacts import keep_touching
+from perp.stepping.recalled import recall
 from perp.stepping.redundancy import leave_out_dependent
 from perp.stepping.restitution import too_lively
 from perp.stepping.second_look import add_late, turn_normals
@@ -140,8 +141,7 @@ def assemble(w):
     copy_into(p.free_velocity, w.kick)
     predict(w)
     scales(w)
-    entries = p.row_begin[p.count[1]]
-    copy_into(p.left, p.value[:entries])
+    copy_into(p.left, p.value[: p.row_begin[w.count[JOINTS]]])  # of contacts it is there
 
 
 @part
@@ -277,6 +277,11 @@ def look(w):
     w.info[UNSOLVED] = w.solve_info[1]
     if not far_sighted(w):
         return 0.0
+    if w.info[SOLVES] == 1 and not w.solve_info[1] and not w.solve_info[3] and not w.foreign:
+        # the impulses of the last step are the answer: rows were taken where they lead
+        if w.scene.cut:
+            go_to_end(w, v, False)
+        return 0.0
     # a first correction is cheap: most steps need no more than to see that they hold
     linearise(w, v, _turned(w))
     column, left, begin = p.column, p.left, p.row_begin
@@ -398,6 +403,15 @@ def second_stage(w):
     copy_into(p.free_velocity, p.velocity)
     p.impulse[: p.count[1]] = 0.0
     w.info[ROUNDS] = 1
+
+
+@part
+def row_turn(w):
+    """How far rows turn in the step, about: what a solve changes they change by so much of it."""
+    fastest = 0.0
+    for speed in w.problem.velocity:
+        fastest = max(fastest, abs(speed))
+    return w.h * fastest
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 
 from perp.compilation.kernel import part
 from perp.dynamics.motions import body_velocities
-from perp.kernels.tree_rows import times
+from perp.kernels.tree_rows import times, times_three
 from perp.stepping.verdict import SHARE
 from perp.stepping.world import JOINTS
 
@@ -36,8 +36,17 @@ def scales(w):
         for k in range(3):
             far = max(far, abs(w.start.x[b, k]))
             fast = max(fast, max(abs(w.body_velocity[b, k]), s.size * abs(w.body_velocity[b, 3 + k])))
-    for i in range(p.count[1]):
-        squares += times(p.column, p.value, p.row_begin[i], p.row_begin[i + 1], p.free_velocity) ** 2
+    for c in range(p.count[0]):
+        i, last = p.start[c], p.start[c + 1]
+        while i < last:
+            begin, end = p.row_begin[i], p.row_begin[i + 1]
+            if i + 3 <= last:
+                one, two, three = times_three(p.column, p.value, begin, end, p.free_velocity)
+                squares += one * one + two * two + three * three
+                i += 3
+            else:
+                squares += times(p.column, p.value, begin, end, p.free_velocity) ** 2
+                i += 1
     g = s.gravity
     gained = h * math.sqrt(g[0] ** 2 + g[1] ** 2 + g[2] ** 2)
     speed = max(_SLOWEST_SPEED * s.size, fast, math.sqrt(squares), gained)

@@ -14,10 +14,11 @@ from perp.dynamics.row_kernels import evaluate_rows
 from perp.dynamics.rows import HOLD
 from perp.dynamics.scalar_tables import COUPLE, ROTOR, TABLE
 from perp.kernels.arrays import fill
+from perp.kernels.borrowed import onward
 from perp.kernels.friction_laws import violation
-from perp.kernels.tree_rows import times
-from perp.stepping.contact_rows import remember
+from perp.kernels.tree_state import measure_rows
 from perp.stepping.feeding import gains
+from perp.stepping.recalled import remember
 from perp.stepping.second_look import excess, immobile, overlap
 from perp.stepping.world import CLEAN, CONTACTS, JOINTS, LATE, LEFT_OUT, ROTORS
 
@@ -80,14 +81,10 @@ def judge(w):
     for c in range(p.count[0]):
         i = p.start[c]
         size = p.start[c + 1] - i
-        for r in range(i, i + size):
-            # a drive's bias and compliance are large and cancel: they come first
-            given = p.bias[r] + p.compliance[r] * p.impulse[r]
-            moving = times(p.column, p.left, p.row_begin[r], p.row_begin[r + 1], p.velocity)
-            p.row_velocity[r] = given + moving
+        measure_rows(p, c)
         value, _ = violation(
-            p.kind[c], p.parameter[c], size, work.mobility[c], p.impulse[i:], p.row_velocity[i:], p.unit[i:],
-            g,
+            p.kind[c], p.parameter[c], size, work.mobility[c], onward(p.impulse, i),
+            onward(p.row_velocity, i), onward(p.unit, i), g,
         )  # fmt: skip
         value *= SHARE * w.tolerance
         if not value <= worst:
