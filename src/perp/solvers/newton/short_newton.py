@@ -84,7 +84,7 @@ def _workspace(problem):
     )  # fmt: skip
     mass = p.mass.size
     vectors = (
-        np.zeros(mass), np.zeros(mass), np.zeros(entries), np.zeros(n), np.zeros(n), np.zeros(n),
+        np.zeros(mass), np.full(mass, np.nan), np.zeros(mass), np.zeros(entries), np.zeros(n), np.zeros(n), np.zeros(n),
         np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
         np.zeros(n), np.zeros(n),
     )  # fmt: skip
