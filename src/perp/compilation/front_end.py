@@ -16,7 +16,7 @@ from typing import Any
 
 from numba.core import base, compiler_machinery, errors, event, ir, lowering, typeinfer, types
 from numba.core.base import BaseContext
-from numba.core.datamodel import ArgPacker
+from numba.core.datamodel.packer import ArgPacker
 from numba.core.ir import UNDEFINED
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.runtime.context import NRTContext
