@@ -16,6 +16,7 @@ from typing import Any
 
 from numba.core import base, compiler_machinery, errors, event, ir, lowering, typeinfer, types
 from numba.core.base import BaseContext
+from numba.core.datamodel.packer import ArgPacker
 from numba.core.ir import UNDEFINED
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.runtime.context import NRTContext
@@ -77,6 +78,16 @@ def _meminfos(self: Any, builder: Any, ty: Any, val: Any) -> list[Any]:
 @cache
 def _holds(models: Any, kind: Any) -> bool:
     return models[kind].contains_nrt_meminfo()
+
+
+@cache
+def _packer(models: Any, kinds: tuple[Any, ...]) -> ArgPacker:
+    return ArgPacker(models, kinds)
+
+
+def _argument_packer(self: Any, kinds: Any) -> ArgPacker:
+    """How arguments of these types are passed: asked for at each call of a function, and where it is made."""
+    return _packer(self.data_model_manager, tuple(kinds))
 
 
 def holds_references(context: Any, kind: Any) -> bool:
@@ -155,6 +166,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (BaseFunction, "get_call_type", _call_type),
     (BaseContext, "refresh", _refresh),
     (BaseContext, "get_abi_sizeof", _sizeof),
+    (BaseContext, "get_arg_packer", _argument_packer),
     (NRTContext, "get_meminfos", _meminfos),
     (base, "_has_loc", cache(base._has_loc)),
     (lowering, "_lit_or_omitted", _literal_or_omitted),

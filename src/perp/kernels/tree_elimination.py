@@ -249,7 +249,7 @@ def plan_of(p, w, k):
     return Plan(tree, lower_start, earlier, below, row, run, run_begin, run_end, reaches, blocks)
 
 
-@part(shared=True)
+@part
 def newton_step(p, w, plan):
     """Δv of (M + Jᵀ K L) Δv = −Jᵀ f on the island of the plan into `change`."""
     for a in range(plan.tree.size):
@@ -260,7 +260,7 @@ def newton_step(p, w, plan):
     _back(p, w, plan)
 
 
-@part(shared=True)
+@part
 def newton_step_again(p, w, plan):
     """The same for another f, with the factors of the last step."""
     for a in range(plan.tree.size):

@@ -156,7 +156,7 @@ def _pull(p, w, k, sigma):
             w.pulled[i + r] = p.row_velocity[i + r] + weight * (p.impulse[i + r] - w.centre[i + r])
 
 
-@part(shared=True)
+@part
 def condense(p, w, k, sigma, room, recalled):
     """The equations of the constraints of island k; False where a constraint's equations are singular.
 
