@@ -37,12 +37,8 @@ GOLDEN, SILVER = 0.5 * (5.0**0.5 - 1.0), 2.0**0.5 - 1.0
 PATHS = ((1e-6, GOLDEN), (1e-5, SILVER), (1e-6, SILVER), (1e-4, GOLDEN), (1e-5, GOLDEN), (1e-3, SILVER))
 # Paths that end well take two to eight pivots a row; a longer one is left for the next.
 PATH_PIVOTS = 12
-# Of these, how many are followed again towards the best answer so far.
-PROXIMAL_PATHS = 3
 # Exchanges in a row that may fail to halve the residual, and in all, for one shift.
 PATIENCE, EXCHANGES = 5, 30
-# Proximal steps with adapted shifts: exchanges in one, exchanges in all, the shift's change and largest.
-PROXIMAL_EXCHANGES, PROXIMAL_BUDGET, SHIFT_CHANGE, LARGEST_SHIFT = 15, 150, 10.0, 1e-2
 # Over-relaxed sweeps before the first exchange: the rounds after which they are judged, and the residual from
 # which on exchanges end it. All of them cost a quarter of Lemke's path (560 sweeps over 192 rows 2 ms, the
 # path 10). Residuals of three rounds that are the same but for this share end them: sweeps are stuck.
@@ -80,9 +76,9 @@ class MovingBounds:
         y = np.where(self.limited, z, np.clip(z, self.lo, self.hi))
         return np.clip(y, *self.problem.bounds(y))
 
-    def choose_sides(self, z: Vector, pull: Vector | float = 0.0) -> np.ndarray:
-        """The side on which each row would rest after one step against its w, plus a proximal pull."""
-        aim = z - (self.M @ z + self.q + pull) / self.divisor
+    def choose_sides(self, z: Vector) -> np.ndarray:
+        """The side on which each row would rest after one step against its w."""
+        aim = z - (self.M @ z + self.q) / self.divisor
         lo, hi = self.problem.bounds(z)
         sides = np.full(z.size, FREE, dtype=np.int64)
         sides[aim <= lo] = AT_LO
@@ -126,33 +122,6 @@ class MovingBounds:
                 break
         return best, value
 
-    def proximal_point(self, center: Vector, shift: float) -> tuple[Vector, bool]:
-        """Exchange sides of the problem shifted towards a center until they stay; z, and whether they do."""
-        z, last = center, None
-        for _ in range(PROXIMAL_EXCHANGES):
-            sides = self.choose_sides(z, shift * self.scale * (z - center))
-            if last is not None and np.array_equal(sides, last):
-                return z, True
-            z, last = self.answer(sides, shift, center), sides
-        return z, False
-
-    def approach(self, z: Vector, value: float) -> tuple[Vector, float]:
-        """Proximal steps; the shift is lowered after one that settles and raised after one that does not."""
-        best, least = z, value
-        shift = SHIFTS[0]
-        limit = self.steps + PROXIMAL_BUDGET
-        while self.steps < limit and shift <= LARGEST_SHIFT and least > self.control.tol and not self.stopped:
-            moved, settled = self.proximal_point(z, shift)
-            now = self.look(moved)
-            if settled or now < 0.5 * value:
-                z, value = moved, now
-                shift = shift / SHIFT_CHANGE if settled else shift
-            else:
-                shift = max(shift, SHIFTS[2]) * SHIFT_CHANGE
-            if value < least:
-                best, least = z, value
-        return best, least
-
     def sharpened(self, z: Vector, value: float) -> tuple[Vector, float]:
         """A solved z after an exchange without a shift: exact where the sides are right."""
         better = self.answer(self.choose_sides(z), 0.0, z)
@@ -160,15 +129,15 @@ class MovingBounds:
         return (better, now) if now < value else (z, value)
 
     def settle_all(self, z: Vector) -> tuple[Vector, float]:
-        """`settle` with ever smaller shifts, then `approach`, as long as there is hope."""
+        """`settle` with ever smaller shifts, as long as there is hope."""
         value = self.control.measure(z)
         for shift in SHIFTS:
             z, value = self.settle(z, value, shift)
             if value <= self.control.tol:
                 return self.sharpened(z, value)
             if value > HOPELESS or self.stopped:
-                return z, value
-        return self.approach(z, value)
+                break
+        return z, value
 
     def first_sweeps(self, z: Vector) -> tuple[Vector, bool]:
         """z after sweeps as long as they may come near an answer, and whether they do."""
@@ -184,11 +153,10 @@ class MovingBounds:
                 break
         return swept, values[-1] <= NEAR
 
-    def follow_path(self, shift: float, pattern: float, center: Vector) -> Vector | None:
-        """Lemke's answer of the problem shifted towards a center, or None."""
-        weight = shift * self.scale
+    def follow_path(self, shift: float, pattern: float) -> Vector | None:
+        """Lemke's answer of the shifted problem, or None."""
         shifted = BoxedLCP(
-            self.M + np.diag(weight), self.q - weight * center, self.lo, self.hi,
+            self.M + np.diag(shift * self.scale), self.q, self.lo, self.hi,
             friction_index=self.problem.friction_index, copy=False,
         )  # fmt: skip
         if (self.lo[self.index[self.limited]] < 0).any():
@@ -249,14 +217,9 @@ def _stages(rows: MovingBounds, z: Vector) -> Iterator[Vector]:
     z, near = rows.first_sweeps(z)
     if near:
         yield z
-    origin = np.zeros(z.size)
     for place, (shift, pattern) in enumerate(PATHS):
-        found = rows.follow_path(shift, pattern, origin)
+        found = rows.follow_path(shift, pattern)
         if found is not None:
             yield found
         if place == 1 and not near:
             yield z
-    for shift, pattern in PATHS[:PROXIMAL_PATHS]:
-        found = rows.follow_path(shift, pattern, rows.best)
-        if found is not None:
-            yield found
