@@ -56,7 +56,7 @@ def test_all_joints_are_satisfied_at_the_start() -> None:
 
 
 def test_motors_of_the_file_drive_cut_joints_as_whole_ones() -> None:
-    control = [0.4, 0.55, -0.3, 2.0]
+    control = [0.4, 0.55, 0.3, 2.0]
     simple = ARM.replace("<connect", "<!--").replace('"plate"/>', '"plate"/-->')
     cut, whole = (perp.Simulation(simple, step=0.002, coordinates=c) for c in ("maximal", "reduced"))
     cut.run(0.2, control)
