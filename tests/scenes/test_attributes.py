@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import perp
 from perp.scenes import SceneError, attributes
 from perp.scenes.engine import engine
 from perp.scenes.model import ImportReport
+from perp.stepping import StepInaccurate
 
 SCENE = """<mujoco><compiler angle="radian"/><option {option}/><worldbody>
   <geom name="ground" type="plane" size="5 5 1" {ground}/>
@@ -70,8 +73,11 @@ def after(text: str, coordinates: str) -> tuple[np.ndarray, set[tuple[str, str]]
     if "ball" in sim.model.body_names:
         sim.body("ball").set_velocity((1, 0, 0), (0, 0, 3))
     sim.set_control([1.5])
-    for _ in range(12):
-        sim.step()
+    with warnings.catch_warnings():
+        # what is welded moves at first: the step that stops it is no matter here
+        warnings.simplefilter("ignore", StepInaccurate)
+        for _ in range(12):
+            sim.step()
     return sim.state.position, set(sim.report.ignored)
 
 

@@ -56,15 +56,17 @@ def test_all_joints_are_satisfied_at_the_start() -> None:
 
 
 def test_motors_of_the_file_drive_cut_joints_as_whole_ones() -> None:
-    control = [0.4, 0.55, -0.3, 2.0]
+    control = [0.4, 0.55, 0.3, 2.0]
     simple = ARM.replace("<connect", "<!--").replace('"plate"/>', '"plate"/-->')
-    cut, whole = (perp.Simulation(simple, step=0.002, coordinates=c) for c in ("maximal", "reduced"))
-    cut.run(0.2, control)
-    whole.run(0.2, control)
-    assert cut.motor_names == whole.motor_names
-    # nothing but the motors moves these two
-    assert cut.qpos[:2] == pytest.approx(whole.qpos[:2], abs=1e-9)
-    assert np.abs(cut.qpos[:2] - [0.0, 0.5]).min() > 0.001
+    gaps = []
+    for h in (4e-3, 2e-3):
+        cut, whole = (perp.Simulation(simple, step=h, coordinates=c) for c in ("maximal", "reduced"))
+        cut.run(0.2, control)
+        whole.run(0.2, control)
+        assert cut.motor_names == whole.motor_names
+        assert np.abs(whole.qpos[:2] - [0.0, 0.5]).min() > 0.01
+        gaps.append(np.abs(cut.qpos[:2] - whole.qpos[:2]).max())
+    assert gaps[1] < 0.7 * gaps[0] < 0.01
 
 
 def test_inertia_is_principal_and_the_frame_is_kept() -> None:

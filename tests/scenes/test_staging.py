@@ -107,7 +107,9 @@ def test_poses_of_an_srdf_file_are_keyframes(tmp_path: Path) -> None:
     assert sim.joint("hind_right_knee").position == -1.0
     assert sim.body("trunk").position[2] == pytest.approx(0.4 * np.cos(0.5) + 0.02)
     assert "group_state standing of q.srdf: another group has a state of that name" in str(sim.report)
-    assert perp.Simulation(path, step=0.01, keyframe="standing").joint("hind_right_knee").position == -1.0
+    assert perp.Simulation(path, step=0.01, keyframe="standing").joint(
+        "hind_right_knee"
+    ).position == pytest.approx(-1.0, rel=1e-12)
     with pytest.raises(SceneError, match="no keyframe named 'lying'; there are: standing"):
         perp.Simulation(path, step=0.01, keyframe="lying", ground=True)
     poses.write_text(poses.read_text(encoding="utf-8").replace('"-1.0"', '"bent"'), encoding="utf-8")
