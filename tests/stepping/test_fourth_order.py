@@ -104,8 +104,8 @@ def test_a_constant_wrench_moves_a_body_exactly() -> None:
         sim.wrench = [[1.0, 2.0, 3.0, 0.0, 0.0, 0.0]]
         sim.qvel = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 
-    moved = run(text, 0.05, 1.0, start).qpos[:3] - (0, 0, 1)
-    np.testing.assert_allclose(moved, [1.5, 1.0, 0.5 * (3 - 9.81)], atol=1e-13)
+    moved = run(text, 0.05, 1.0, start).qpos[:3] - np.array([0.0, 0.0, 1.0])
+    assert moved == pytest.approx([1.5, 1.0, 0.5 * (3 - 9.81)], abs=1e-13)
 
 
 def test_energy_of_a_double_pendulum_and_the_spin_of_a_free_body_stay() -> None:
@@ -117,7 +117,7 @@ def test_energy_of_a_double_pendulum_and_the_spin_of_a_free_body_stay() -> None:
     first = body.step().angular_momentum
     for _ in range(200):
         body.step()
-    np.testing.assert_allclose(body.last.angular_momentum, first, rtol=0, atol=2e-6 * np.linalg.norm(first))
+    assert np.linalg.norm(body.last.angular_momentum - first) < 2e-6 * np.linalg.norm(first)
 
 
 def test_the_bits_are_those_of_a_batch_of_one_of_a_copy_and_after_a_snapshot() -> None:
@@ -156,12 +156,11 @@ def test_a_fall_is_exact_until_contact_is_in_reach_and_then_the_usual_step() -> 
         for name in ("RK4", "leapfrog")
     )
     while sim.qpos[2] > 0.5:
-        record = sim.step()
+        assert sim.step().contact_count == 0
         assert sim.qpos[2] == pytest.approx(1 - 0.5 * 9.81 * sim.time**2, abs=1e-12)
-    assert record.contact_count == 0
-    while not sim.last.contact_count:
+    kept = sim.snapshot()
+    while not sim.step().contact_count:
         kept = sim.snapshot()
-        sim.step()
     # the step with a contact in reach, and all that follow, have the bits of the usual one
     sim.restore(kept)
     usual.restore(kept)

@@ -190,7 +190,7 @@ def new_equations(w, t, given, columns, all_contacts):
     e.end_column = w.scene.M_column.copy()
     e.end_factor = np.empty(w.end.M.size if trees else 0)
     if trees:
-        factorise(e.end_begin, e.end_count, e.end_column, w.end.M, w.extra, e.end_factor)
+        factorise(w.scene, w.end.M, w.extra, e.end_factor)
     if by_q.size:
         e.Gq, e.Go, e.Ga, e.Gu = by_q.copy(), by_old.copy(), by_act.copy(), by_control.copy()
     else:

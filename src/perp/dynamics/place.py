@@ -28,39 +28,40 @@ from perp.dynamics.libmujoco import (
 from perp.dynamics.motion import rotation_matrices
 from perp.dynamics.scene_tables import F2, F3, I2, F, I
 from perp.kernels.arrays import copy_into
-from perp.kernels.structs import StructType
+from perp.kernels.structs import StructType, set_fields, zeros
 from perp.scenes.engine import engine
 
 _W = types.int32[::1]
 
-FIELDS = [
+# Name, type, and of arrays mujoco's name in its data, or a shape in numbers of bodies and contacts.
+FIELDS: list[tuple[Any, ...]] = [
     # address of mujoco's data, and its arrays
     ("data", types.int64),
-    ("qpos", F),
-    ("qvel", F),
-    ("act", F),
-    ("ctrl", F),
-    ("xpos", F2),
-    ("xmat", F2),
-    ("xquat", F2),
-    ("xipos", F2),
-    ("ximat", F2),
-    ("subtree_com", F2),
-    ("M", F),
-    ("spring", F),
-    ("lift", F),
-    ("fluid", F),
-    ("tendon_length", F),
-    ("tendon_J", F),
-    ("motor_length", F),
-    ("moment", F),
-    ("moment_begin", _W),
-    ("moment_count", _W),
-    ("moment_column", _W),
-    ("act_dot", F),
-    ("actuator_force", F),
-    ("geom_xpos", F2),
-    ("geom_xmat", F2),
+    ("qpos", F, "qpos"),
+    ("qvel", F, "qvel"),
+    ("act", F, "act"),
+    ("ctrl", F, "ctrl"),
+    ("xpos", F2, "xpos"),
+    ("xmat", F2, "xmat"),
+    ("xquat", F2, "xquat"),
+    ("xipos", F2, "xipos"),
+    ("ximat", F2, "ximat"),
+    ("subtree_com", F2, "subtree_com"),
+    ("M", F, "M"),
+    ("spring", F, "qfrc_spring"),
+    ("lift", F, "qfrc_gravcomp"),
+    ("fluid", F, "qfrc_fluid"),
+    ("tendon_length", F, "ten_length"),
+    ("tendon_J", F, "ten_J"),
+    ("motor_length", F, "actuator_length"),
+    ("moment", F, "actuator_moment"),
+    ("moment_begin", _W, "moment_rowadr"),
+    ("moment_count", _W, "moment_rownnz"),
+    ("moment_column", _W, "moment_colind"),
+    ("act_dot", F, "act_dot"),
+    ("actuator_force", F, "actuator_force"),
+    ("geom_xpos", F2, "geom_xpos"),
+    ("geom_xmat", F2, "geom_xmat"),
     # memory of its contacts as numbers and as words, and their number
     ("found_real", F),
     ("found_word", _W),
@@ -68,54 +69,40 @@ FIELDS = [
     # how often contacts have found no memory
     ("full", _W),
     # centres of mass, principal frames and quaternions of the movable bodies
-    ("x", F2),
-    ("R", F3),
-    ("quat", F2),
+    ("x", F2, ("bodies", 3)),
+    ("R", F3, ("bodies", 3, 3)),
+    ("quat", F2, ("bodies", 4)),
     # motion of each freedom, angular then linear at its reference point; the reference points
-    ("cdof", F2),
-    ("reference", F2),
+    ("cdof", F2, "cdof"),
+    ("reference", F2, "subtree_com"),
     # the contacts, as many as `count` says: shapes, bodies or −1, rows, the point midway, normal (first to
     # second) and tangents, gap, five coefficients, restitution, radius of each surface, accuracy of the gap,
     # cohesion [N], velocity of the surfaces along the tangents and about the normal
-    ("count", I),
-    ("geom", I2),
-    ("body", I2),
-    ("dim", I),
-    ("point", F2),
-    ("frame", F3),
-    ("gap", F),
-    ("friction", F2),
-    ("restitution", F),
-    ("round", F2),
-    ("accuracy", F),
-    ("cohesion", F),
-    ("surface", F2),
+    ("count", I, (1,)),
+    ("geom", I2, ("contacts", 2)),
+    ("body", I2, ("contacts", 2)),
+    ("dim", I, ("contacts",)),
+    ("point", F2, ("contacts", 3)),
+    ("frame", F3, ("contacts", 3, 3)),
+    ("gap", F, ("contacts",)),
+    ("friction", F2, ("contacts", 5)),
+    ("restitution", F, ("contacts",)),
+    ("round", F2, ("contacts", 2)),
+    ("accuracy", F, ("contacts",)),
+    ("cohesion", F, ("contacts",)),
+    ("surface", F2, ("contacts", 3)),
     # compliance of the file [m/N], where it is asked for
-    ("soft", F),
+    ("soft", F, ("contacts",)),
 ]
-PlaceType = StructType(FIELDS)
+PlaceType = StructType([field[:2] for field in FIELDS])
 
 
 @kernel
 def pack_place(x):
     """The struct of a tuple of the fields in their order."""
     p = structref.new(PlaceType)  # pyright: ignore[reportCallIssue]
-    (p.data, p.qpos, p.qvel, p.act, p.ctrl, p.xpos, p.xmat, p.xquat, p.xipos, p.ximat, p.subtree_com, p.M,
-     p.spring, p.lift, p.fluid, p.tendon_length, p.tendon_J, p.motor_length, p.moment,
-     p.moment_begin) = x[:20]  # fmt: skip
-    (p.moment_count, p.moment_column, p.act_dot, p.actuator_force, p.geom_xpos, p.geom_xmat, p.found_real,
-     p.found_word, p.found_count, p.full, p.x, p.R, p.quat, p.cdof, p.reference, p.count, p.geom, p.body,
-     p.dim, p.point, p.frame) = x[20:41]  # fmt: skip
-    (p.gap, p.friction, p.restitution, p.round, p.accuracy, p.cohesion, p.surface, p.soft) = x[41:]
+    set_fields(p, x)
     return p
-
-
-_CONTACTS: dict[str, tuple[tuple[int, ...], Any]] = {
-    "geom": ((2,), np.int64), "body": ((2,), np.int64), "dim": ((), np.int64), "point": ((3,), float),
-    "frame": ((3, 3), float), "gap": ((), float), "friction": ((5,), float), "restitution": ((), float),
-    "round": ((2,), float), "accuracy": ((), float), "cohesion": ((), float), "surface": ((3,), float),
-    "soft": ((), float),
-}  # fmt: skip
 
 
 def make_place(m: Any, bodies: int, *, cut: bool, room: int = 64) -> tuple[Any, Any]:
@@ -123,30 +110,23 @@ def make_place(m: Any, bodies: int, *, cut: bool, room: int = 64) -> tuple[Any, 
     d = engine().MjData(m)
     engine().mj_kinematics(m, d)
     engine().mj_comPos(m, d)
-    layout = contact_layout()
-    arena = int(d.narena)
-    base = first_contact(d)
+    layout, arena, base = contact_layout(), int(d.narena), first_contact(d)
     full, k = d.warning.number, int(engine().mjtWarning.mjWARN_CONTACTFULL)
     values: dict[str, Any] = {
-        "data": int(d._address), "qpos": d.qpos, "qvel": d.qvel, "act": d.act, "ctrl": d.ctrl, "xpos": d.xpos,
-        "xmat": d.xmat, "xquat": d.xquat, "xipos": d.xipos, "ximat": d.ximat, "subtree_com": d.subtree_com,
-        "M": d.M, "spring": d.qfrc_spring, "lift": d.qfrc_gravcomp, "fluid": d.qfrc_fluid,
-        "tendon_length": d.ten_length, "tendon_J": d.ten_J, "motor_length": d.actuator_length,
-        "moment": d.actuator_moment, "moment_begin": d.moment_rowadr, "moment_count": d.moment_rownnz,
-        "moment_column": d.moment_colind, "act_dot": d.act_dot, "actuator_force": d.actuator_force,
-        "geom_xpos": d.geom_xpos, "geom_xmat": d.geom_xmat,
+        "data": int(d._address),
         "found_real": memory(base, arena // 8, np.float64), "found_word": memory(base, arena // 4, np.int32),
         "found_count": memory(d._address + layout.counter, 1, np.int32),
         "full": memory(address_of(full) + k * full.strides[0], 1, np.int32),
-        "x": np.zeros((bodies, 3)), "R": np.zeros((bodies, 3, 3)), "quat": np.zeros((bodies, 4)),
-        "cdof": d.cdof, "reference": d.subtree_com, "count": np.zeros(1, np.int64),
     }  # fmt: skip
+    sizes = {"bodies": bodies, "contacts": room}
+    values |= {name: getattr(d, of[0]) for name, _, *of in FIELDS if of and isinstance(of[0], str)}
+    values |= {
+        name: zeros(kind, of[0], sizes) for name, kind, *of in FIELDS if of and isinstance(of[0], tuple)
+    }
     if cut:
         values["reference"] = values["x"]
         values["cdof"] = np.tile(np.roll(np.eye(6), 3, axis=1), (bodies, 1)).reshape(6 * bodies, 6)
-    for name, (shape, kind) in _CONTACTS.items():
-        values[name] = np.zeros((room, *shape), kind)
-    return pack_place(tuple(values[name] for name, _ in FIELDS)), d
+    return pack_place(tuple(values[field[0]] for field in FIELDS)), d
 
 
 @part

@@ -18,7 +18,7 @@ from perp.dynamics.actuators import ACTUATOR_FIELDS, actuator_tables
 from perp.dynamics.libmujoco import contact_layout
 from perp.dynamics.rows import JointRows
 from perp.dynamics.scalar_tables import SCALAR_FIELDS, has_passive, scalar_tables
-from perp.kernels.structs import StructType
+from perp.kernels.structs import StructType, set_fields
 from perp.scenes import Model
 from perp.scenes.engine import engine
 from perp.scenes.frames import to_matrices
@@ -120,26 +120,7 @@ SceneType = StructType(FIELDS)
 def pack_scene(x):
     """The struct of a tuple of the fields in their order."""
     s = structref.new(SceneType)  # pyright: ignore[reportCallIssue]
-    (s.model, s.cut, s.body_id, s.slot, s.body_parent, s.body_root, s.body_dof, s.body_dofs, s.last_dof,
-     s.dof_parent, s.dof_reference, s.triple, s.turning, s.mass, s.inertia, s.bound, s.principal, s.gravity,
-     s.size, s.M_begin) = x[:20]  # fmt: skip
-    (s.M_count, s.M_column, s.dof_body, s.subtree_mass, s.damping, s.stiffness, s.armature,
-     s.freedom_row, s.measured, s.passive, s.tendons, s.actuation, s.geom_body, s.geom_restitution,
-     s.geom_radius, s.geom_cylinder, s.geom_accuracy, s.geom_faces, s.face_axes, s.geom_axis, s.has_axes,
-     s.origin, s.frame, s.movable_geom) = x[20:44]  # fmt: skip
-    (s.geom_position, s.geom_rotation, s.body_margin, s.geom_margin, s.pair_margin, s.pair_geom, s.layout,
-     s.links, s.geometry, s.law, s.loops, s.soft,
-     s.geom_looseness) = x[44:57]  # fmt: skip
-    (s.limit_at, s.limit_dof, s.limit_low, s.limit_high, s.rub_dof, s.rub_force, s.yield_dof,
-     s.yield_stiffness, s.yield_damping, s.yield_target, s.rotor_dof, s.rotor_inertia, s.ball_at, s.ball_dof,
-     s.ball_limit, s.couple, s.couple_poly, s.couple_reference, s.tendon_begin, s.tendon_count,
-     s.tendon_column, s.tendon_limited, s.tendon_range, s.tendon_stiffness, s.tendon_damping,
-     s.tendon_spring) = x[57:83]  # fmt: skip
-    (s.tendon_loss, s.spring_at, s.spring_turns, s.spring_stiffness, s.spring_reference, s.sequence,
-     s.identity_base,
-    s.motor_output, s.motor_control, s.motor_low, s.motor_high, s.motor_held,
-     s.motor_early, s.motor_gain, s.motor_bias, s.motor_least, s.motor_most, s.motor_damping, s.other_output,
-     s.adhesion, s.act_at, s.act_count, s.act_tau, s.act_range) = x[83:]  # fmt: skip
+    set_fields(s, x)
     return s
 
 

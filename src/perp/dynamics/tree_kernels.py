@@ -12,8 +12,9 @@ from perp.compilation.kernel import part
 
 
 @part
-def factorise(begin, count, column, M, extra, L):
+def factorise(s, M, extra, L):
     """Lᵀ D L of M + diag(extra), in M's own layout: diagonals last in each row."""
+    begin, count, column = s.M_begin, s.M_count, s.M_column
     L[:] = M
     for k in range(begin.size):
         L[begin[k] + count[k] - 1] += extra[k]
@@ -29,8 +30,9 @@ def factorise(begin, count, column, M, extra, L):
 
 
 @part
-def multiply(begin, count, column, M, x, out):
+def multiply(s, M, x, out):
     """M x for a symmetric M stored as its lower rows."""
+    begin, count, column = s.M_begin, s.M_count, s.M_column
     out[:] = 0.0
     for k in range(begin.size):
         a, n = begin[k], count[k] - 1
@@ -41,8 +43,9 @@ def multiply(begin, count, column, M, x, out):
 
 
 @part
-def solve(begin, count, column, L, x):
+def solve(s, L, x):
     """(Lᵀ D L)⁻¹ x in place."""
+    begin, count, column = s.M_begin, s.M_count, s.M_column
     for k in range(begin.size - 1, -1, -1):
         a, n = begin[k], count[k] - 1
         for t in range(n):

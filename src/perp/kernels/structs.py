@@ -8,9 +8,11 @@ replaced; what is stored in a field is an array that was made, never one that wa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
 from numba import types
 from numba.core import cgutils, imputils
 from numba.core.datamodel import models
@@ -23,6 +25,12 @@ from numba.extending import infer_getattr, intrinsic
 from perp.compilation.lowering import struct_fields
 
 INTEGERS, REALS, FLAG = types.int64[::1], types.float64[::1], types.boolean
+
+
+def zeros(kind: types.Array, shape: tuple[int | str, ...], sizes: Mapping[str, int]) -> np.ndarray:
+    """An array for a field, whose shape has numbers and names of numbers."""
+    dtype = np.int64 if kind.dtype == types.int64 else np.float64
+    return np.zeros([sizes[n] if isinstance(n, str) else n for n in shape], dtype)
 
 
 class StructType(types.StructRef):
@@ -100,5 +108,23 @@ def _struct_at(typing_context: Any, kind: Any, address: Any) -> Any:
     return result(kind, address), generate
 
 
+def _set_fields(typing_context: Any, struct: Any, values: Any) -> Any:
+    """The first fields of a new struct from a tuple, in their order."""
+    del typing_context
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind, given = signature.args
+        fields = struct_fields(context, builder, kind, arguments[0])
+        for k, (name, field) in zip(range(len(given)), kind.field_dict.items(), strict=False):
+            value = builder.extract_value(arguments[1], k)
+            value = context.cast(builder, value, given[k], field)
+            context.nrt.incref(builder, field, value)
+            setattr(fields, name, value)
+        return context.get_dummy_value()
+
+    return types.void(struct, values), generate
+
+
+set_fields: Any = intrinsic(_set_fields)
 address_of: Any = intrinsic(_address_of)
 struct_at: Any = intrinsic(_struct_at)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 # How names of what the stepper remembers begin in a snapshot.
-_MEMORY = "memory."
+_MEMORY = "memory"
 
 
 class Access:
@@ -237,8 +237,7 @@ class Access:
         position, quaternion = self.stepper.mocap
         if len(position):
             out |= {"mocap.position": position, "mocap.quaternion": quaternion}
-        memory = {_MEMORY + name: np.array(x) for name, x in self.stepper.memory().items()}
-        return {**out, **memory, "control": self.ctrl, "wrench": self._whole.wrench}
+        return {**out, _MEMORY: self.stepper.memory(), "control": self.ctrl, "wrench": self._whole.wrench}
 
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
         """Go back to a snapshot of this simulation, or of another one of the same scene.
@@ -248,7 +247,7 @@ class Access:
         """
         now = self.snapshot()
         for name, array in now.items():
-            if name.startswith(_MEMORY):
+            if name == _MEMORY:
                 continue
             found = np.shape(snapshot[name]) if name in snapshot else None
             if found != array.shape:
@@ -261,7 +260,5 @@ class Access:
         if "mocap.position" in now:
             self.stepper.set_mocap(snapshot["mocap.position"], snapshot["mocap.quaternion"])
         # a new control wakes sleepers: memory comes last
-        self.stepper.set_memory(
-            {name.removeprefix(_MEMORY): x for name, x in snapshot.items() if name.startswith(_MEMORY)}
-        )
+        self.stepper.set_memory(snapshot.get(_MEMORY, np.zeros(0)))
         self._last = self._whole._before = None

@@ -33,7 +33,7 @@ class Seat:
     def __init__(self, stepper: Stepper) -> None:
         self._family = _Family()
         self._desk = _Desk(stepper, self)
-        self._memory: dict[str, np.ndarray] = {}
+        self._memory = np.zeros(0)
         self._inputs: dict[str, np.ndarray] = {}
 
     @property

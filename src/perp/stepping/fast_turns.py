@@ -18,7 +18,7 @@ from perp.dynamics.motion import turn
 from perp.dynamics.motions import weights
 from perp.dynamics.place import complete, go_to
 from perp.dynamics.tree_kernels import factorise, solve
-from perp.kernels.arrays import fill
+from perp.kernels.arrays import copy_into, fill
 
 # Turn of a part [rad], which leaves φ²/12 = 0.1 % of Coriolis' forces, and parts of a step at most: of trees,
 # and of single bodies, whose parts cost little. Robots turn less in some milliseconds.
@@ -121,24 +121,20 @@ def drift_in_parts(w, v, parts):
     x, middle, mean, back = v.copy(), np.empty(v.size), np.zeros(v.size), np.zeros(v.size)
     w.q_end[:] = w.q
     go_to(s, p, w.q_end, True)
+    _complete(w)
     for _ in range(parts):
-        complete(s, p)
-        factorise(s.M_begin, s.M_count, s.M_column, p.M, w.extra, w.factor_end)
-        weights(s, p, w.gained)
         steady = _half(w, x, back, h, middle)
         for j in range(v.size):
             middle[j] = middle[j] if steady else x[j]
             mean[j] += middle[j] / parts
         mj_integratePos(s.model, w.q_end.ctypes.data, middle.ctypes.data, h)
         go_to(s, p, w.q_end, True)
-        complete(s, p)
-        factorise(s.M_begin, s.M_count, s.M_column, p.M, w.extra, w.factor_end)
-        weights(s, p, w.gained)
+        _complete(w)
         if not steady:
             # radians a part, as a guess may have them: no forces of inertia are better than wrong ones
             fill(back, 0.0)
             continue
-        _turned(w, middle, h, back)
+        half_kick(w.scene, w.end, middle, w.gained, w.factor_end, h, back)
         for j in range(v.size):
             x[j] = middle[j] + back[j]
     mj_differentiatePos(s.model, middle.ctypes.data, w.h, w.q.ctypes.data, w.q_end.ctypes.data)
@@ -151,6 +147,14 @@ def drift_in_parts(w, v, parts):
 
 
 @part
+def _complete(w):
+    """Inertia, its factor and weights at the place `end`."""
+    complete(w.scene, w.end)
+    factorise(w.scene, w.end.M, w.extra, w.factor_end)
+    weights(w.scene, w.end, w.gained)
+
+
+@part
 def _half(w, x, back, h, middle):
     """The velocity of the middle, x̄ = x − (h/2) M̃⁻¹ c(q, x̄), by sweeps from x + back.
 
@@ -160,7 +164,7 @@ def _half(w, x, back, h, middle):
     for j in range(x.size):
         middle[j] = x[j] + back[j]
     for sweep in range(_SWEEPS):
-        _turned(w, middle, h, back)
+        half_kick(w.scene, w.end, middle, w.gained, w.factor_end, h, back)
         change = speed = 0.0
         for j in range(x.size):
             change = max(change, abs(x[j] + back[j] - middle[j]))
@@ -176,15 +180,15 @@ def _half(w, x, back, h, middle):
 
 
 @part
-def _turned(w, v, h, out):
-    """−(h/2) M̃⁻¹ c(q, v) at the place `end`, whose weights are in `gained` and factor in `factor_end`."""
-    s, p = w.scene, w.end
-    p.qvel[:] = v
-    mj_comVel(s.model, p.data)
-    mj_rne(s.model, p.data, np.int32(0), out.ctypes.data)
+def half_kick(s, place, v, weight, factor, h, out):
+    """−(h/2) M̃⁻¹ c(q, v) of trees at a place, with the weights and the factor of M̃ there."""
+    copy_into(place.qvel, v)
+    mj_comVel(s.model, place.data)
+    mj_rne(s.model, place.data, np.int32(0), out.ctypes.data)
     for j in range(v.size):
-        out[j] = -0.5 * h * (out[j] + w.gained[j])
-    solve(s.M_begin, s.M_count, s.M_column, w.factor_end, out)
+        # mujoco's bias is c less the weights
+        out[j] = -0.5 * h * (out[j] + weight[j])
+    solve(s, factor, out)
 
 
 @part

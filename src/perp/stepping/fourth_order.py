@@ -150,7 +150,7 @@ def _go(w, at, way, span):
 @part
 def _factorise(w, place):
     s = w.scene
-    factorise(s.M_begin, s.M_count, s.M_column, place.M, w.gained, w.factor_end)
+    factorise(s, place.M, w.gained, w.factor_end)
 
 
 @part
@@ -176,4 +176,4 @@ def _accelerate(w, place, v, out):
         force = min(max(force, s.motor_least[i]), s.motor_most[i])
         for e in range(first, end):
             out[place.moment_column[e]] += force * place.moment[e]
-    solve(s.M_begin, s.M_count, s.M_column, w.factor_end, out)
+    solve(s, w.factor_end, out)

@@ -16,15 +16,13 @@ from perp.kernels.arrays import copy_into, fill
 from perp.stepping import verdict as end
 from perp.stepping import worlds as place
 from perp.stepping.course import BEGIN, DONE, SETTLED, STAGE, advance
-from perp.stepping.memory import forget
+from perp.stepping.memory import forget, load_memory, memory_size, store_memory
 from perp.stepping.packing import WIDTH, line_of, pack_report, pack_state
 from perp.stepping.world import CONTACTS
 from perp.stepping.worlds import write_number
 
 # Besides what `course` asks for: wider lines of memory, which belong to all threads.
 NEEDS_MEMORY = 3
-# Numbers a remembered contact takes: two shapes, a point in each of their bodies, a force and a torque.
-PER_CONTACT = 14
 
 
 @part
@@ -53,22 +51,13 @@ def step_worlds(w):
             else:
                 at[place.STEP] += 1
         if not b.failed[i]:
-            if fixed_memory(w) + PER_CONTACT * w.old_count[0] > b.memory.shape[1]:
+            if memory_size(w) > b.memory.shape[1]:
                 return NEEDS_MEMORY
-            _store_memory(w, b.memory[i])
+            store_memory(w, b.memory[i])
             copy_into(b.state[i], pack_state(w))
         at[place.LOADED] = 0
         at[place.WORLD] += 1
     return DONE
-
-
-@part
-def fixed_memory(w):
-    """Numbers of a memory but for its contacts."""
-    size = 1 + w.old_joint.size + w.rotor_rate.size + w.rotor_v.size + w.count.size
-    if w.sleep > 0.0:
-        size += w.still_time.size + w.sleep_island.size + w.sleep_wrench.size + w.control.size
-    return size
 
 
 @part
@@ -89,7 +78,7 @@ def _load_world(w, i):
         n += mine.size
     for k in range(b.source.size):
         write_number(b.target[k], b.value[i, b.source[k]])  # pyright: ignore[reportCallIssue]
-    _load_memory(w, b.memory[i])
+    load_memory(w, b.memory[i])
     for row in range(w.wrench.shape[0]):
         copy_into(w.wrench[row], b.wrench[i, row])
     w.course[SETTLED] = 0
@@ -165,7 +154,7 @@ def _freeze(w, i, k, status):
             copy_into(line[at + 7 * n + 6 * body : at + 7 * n + 6 * body + 6], w.body_velocity[body])
     forget(w)
     fill(w.still_time, 0.0)
-    _store_memory(w, b.memory[i])
+    store_memory(w, b.memory[i])
     for j in range(k, b.status.shape[1]):
         b.status[i, j], b.residual[i, j] = status, np.inf
     for j in range(k, b.states.shape[1]):
@@ -186,56 +175,3 @@ def _log_contacts(w, i, k):
         line[0], line[1] = i, k
         copy_into(line[2:], line_of(report, c))
     b.contact_count[0] = first + n
-
-
-@part
-def _store_memory(w, line):
-    n = w.old_count[0]
-    line[0] = n
-    at = 1
-    for field in (w.old_joint, w.rotor_rate, w.rotor_v):
-        copy_into(line[at : at + field.size], field)
-        at += field.size
-    for k in range(w.count.size):
-        line[at + k] = w.count[k]
-    at += w.count.size
-    if w.sleep > 0.0:
-        for field in (w.still_time, w.sleep_wrench.ravel(), w.control):
-            copy_into(line[at : at + field.size], field)
-            at += field.size
-        for k in range(w.sleep_island.size):
-            line[at + k] = w.sleep_island[k]
-        at += w.sleep_island.size
-    for c in range(n):
-        line[at], line[at + 1] = w.old_geom[c, 0], w.old_geom[c, 1]
-        copy_into(line[at + 2 : at + 8], w.old_local[c].ravel())
-        copy_into(line[at + 8 : at + 14], w.old_force[c].ravel())
-        at += PER_CONTACT
-
-
-@part
-def _load_memory(w, line):
-    n = int(line[0])
-    at = 1
-    for field in (w.old_joint, w.rotor_rate, w.rotor_v):
-        copy_into(field, line[at : at + field.size])
-        at += field.size
-    for k in range(w.count.size):
-        w.count[k] = int(line[at + k])
-    at += w.count.size
-    if w.sleep > 0.0:
-        for field in (w.still_time, w.sleep_wrench.ravel(), w.control):
-            copy_into(field, line[at : at + field.size])
-            at += field.size
-        for k in range(w.sleep_island.size):
-            w.sleep_island[k] = int(line[at + k])
-        at += w.sleep_island.size
-    if n > w.old_local.shape[0]:
-        w.old_geom = np.zeros((2 * n, 2), np.int64)
-        w.old_local, w.old_force = np.zeros((2 * n, 2, 3)), np.zeros((2 * n, 2, 3))
-    w.old_count[0] = n
-    for c in range(n):
-        w.old_geom[c, 0], w.old_geom[c, 1] = int(line[at]), int(line[at + 1])
-        copy_into(w.old_local[c].ravel(), line[at + 2 : at + 8])
-        copy_into(w.old_force[c].ravel(), line[at + 8 : at + 14])
-        at += PER_CONTACT

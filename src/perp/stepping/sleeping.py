@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from perp.collision.finding import copy_line
 from perp.compilation.kernel import kernel, part
 from perp.kernels.arrays import fill
 
@@ -84,19 +85,10 @@ def disturb(w):
             b = place.body[c, side]
             awake = awake or (b >= 0 and time[body_tree[b]] < np.inf)
         if awake:
-            _move_line(place, kept, c)
+            copy_line(place, kept, place, c)
+            place.gap[kept] = place.gap[c]
             kept += 1
     place.count[0] = kept
-
-
-@part
-def _move_line(p, to, c):
-    if to == c:
-        return
-    p.geom[to], p.body[to], p.dim[to], p.point[to] = p.geom[c], p.body[c], p.dim[c], p.point[c]
-    p.frame[to], p.gap[to], p.friction[to] = p.frame[c], p.gap[c], p.friction[c]
-    p.restitution[to], p.round[to], p.accuracy[to] = p.restitution[c], p.round[c], p.accuracy[c]
-    p.cohesion[to], p.surface[to], p.soft[to] = p.cohesion[c], p.surface[c], p.soft[c]
 
 
 @part

@@ -22,13 +22,13 @@ import numpy as np
 
 from perp.compilation.kernel import part
 from perp.dynamics.actuators import advance
-from perp.dynamics.libmujoco import mj_comVel, mj_fwdActuation, mj_fwdVelocity, mj_passive, mj_rne
+from perp.dynamics.libmujoco import mj_comVel, mj_fwdActuation, mj_fwdVelocity, mj_passive
 from perp.dynamics.measuring import push
 from perp.dynamics.motions import add_wrenches, weights
 from perp.dynamics.tree_kernels import factorise, multiply, solve
 from perp.kernels.arrays import copy_into, fill
 from perp.kernels.borrowed import onward
-from perp.stepping.fast_turns import drift_in_parts, mean_spin, parts_of
+from perp.stepping.fast_turns import drift_in_parts, half_kick, mean_spin, parts_of
 from perp.stepping.world import PLACED
 
 # The fixed point of δ contracts by about h |ω| a sweep.
@@ -80,11 +80,11 @@ def apply_forces(w):
             for k in range(3, 6):
                 w.kick[6 * b + k] = w.v[6 * b + k] + w.guess[6 * b + k]
         return
-    factorise(s.M_begin, s.M_count, s.M_column, p.M, w.extra, w.factor)
-    multiply(s.M_begin, s.M_count, s.M_column, p.M, w.v, w.kick)
+    factorise(s, p.M, w.extra, w.factor)
+    multiply(s, p.M, w.v, w.kick)
     for j in range(w.kick.size):
         w.kick[j] += w.h * w.force[j]
-    solve(s.M_begin, s.M_count, s.M_column, w.factor, w.kick)
+    solve(s, w.factor, w.kick)
     fill(problem.mass, 0.0)
     tree = 0
     for k in range(w.kick.size):
@@ -134,7 +134,7 @@ def mass_solve(w, x):
     """M̃⁻¹ x in place."""
     s = w.scene
     if not s.cut:
-        solve(s.M_begin, s.M_count, s.M_column, w.factor, x)
+        solve(s, w.factor, x)
         return
     for b in range(s.mass.size):
         for k in range(3):
@@ -179,13 +179,8 @@ def _drift_of_trees(w, v, within):
     last = np.inf
     for sweep in range(_SWEEPS):
         for j in range(v.size):
-            p.qvel[j] = v[j] + w.delta[j]
-        mj_comVel(s.model, p.data)
-        mj_rne(s.model, p.data, np.int32(0), c.ctypes.data)
-        for j in range(v.size):
-            # mujoco's bias is c less the weights
-            c[j] = -0.5 * w.h * (c[j] + w.weight[j])
-        mass_solve(w, c)
+            c[j] = v[j] + w.delta[j]
+        half_kick(s, p, c, w.weight, w.factor, w.h, c)
         change = 0.0
         for j in range(v.size):
             change = max(change, abs(c[j] - w.delta[j]))
@@ -231,14 +226,9 @@ def velocities_after(w):
             w.v_end[j] = v[j] + w.gained[j]
         return
     if not s.cut:
-        copy_into(p.qvel, v)
-        mj_comVel(s.model, p.data)
-        mj_rne(s.model, p.data, np.int32(0), c.ctypes.data)
         weights(s, p, w.guess)
-        for j in range(v.size):
-            c[j] = -0.5 * w.h * (c[j] + w.guess[j])
-        factorise(s.M_begin, s.M_count, s.M_column, p.M, w.extra, w.factor_end)
-        solve(s.M_begin, s.M_count, s.M_column, w.factor_end, c)
+        factorise(s, p.M, w.extra, w.factor_end)
+        half_kick(s, p, v, w.guess, w.factor_end, w.h, c)
         for j in range(v.size):
             w.v_end[j] = v[j] + c[j]
         return

@@ -59,9 +59,8 @@ from perp.stepping.world import (
     START_ROWS_ONLY,
 )
 
-# Outcomes of `begin` and `go_on`.
+# Outcomes of `collect`.
 READY, ROOM = 0, 1
-DONE, AGAIN = 0, 1
 # Velocities may be off by so much of the step's speed before Coriolis forces are worth another solve.
 _DRIFT, _EXACT_DRIFT = 1e-6, 1e-12
 # The same of the guess, which a solve changes by more than that.

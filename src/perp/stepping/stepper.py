@@ -46,11 +46,6 @@ _NOWHERE = "no position near it satisfies joints, limits and shapes, so steps un
 _ATTEMPTS = 5
 # The friction pyramids among the cones of a file, as mujoco numbers them.
 _PYRAMIDS = 0
-# What is remembered from step to step, of impulses and of bodies at rest.
-_MEMORY, _SLEEP = (
-    ("joint", "geom", "points", "force", "rotor", "rotor_v", "pause"),
-    ("still_time", "sleep_island", "sleep_wrench"),
-)
 
 
 class Stepper:
@@ -266,22 +261,14 @@ class Stepper:
         wake(self.world.struct, -1)
         memory.forget(self.world.struct)
 
-    def memory(self) -> dict[str, np.ndarray]:
+    def memory(self) -> np.ndarray:
         """Everything that is remembered from step to step, for a snapshot."""
-        out: dict[str, np.ndarray] = dict(zip(_MEMORY, memory.memory(self.world.struct), strict=True))
-        if self.settings.sleep:
-            out |= {name: getattr(self.world, name).copy() for name in _SLEEP}
-        return out
+        return memory.memory(self.world.struct)
 
-    def set_memory(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Remember what `memory` returned earlier; nothing if it is empty."""
+    def set_memory(self, line: np.ndarray) -> None:
+        """Remember what `memory` returned earlier; nothing if it is empty, or of another version."""
         self.forget()
-        # snapshots of earlier versions have no points or fewer counts, and start cold
-        if "points" in arrays and arrays[_MEMORY[-1]].size == self.world.count.size:
-            memory.set_memory(self.world.struct, *(np.ascontiguousarray(arrays[name]) for name in _MEMORY))
-        if self.settings.sleep and _SLEEP[0] in arrays:
-            for name in _SLEEP:
-                getattr(self.world, name)[:] = arrays[name]
+        memory.set_memory(self.world.struct, np.ascontiguousarray(line, dtype=np.float64))
 
     def energy(self, state: State) -> float:
         """Kinetic and potential energy of a state, with what rotors and springs store [J]."""

@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 
 from perp.compilation.kernel import kernel
 from perp.dynamics.scene_tables import F2, F3, I2, F, I
-from perp.kernels.structs import StructType
+from perp.kernels.structs import StructType, set_fields
 
 _f = types.float64
 
@@ -51,8 +51,7 @@ PLACES = 8
 def pack_worlds(x):
     """The struct of a tuple of the fields in their order."""
     b = structref.new(WorldsType)  # pyright: ignore[reportCallIssue]
-    (b.at, b.state, b.memory, b.time, b.control, b.controls, b.wrench, b.failed, b.status, b.residual,
-     b.states, b.contact, b.contact_count, b.value, b.source, b.target) = x  # fmt: skip
+    set_fields(b, x)
     return b
 
 

@@ -21,9 +21,9 @@ from perp.problems.validation import check_finite, to_float
 from perp.simulation.arguments import whole
 from perp.simulation.batches.status import BatchContacts, Rollout, WorldStatus
 from perp.simulation.batches.values import OwnValues, set_values
-from perp.simulation.batches.worker import Arrays, Call, Worker, line_of_memory, memory_of_line
+from perp.simulation.batches.worker import Arrays, Call, Worker
 from perp.simulation.simulation import Simulation
-from perp.stepping.many_steps import PER_CONTACT
+from perp.stepping.memory import PER_CONTACT
 
 if TYPE_CHECKING:
     from perp.simulation.batches.derivatives import BatchDerivatives
@@ -94,8 +94,9 @@ class Batch:
         self._workers: list[Worker] = []
         self._pool: ThreadPoolExecutor | None = None
         stepper = start.stepper
+        line = np.concatenate([stepper.memory(), np.zeros(_CONTACTS * PER_CONTACT)])
         self._arrays = Arrays(
-            np.tile(start.state.packed, (n, 1)), np.tile(line_of_memory(stepper, _CONTACTS), (n, 1)),
+            np.tile(start.state.packed, (n, 1)), np.tile(line, (n, 1)),
             np.full(n, start.time), np.repeat(start.ctrl[None], n, axis=0),
             np.repeat(start.wrench[None], n, axis=0), np.zeros(n, np.int64),
         )  # fmt: skip
@@ -267,7 +268,7 @@ class Batch:
         a.state[which], a.time[which], a.wrench[which] = start.state.packed, start.time, 0.0
         if keyframe is not None or start.home is not None:
             a.control[which] = start.ctrl
-        line = line_of_memory(start.stepper)
+        line = start.stepper.memory()
         a.memory[which] = 0.0
         a.memory[which, : line.size] = line
         a.failed[which] = 0
@@ -320,7 +321,7 @@ class Batch:
         sim.state = sim.stepper.unpacked(float(a.time[world]), a.state[world].copy())
         sim.set_control(a.control[world])
         sim.wrench = a.wrench[world]
-        sim.stepper.set_memory(memory_of_line(sim.stepper, a.memory[world]))
+        sim.stepper.set_memory(a.memory[world])
         return sim
 
     def __getstate__(self) -> dict[str, Any]:

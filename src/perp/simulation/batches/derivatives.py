@@ -10,7 +10,7 @@ import numpy as np
 
 from perp.derivatives.errors import DerivativeError
 from perp.derivatives.step import StepDifferentiator
-from perp.simulation.batches.worker import Worker, memory_of_line
+from perp.simulation.batches.worker import Worker
 
 if TYPE_CHECKING:
     from perp.simulation.batches.batch import Batch
@@ -39,7 +39,7 @@ def batch_derivatives(batch: Batch, parameters: Sequence[str]) -> BatchDerivativ
         own.write(stepper, i)
         for k, value in enumerate(arrays.control[i].tolist()):
             stepper.set_motor(k, value)
-        stepper.set_memory(memory_of_line(stepper, arrays.memory[i]))
+        stepper.set_memory(arrays.memory[i])
         state = stepper.unpacked(float(arrays.time[i]), arrays.state[i].copy())
         try:
             step = found.next(state, batch.step_size, arrays.wrench[i], parameters)

@@ -8,7 +8,7 @@ import numpy as np
 
 from perp.simulation.batches.values import OwnValues
 from perp.stepping import Stepper, course, tasks, worlds
-from perp.stepping.many_steps import NEEDS_MEMORY, PER_CONTACT
+from perp.stepping.many_steps import NEEDS_MEMORY
 from perp.stepping.packing import WIDTH
 from perp.stepping.world import set_worlds
 
@@ -89,35 +89,3 @@ class Worker:
     def contacts(self) -> np.ndarray:
         """Contacts that were logged, one a line."""
         return worlds.logged(self._struct)
-
-
-def line_of_memory(stepper: Stepper, room: int = 0) -> np.ndarray:
-    """What a stepper remembers as one line, with room for so many contacts at least; see `many_steps`."""
-    found = stepper.memory()
-    n = len(found["geom"])
-    parts = [[n], found["joint"], found["rotor"], found["rotor_v"], found["pause"]]
-    if stepper.settings.sleep:
-        parts += [found["still_time"], found["sleep_wrench"].ravel()]
-        parts += [stepper.world.control, found["sleep_island"]]
-    points, forces = found["points"].reshape(n, 6), found["force"].reshape(n, 6)
-    contacts = np.concatenate([found["geom"], points, forces], axis=1)
-    line = np.concatenate([*parts, contacts.ravel()]).astype(np.float64)
-    return np.concatenate([line, np.zeros(PER_CONTACT * max(0, room - n))])
-
-
-def memory_of_line(stepper: Stepper, line: np.ndarray) -> dict[str, np.ndarray]:
-    """What `Stepper.set_memory` takes, from a line."""
-    like, n, at = stepper.memory(), int(line[0]), 1
-    out: dict[str, np.ndarray] = {}
-    names = ["joint", "rotor", "rotor_v", "pause"]
-    if stepper.settings.sleep:
-        names += ["still_time", "sleep_wrench", "", "sleep_island"]
-    for name in names:
-        part = like[name] if name else stepper.world.control
-        out[name] = line[at : at + part.size].reshape(part.shape).astype(part.dtype)
-        at += part.size
-    contacts = line[at : at + PER_CONTACT * n].reshape(n, PER_CONTACT)
-    out["geom"] = contacts[:, :2].astype(np.int64)
-    out["points"], out["force"] = (contacts[:, k : k + 6].reshape(n, 2, 3).copy() for k in (2, 8))
-    out.pop("", None)
-    return out
