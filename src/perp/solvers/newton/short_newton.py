@@ -84,9 +84,9 @@ def _workspace(problem):
     )  # fmt: skip
     mass = p.mass.size
     vectors = (
-        np.zeros(mass), np.zeros(mass), np.zeros(entries), np.zeros(n), np.zeros(n), np.zeros(n),
+        np.zeros(mass), np.full(mass, np.nan), np.zeros(mass), np.zeros(entries), np.zeros(n), np.zeros(n),
         np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
-        np.zeros(n), np.zeros(n),
+        np.zeros(n), np.zeros(n), np.zeros(n),
     )  # fmt: skip
     planes = np.zeros((count, 3)), np.zeros((trees, 2)), np.zeros((widest, n)), np.zeros((22, 16))
     A, K = np.zeros((count, MOST_ROWS, MOST_ROWS)), np.zeros((count, MOST_ROWS, MOST_ROWS))
