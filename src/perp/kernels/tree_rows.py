@@ -21,16 +21,20 @@ def times(column, value, begin, end, v):
 
 
 @part
-def times_three(column, value, begin, end, v):
-    """The products of three rows with the same columns and v: the first has the entries begin … end − 1."""
-    total = other = third = 0.0
-    e, width = begin, end - begin
+def times_three(column, value, span, v, given):
+    """The products of three rows with the same columns and v, added to three numbers, entry by entry.
+
+    The span: first entry of the first row, and the one after its last.
+    """
+    (e, end), (total, other, third) = span, given
+    width = end - e
     while e + 6 <= end and column[e + 5] == column[e] + 5:
         a, b, c = onward(value, e), onward(value, e + width), onward(value, e + 2 * width)
         x = onward(v, column[e])
-        total += a[0] * x[0] + a[1] * x[1] + a[2] * x[2] + a[3] * x[3] + a[4] * x[4] + a[5] * x[5]
-        other += b[0] * x[0] + b[1] * x[1] + b[2] * x[2] + b[3] * x[3] + b[4] * x[4] + b[5] * x[5]
-        third += c[0] * x[0] + c[1] * x[1] + c[2] * x[2] + c[3] * x[3] + c[4] * x[4] + c[5] * x[5]
+        for k in range(6):
+            total += a[k] * x[k]
+            other += b[k] * x[k]
+            third += c[k] * x[k]
         e += 6
     while e < end:
         speed = v[column[e]]

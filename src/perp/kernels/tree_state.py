@@ -54,7 +54,7 @@ def push_trees(p, w, c):
 def measure_rows(p, c):
     """u = L v + b + Σ λ of constraint c.
 
-    A drive's bias and compliance are large and cancel: they come first. Sums are those of `times`.
+    A drive's bias and compliance are large and cancel: they come first.
     """
     i, last, x, u = p.start[c], p.start[c + 1], p.impulse, p.row_velocity
     base = p.row_begin[i]
@@ -62,13 +62,16 @@ def measure_rows(p, c):
     while i < last:
         given = p.bias[i] + p.compliance[i] * x[i]
         if i + 3 <= last:
-            a, b, d = times_three(p.column, p.left, base, base + width, p.velocity)
-            u[i] = given + a
-            u[i + 1] = p.bias[i + 1] + p.compliance[i + 1] * x[i + 1] + b
-            u[i + 2] = p.bias[i + 2] + p.compliance[i + 2] * x[i + 2] + d
+            other = p.bias[i + 1] + p.compliance[i + 1] * x[i + 1]
+            third = p.bias[i + 2] + p.compliance[i + 2] * x[i + 2]
+            u[i], u[i + 1], u[i + 2] = times_three(
+                p.column, p.left, (base, base + width), p.velocity, (given, other, third)
+            )
             i, base = i + 3, base + 3 * width
         else:
-            u[i] = given + times(p.column, p.left, base, base + width, p.velocity)
+            for e in range(base, base + width):
+                given += p.left[e] * p.velocity[p.column[e]]
+            u[i] = given
             i, base = i + 1, base + width
 
 
@@ -179,7 +182,7 @@ def goes_on(p, w, k, steady):
         while i < last:
             begin, end, off = p.row_begin[i], p.row_begin[i + 1], 0.0
             if i + 3 <= last:
-                one, two, three = times_three(p.column, p.left, begin, end, change)
+                one, two, three = times_three(p.column, p.left, (begin, end), change, (0.0, 0.0, 0.0))
                 off = max(abs(one) / p.unit[i], abs(two) / p.unit[i + 1], abs(three) / p.unit[i + 2])
                 i += 3
             else:

@@ -41,7 +41,9 @@ def scales(w):
         while i < last:
             begin, end = p.row_begin[i], p.row_begin[i + 1]
             if i + 3 <= last:
-                one, two, three = times_three(p.column, p.value, begin, end, p.free_velocity)
+                one, two, three = times_three(
+                    p.column, p.value, (begin, end), p.free_velocity, (0.0, 0.0, 0.0)
+                )
                 squares += one * one + two * two + three * three
                 i += 3
             else:
