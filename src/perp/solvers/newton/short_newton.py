@@ -1,8 +1,7 @@
-"""The first rounds of `proximal-point` on small contact problems, in one compiled call.
+"""The first attempt of `proximal-point` on small contact problems, in one compiled call.
 
 What sweeps leave unsolved of a few contacts takes some Newton steps of microseconds; building their arrays
-from Python takes ten times as long. The rounds and their ends are those of `proximal_point`, up to its
-central paths.
+from Python takes ten times as long.
 """
 
 from __future__ import annotations
@@ -16,14 +15,15 @@ from perp.kernels.packed import PackedType, view
 from perp.kernels.packed_trees import _fill, _tree_of
 from perp.kernels.short_solve import GivenType, judge_given, structs_of, unpack
 from perp.kernels.structs import struct_at
-from perp.kernels.sweep import sweeps
-from perp.kernels.tree_newton import EXACT, FIRST, solve_islands
+from perp.kernels.tree_newton import FIRST, solve_islands
 from perp.kernels.tree_problem import pack_tree_problem, problem_view
 from perp.kernels.tree_workspace import _pack
 from perp.problems.set_kernels import COULOMB
 from perp.solvers.auto_contact import BUILT, FACE
 from perp.solvers.friction_limits import ORDINARY
-from perp.solvers.newton.proximal_point import MARGIN, ROUNDS, SHARPER, SMOOTHING, STEPS
+from perp.solvers.newton.proximal_point import MARGIN, SHARPER, STEPS, sharpened
+
+_sharpened = part(sharpened)
 
 
 @part
@@ -114,36 +114,29 @@ def few_steps(packed, given, tol, impulse, velocity):
     if not _is_ordinary(given):
         return np.inf, 0
     blocks, impulse, velocity = view(packed), borrowed(impulse), borrowed(velocity)
-    problem = _trees(packed, impulse, MARGIN * tol)
+    unit = MARGIN * tol
+    problem = _trees(packed, impulse, unit)
     workspace, p = _workspace(problem), problem_view(problem)
     if given.kind.size >= max(BUILT, FACE * (p.tree_start.size - 1)):
         return np.inf, 0
     info, worst = np.zeros(4, np.int64), np.zeros(1)
     found, u = np.empty(impulse.size), np.empty(impulse.size)
-    # convex problems need no other sides of their kinks
-    rounds = len(ROUNDS) if blocks.relaxed else 0
-    steps, sharper = 0, 0
-    while True:
-        most = ROUNDS[rounds] if rounds < len(ROUNDS) else STEPS
-        solve_islands(problem, workspace, FIRST, most, EXACT, info, worst)
+    value, steps = np.inf, 0
+    for _ in range(SHARPER + 1):
+        solve_islands(problem, workspace, FIRST, STEPS, (0.0, 1.0, np.inf, unit), info, worst)
         steps += info[2]
         unpack(blocks, p.impulse, found)
         value = judge_given(given, blocks.relaxed, found, u)
-        if value <= tol:
-            impulse[:], velocity[:] = found, u
-            return value, steps
-        if info[1] == 0 and sharper < SHARPER:
-            sharper += 1
-            for i in range(p.unit.size):
-                p.unit[i] *= MARGIN
-            continue
-        rounds += 1
-        if not np.isfinite(value):
-            return np.inf, 0
-        if rounds >= len(ROUNDS):
-            impulse[:] = found
-            return value, steps
-        sweeps(packed, p.impulse, SMOOTHING)
+        if value <= tol or info[1] != 0 or not np.isfinite(value):
+            break
+        share = _sharpened(worst[0], value, tol)
+        unit *= share
+        for i in range(p.unit.size):
+            p.unit[i] *= share
+    if not np.isfinite(value):
+        return np.inf, 0
+    impulse[:], velocity[:] = found, u
+    return value, steps
 
 
 @kernel(nogil=True)
