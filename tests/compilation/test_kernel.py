@@ -110,7 +110,7 @@ def test_a_part_that_was_kept_can_be_called_from_python(tmp_path: Path) -> None:
 
 class Few(NamedTuple):
     x: np.ndarray
-    count: int
+    number: int
     flags: np.ndarray
 
 
@@ -126,7 +126,7 @@ class Many(NamedTuple):
 def weigh(many, scale, pair):
     if scale < 0.0:
         raise ValueError("negative")
-    total = many.matrix[1, 2] * many.factor + many.few.x[1] + many.words[0] + many.few.count
+    total = many.matrix[1, 2] * many.factor + many.few.x[1] + many.words[0] + many.few.number
     many.few.x[0] += 1.0
     return (total + many.few.flags[1] + many.last[1][0] + pair[1][1]) * scale
 
