@@ -66,7 +66,7 @@ _INNER = 0.1
 # 4 in place of 5 the dumped problems of three robots on casters take 9 and 3 % more.
 _PATIENCE, _DETOUR = 8, 5
 # A proximal problem that leaves more than this of the merit is on a ray; where that leaves it too the weight
-# of loose bodies is heavy. Newton steps of dumped problems: drum 1228 -> 591, dominoes 7570 -> 6880.
+# of a large island is heavy. Newton steps of dumped problems of a drum of 500 spheres: 1228 -> 591.
 _PLATEAU = 0.25
 # Growth of the merit with which a ray of an island of one tree is not one: slip next to sticking bends it.
 # Newton steps of dumped problems of tiago 27,800 -> 22,100; of several trees (dominoes) 13,200 -> 16,300.
@@ -262,7 +262,7 @@ def _newton(p, w, k, plan, limit, goal, weight, pairs):
             falls = inner <= _WEIGHED * merit
             if merit > _PLATEAU * reference and _go_along_ray(p, w, k, sigma, most):
                 worst, merit, _, _ = judge(p, w, k, sigma, g)
-                falls = plan.tree.size > 1 and wander == 0 and merit > _PLATEAU * reference
+                falls = pairs > 0 and wander == 0 and merit > _PLATEAU * reference
             if falls:
                 # a weight that was too light is approached half way, and forgotten when it is near
                 sigma = max(shrink * sigma, math.sqrt(borne * failed), _LEAST[p.count[2]])
