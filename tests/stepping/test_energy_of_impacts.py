@@ -205,8 +205,8 @@ def chain(seed: int) -> tuple[str, float, float]:
 
 
 @pytest.mark.parametrize("level", ["position", "velocity"])
-def test_a_chain_without_motors_that_gains_energy_says_so(level: str) -> None:
-    """A light link that whips round at 10 ms gained thirteen times what there was, without a word."""
+def test_a_light_link_that_whips_round_gains_no_energy(level: str) -> None:
+    """At 10 ms it gained thirteen times what there was."""
     seed = 32
     text, restitution, h = chain(seed)
     sim = perp.Simulation(text, step=h, coordinates="reduced", level=level, restitution=restitution)
@@ -214,9 +214,7 @@ def test_a_chain_without_motors_that_gains_energy_says_so(level: str) -> None:
     records = [sim.step() for _ in range(min(400, int(1.0 / h)))]
     energy = np.array([record.energy for record in records])
     kinetic = np.maximum.accumulate([record.kinetic_energy for record in records])
-    gains = np.diff(energy) > 7e-2 * kinetic[:-1]
-    assert gains.any()
-    assert not any(record.met for record, gain in zip(records[1:], gains, strict=True) if gain)
+    assert np.all(np.diff(energy) <= 7e-2 * kinetic[:-1])
     assert sum(not record.met for record in records) < 0.1 * len(records)
 
 

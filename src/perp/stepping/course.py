@@ -431,6 +431,7 @@ def put_right(w, packed):
     w.stiff = 0
     guessed(w)
     _solve_for(w, LOOKING)
+    x[DRIFTS] = _MOST_STEPS  # what is only put right has no inertia
     _solve(w)
     while _solve_again(w):
         _solve(w)
