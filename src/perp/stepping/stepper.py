@@ -40,6 +40,8 @@ from perp.stepping.world import World
 _NEGLIGIBLE, _FURTHEST = 1e-5, 0.5
 # What is left of contradictions that is worth a word, as a share of the largest one.
 _VISIBLE = 0.1
+# What is said of a start that nothing near it puts right.
+_NOWHERE = "no position near it satisfies joints, limits and shapes, so steps undo what they can"
 # A start far from one that holds is put right from where the last attempt left it: Cassie's takes two.
 _ATTEMPTS = 5
 # The friction pyramids among the cones of a file, as mujoco numbers them.
@@ -360,6 +362,10 @@ class Stepper:
         moved, note = self._put_right(state, wrong, allowed)
         self.begin(moved, h, np.zeros_like(w.wrench))
         left = contradiction(core)
+        if max(left) > max(wrong):
+            # limits that were not within reach are no rows: an arm went through hundreds of turns
+            moved, note, left = state, f"the start {missed(wrong, allowed)}: {_NOWHERE}", wrong
+            self.refresh(state)
         self.forget()
         if left[0] > allowed and let_go(self):
             note += (
@@ -389,7 +395,7 @@ class Stepper:
         allowed_far = _FURTHEST * whole + wrong[0] * max(whole, 1.0)
         words = ""
         if not solved:
-            words = "no position near it satisfies joints, limits and shapes, so steps undo what they can"
+            words = _NOWHERE
         elif far.max(initial=0.0) > allowed_far:
             words = "too far to be corrected at once, so steps undo it slowly"
         if words:
