@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 import perp
 from kernels.test_kernels import mixed
 from perp.compilation.kernel import whole
-from perp.kernels.friction_laws import MOST_ROWS, OPEN, RELAXED, linearise
+from perp.kernels.friction_laws import MOST_ROWS, OPEN, RELAXED, ROOM, linearise
 from perp.kernels.jordan import solve_linearised
 from perp.kernels.packed import pack
 from perp.kernels.packed_trees import trees_of
@@ -67,22 +67,15 @@ def test_derivatives_of_the_relaxed_law_are_those_of_its_equations(kind):
     for _ in range(60):
         mobility = rng.uniform(0.5, 2.0, 3)
         x, u, dx, du = rng.normal(size=(4, size))
-        B, C, F = np.empty((size, size)), np.empty((size, size)), np.empty((3, size))
-        state = whole(linearise)(kind, parameter, size, mobility, x, u, np.empty(16), (F[0], B, C))
+        room, own = np.zeros((3, *ROOM)), (np.zeros((6, 6)), False)
+        state = whole(linearise)(kind, parameter, size, mobility, x, u, own, room[0])
         closed += state != OPEN
-        h, rest = 1e-7, np.empty((2, size, size))
+        h, B, C = 1e-7, room[0, 8 : 8 + size, :size], room[0, 14 : 14 + size, :size]
         for k, sign in ((1, h), (2, -h)):
-            whole(linearise)(
-                kind,
-                parameter,
-                size,
-                mobility,
-                x + sign * dx,
-                u + sign * du,
-                np.empty(16),
-                (F[k], rest[0], rest[1]),
-            )
-        np.testing.assert_allclose(B @ dx + C @ du, (F[1] - F[2]) / (2 * h), rtol=1e-5, atol=1e-5)
+            ends = x + sign * dx, u + sign * du
+            whole(linearise)(kind, parameter, size, mobility, *ends, own, room[k])
+        slope = (room[1, 1, :size] - room[2, 1, :size]) / (2 * h)
+        np.testing.assert_allclose(B @ dx + C @ du, slope, rtol=1e-5, atol=1e-5)
     assert closed > 20
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import perp
 from perp.compilation.kernel import whole
-from perp.kernels.friction_laws import linearise, recalled_velocities, violation
+from perp.kernels.friction_laws import OPEN, ROOM, SLIPPING, STICKING, linearise, violation
 from perp.problems.set_kernels import BOX, COULOMB, ELLIPTIC, FREE, NONNEGATIVE, ROLLING
 from tree_problems import packed, solved
 
@@ -126,88 +126,120 @@ def discs(kind: int, size: int, parameters: np.ndarray) -> list[tuple[range, flo
     return [(rows, mu, parameters[: size - 1] / mu)]
 
 
-def equations(law, d, x, u, weights, lengths=None):
-    """The law of a set as equations, in numpy, with given weights of impulses against slip in its discs.
+def room_and_block(rng: np.random.Generator, parameters: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Room for the law of one constraint, and a tangential block, without directions of no friction."""
+    A = rng.normal(size=(6, 6))
+    block = A @ A.T + 0.1 * np.eye(6)
+    for k, mu in enumerate(parameters):
+        if mu == 0.0:
+            block[k + 1], block[:, k + 1], block[k + 1, k + 1] = 0.0, 0.0, 1.0
+    return np.zeros(ROOM), block
 
-    With `lengths` those of a slipping disc are multiplied by ‖y‖ over the length that is given for it.
-    """
+
+def slipping_point(law, rng, at=None):
+    """A point of the law where all discs slip, or one next to `at` (normal impulse, directions, slips)."""
     kind, size, parameters = law
-    group = np.array([d[0], d[1], d[1], d[2], d[2], d[2]])[:size]
-    push = d[0] * (x[0] + parameters[5]) - u[0]
-    if push <= 0.0:
-        return group * (x[:size] + np.eye(size)[0] * parameters[5])
-    F = u[:size].copy()
-    for k, ((rows, mu, g), t) in enumerate(zip(discs(kind, size, parameters[:5]), weights, strict=True)):
-        i, radius = list(rows), mu * push / d[0]
-        y = direction(x, u, i, g, t)
-        if np.linalg.norm(y) > t * radius:
-            over = 1.0 if lengths is None else np.linalg.norm(y) / lengths[k]
-            F[i] = over * group[i] * (x[i] - g * radius * y / np.linalg.norm(y))
-        F[i] = np.where(g > 0.0, F[i], group[i] * x[i])
-    return F
-
-
-def direction(x, u, rows, g, t):
-    """The vector y of a disc."""
-    return np.array([t * x[k] / s - s * u[k] if s > 0.0 else 0.0 for k, s in zip(rows, g, strict=True)])
+    parts = discs(kind, size, parameters[:5])
+    if at is None:
+        n, e, slips = rng.uniform(0.5, 2.0), [rng.normal(size=len(g)) for _, _, g in parts], []
+        slips = [rng.uniform(0.1, 3.0) for _ in parts]
+    else:
+        n, e, slips = at
+        n, slips = n + 1e-5 * rng.normal(), [s + 1e-5 * rng.normal() for s in slips]
+        e = [v + 1e-5 * rng.normal(size=v.size) for v in e]
+    x, u = np.zeros(6), np.zeros(6)
+    x[0] = n - parameters[5]
+    for k, (rows, mu, g) in enumerate(parts):
+        e[k] = np.where(g > 0.0, e[k], 0.0) / np.linalg.norm(e[k][g > 0.0])
+        for r, i in enumerate(rows):
+            x[i] = g[r] * mu * n * e[k][r]
+            u[i] = -slips[k] * e[k][r] / g[r] if g[r] > 0.0 else 0.3
+    return x, u, (n, e, slips)
 
 
 @pytest.mark.parametrize(("kind", "size", "parameters"), KINDS)
-def test_derivatives_of_the_equations(kind: int, size: int, parameters: tuple[float, ...]) -> None:
+def test_equations_are_the_tangent_plane_of_the_law(kind: int, size: int, parameters: tuple) -> None:
     rng = np.random.default_rng(size)
     full = np.zeros(6)
     full[: len(parameters)] = parameters
     full[5] = 0.0 if size == 6 else 0.1
-    g, F, B, C = np.zeros(6), np.zeros(6), np.zeros((6, 6)), np.zeros((6, 6))
-    slipping, law = 0, (kind, size, full)
-    for _ in range(80):
-        x, u, d = rng.normal(size=6), rng.normal(size=6), np.array([0.4, 0.7, 1.9])
-        x[0] += 1.0
-        push = x[0] + full[5] - u[0] / d[0]
-        for rows, mu, s in discs(kind, size, full[:5]):
-            # friction within its limit; impulses beyond it are cut in the slopes
-            some = [k for k, stretch in zip(rows, s, strict=True) if stretch > 0.0]
-            far = np.linalg.norm(x[some] / s[s > 0.0])
-            x[some] *= min(1.0, 0.9 * mu * max(push, 0.0) / far)
-        state = whole(linearise)(kind, full, size, d, x, u, g, (F, B, C))
-        # slip and impulses of one size, within two decades of the mobility
-        weights = [
-            np.clip(np.linalg.norm(s * u[list(rows)]) / (mu * push), 0.01 * d[1], d[1]) if push > 0 else d[1]
-            for rows, mu, s in discs(kind, size, full[:5])
-        ]
-        np.testing.assert_allclose(equations(law, d, x, u, weights), F[:size], rtol=1e-12, atol=1e-12)
-        lengths, against = [], False
-        for (rows, _, s), t in zip(discs(kind, size, full[:5]), weights, strict=True):
-            y = direction(x, u, rows, s, t)
-            lengths.append(np.linalg.norm(y))
-            against |= np.divide(x[list(rows)], s, out=np.zeros(len(s)), where=s > 0.0) @ y < 0.0
-        if against:  # the bend is lowered there
-            continue
-        slipping += state > 1
-        for k in range(size):
-            for vector, J in ((x, B), (u, C)):
-                step, keep = 1e-7, vector[k]
-                ends = []
-                for vector[k] in (keep - step, keep + step):
-                    ends.append(equations(law, d, x, u, weights, lengths))
-                vector[k] = keep
-                slope = (ends[1] - ends[0]) / (2 * step)
-                np.testing.assert_allclose(slope, J[:size, k], rtol=2e-5, atol=2e-5)
-    assert slipping > 5
+    law = kind, size, full
+    for recalled in [False, True] * 10:
+        d = rng.uniform(0.3, 2.0, 3)
+        room, block = room_and_block(rng, parameters)
+        x, u, at = slipping_point(law, rng)
+        state = whole(linearise)(kind, full, size, d, x, u, (block, recalled), room)
+        assert state == SLIPPING
+        np.testing.assert_allclose(room[1, :size], 0.0, atol=1e-12)
+        near_x, near_u, _ = slipping_point(law, rng, at)
+        B, C = room[8 : 8 + size, :size], room[14 : 14 + size, :size]
+        change = B @ (near_x - x)[:size] + C @ (near_u - u)[:size]
+        np.testing.assert_allclose(change, 0.0, atol=1e-8)
+        assert np.linalg.matrix_rank(np.hstack([B, C])) == size
+
+
+@pytest.mark.parametrize(("kind", "size", "parameters"), KINDS)
+def test_what_sticks_and_what_is_open_stays_so(kind: int, size: int, parameters: tuple) -> None:
+    rng = np.random.default_rng(size)
+    full = np.zeros(6)
+    full[: len(parameters)] = parameters
+    room, block = room_and_block(rng, parameters)
+    x, u, _ = slipping_point((kind, size, full), rng)
+    x[1:] *= 0.9
+    d = np.array([0.4, 0.7, 1.9])
+    state = whole(linearise)(kind, full, size, d, x, np.zeros(6), (block, False), room)
+    assert state == (SLIPPING if 0.0 in parameters else STICKING)
+    np.testing.assert_allclose(room[1, :size], 0.0, atol=1e-14)
+    u[0] = 0.1
+    assert whole(linearise)(kind, full, size, d, np.zeros(6), u, (block, False), room) == OPEN
+    np.testing.assert_array_equal(room[1, :size], 0.0)
+
+
+def test_a_disc_comes_to_the_answer_of_its_own_block() -> None:
+    # with the block of the contact itself one step from anywhere is the answer, where it slips or sticks
+    rng = np.random.default_rng(5)
+    slips = 0
+    for _ in range(40):
+        room, block = room_and_block(rng, ())
+        block[1:, 0] = 0.0
+        S, mu, d = block[1:3, 1:3], 0.5, np.array([2.0, 1.0, 1.0])
+        parameter = np.array([mu, 0, 0, 0, 0, 0.0])
+        free = np.array([-1.0, *rng.normal(size=2)])
+        x = np.array([0.5, 0.2, 0.1])  # the normal impulse is that of the answer: 2 · 0.5 − 1 = 0
+        W = np.zeros((3, 3))
+        W[0, 0], W[1:, 1:], state = d[0], S, OPEN
+        for _ in range(8):
+            u = W @ x + free
+            state = whole(linearise)(COULOMB, parameter, 3, d, x, u, (block, False), room)
+            x = x - np.linalg.solve(room[8:11, :3] + room[14:17, :3] @ W, room[1, :3])
+        u = W @ x + free
+        slips += state == SLIPPING
+        np.testing.assert_allclose(u[0], 0.0, atol=1e-13)
+        if state == SLIPPING:
+            np.testing.assert_allclose(x[1:], -mu * x[0] * u[1:] / np.linalg.norm(u[1:]), atol=1e-11)
+        else:
+            np.testing.assert_allclose(u[1:], 0.0, atol=1e-12)
+            assert np.linalg.norm(x[1:]) <= mu * x[0] * (1 + 1e-12)
+    assert 5 < slips < 35
 
 
 def test_a_first_step_keeps_what_impulses_of_the_last_problem_hold() -> None:
     # a body that sticks is pushed up a little: the velocity says open, the impulse says closed
-    parameter = np.array([0.5, 0, 0, 0, 0, 0.0])
-    x, u, near = np.array([0.1, 0.02, 0.0]), np.array([0.3, 0.1, 0.0]), np.full(6, np.nan)
-    assert whole(recalled_velocities)(COULOMB, parameter, 3, x, u, np.zeros(6), near)
-    np.testing.assert_array_equal(near[:3], 0.0)
+    parameter, d = np.array([0.5, 0, 0, 0, 0, 0.0]), np.ones(3)
+    room, block = room_and_block(np.random.default_rng(0), ())
+    x, u = np.array([0.1, 0.02, 0.0]), np.array([0.3, 0.1, 0.0])
+    assert whole(linearise)(COULOMB, parameter, 3, d, x, u, (block, True), room) == STICKING
+    np.testing.assert_array_equal(room[1, :3], u)
     # friction at its limit goes on slipping, as fast as the velocity says along it
-    x = np.array([0.1, 0.03, 0.04])
-    u = np.array([0.3, -0.3, -0.1])
-    assert whole(recalled_velocities)(COULOMB, parameter, 3, x, u, np.zeros(6), near)
-    np.testing.assert_allclose(near[:3], [0.0, -0.26 * 0.6, -0.26 * 0.8], rtol=1e-12)
-    assert not whole(recalled_velocities)(COULOMB, parameter, 3, np.zeros(3), u, np.zeros(6), near)
+    x, u = np.array([0.1, 0.03, 0.04]), np.array([0.3, -0.3, -0.1])
+    assert whole(linearise)(COULOMB, parameter, 3, d, x, u, (block, True), room) == SLIPPING
+    # across its direction (0.6, 0.8): slip times impulse + radius times velocity
+    across, B, C = np.array([-0.8, 0.6]), room[8:11, :3], room[14:17, :3]
+    share = 0.05 + 0.26
+    np.testing.assert_allclose(across @ B[1:, 1:] @ across, 0.26 / share, rtol=1e-12)
+    np.testing.assert_allclose(across @ C[1:, 1:] @ across, 0.05 / share, rtol=1e-12)
+    # what carries nothing has nothing to keep
+    assert whole(linearise)(COULOMB, parameter, 3, d, np.zeros(3), u, (block, True), room) == OPEN
 
 
 def test_elliptic_slip_opposes_velocity_in_the_metric_of_the_cone() -> None:

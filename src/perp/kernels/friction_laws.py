@@ -1,4 +1,4 @@
-"""The law of one constraint: how far an answer is from it, and Alart and Curnier's equations.
+"""The law of one constraint: how far an answer is from it, and its equations.
 
 Letters: x impulses and u velocities of the constraint's rows, d their mobilities (velocity per impulse; one
 for the normal row, one for the tangential, one for the angular rows), c cohesion, y_N = d_N (x_N + c) − u_N
@@ -8,16 +8,22 @@ Scalar rows have bounds. Friction has discs: the rows 1 … k of a Coulomb or El
 
     open (y_N ≤ 0):    F_N = d_N (x_N + c),  F_i = d_i x_i           every F is a velocity
     closed:            F_N = u_N
-      sticking disc:   F_i = u_i                                   ‖y‖ ≤ d_T μ y_N / d_N
-      slipping disc:   F_i = d_i (x_i − g_i μ (y_N / d_N) e_i)     y_i = d_T x_i / g_i − g_i u_i,  e = y / ‖y‖
+      sticking disc:   F_i = u_i
+      slipping disc:   F_i = d_i (x_i − g_i (r e_i + t_i))           r = μ y_N / d_N
+                       t = r / (d_T r + α) (1 − e eᵀ) (d_T x / g − g u)
+
+That is the tangent plane of the law at a point of it: impulses r e against slip α. The point is the answer
+that a disc comes to by itself, with the block of its rows: a scalar in the place of the block (Alart and
+Curnier) has the same answers, and sees neither that a wheel rolls where it is pushed nor how little it takes
+to turn it, so that Newton's steps jump between sticking and slipping. What is violated is measured with
+scalars.
 
 The relaxation, for circular discs without cohesion, has the natural map F = d x − P(d x − u) with P the
 projection onto the cone: P_N = t = κ (y_N + Σ μ_k ‖y_k‖) over the discs k that y leaves, P_k = μ_k t y_k /
 ‖y_k‖ there.
 
 References: Alart and Curnier, A mixed formulation for frictional contact problems prone to Newton like
-methods (1991); Hüeber, Stadler and Wohlmuth, A primal-dual active set algorithm for three-dimensional contact
-problems with Coulomb friction (2008).
+methods (1991); Moré and Sorensen, Computing a trust region step (1983), for the answer of a disc.
 """
 
 from __future__ import annotations
@@ -38,8 +44,12 @@ ANGULAR = 3
 OPEN, STICKING, SLIPPING = 0, 1, 2
 
 
-# The least weight of impulses against slip, in units of mobility.
-_LEAST_WEIGHT = 1e-2
+# Steps for the slip of a disc at most, and how near it has to be: it is where a tangent is taken.
+_ROOT_STEPS, _ROOT = 30, 1e-10
+# Room for one constraint: stretches, F, the equations that they become, B and C from their lines; then what a
+# disc takes: b, e, L⁻¹ x, a factor L.
+ROOM = 28, 16
+_TO_X, _TO_U, _B, _E, _HALF, _FACTOR = 8, 14, 20, 21, 22, 23
 # Friction from this share of its limit on is at it.
 _AT_LIMIT = 1.0 - 1e-6
 # Friction from which normal impulses are weighed by it.
@@ -164,21 +174,6 @@ def violation(kind, parameter, size, mobility, x, u, unit, g):
 
 
 @part
-def slip_weight(mobility, radius, first, last, g, u):
-    """Weight of the impulses against the slip in the law of a disc: what makes both of one size.
-
-    Any positive weight has the same answer. With the mobility alone slip that is slow for it, as that of a
-    wheel against its rolling friction, lies next to sticking, and Newton's steps jump between the two.
-    """
-    square = 0.0
-    for i in range(first, last):
-        square += (g[i] * u[i]) ** 2
-    if not radius > 0.0:
-        return mobility
-    return min(mobility, max(math.sqrt(square) / radius, _LEAST_WEIGHT * mobility))
-
-
-@part
 def linearise_relaxed(kind, parameter, size, mobility, x, u, y, law):
     """The same of a relaxed friction set; STICKING where y is inside the cone."""
     F, B, C = law
@@ -247,69 +242,125 @@ def normal_weight(kind, parameter, size, mobility):
 
 
 @part
-def recalled_velocities(kind, parameter, size, x, u, g, out):
-    """Velocities that these impulses are the answer for, next to u: no motion, or slip against friction.
+def _answer_of_disc(own, rows, x, u, radius, room):
+    """Where a disc of this radius comes to by itself: its direction e into the room, and its slip.
 
-    Returns whether there are any: a contact that carries nothing has none, nor has the relaxation.
+    With b = u − S x for the block S of its rows, in rows times stretches, and what its normal velocity adds
+    when it goes, e is that of the answer of S x + b + β x = 0, ‖x‖ ≤ radius, and β ‖x‖ the slip; −1 where the
+    disc sticks. β is the root of 1/‖x(β)‖ = 1/radius by Newton's method, from below without overshooting.
     """
-    push = x[0] + parameter[5]
-    if kind >= RELAXED or not push > 0.0:
-        return False
-    out[0] = 0.0
-    first = 1
-    while first < size:
-        last, mu = disc(kind, parameter, size, first, g)
-        square = slip = 0.0
-        for i in range(first, last):
-            out[i] = 0.0 if g[i] > 0.0 else u[i]
-            if g[i] > 0.0:
-                square += (x[i] / g[i]) ** 2
-                slip -= x[i] * u[i]
-        if square > 0.0 and math.sqrt(square) >= _AT_LIMIT * mu * push and slip > 0.0:
-            for i in range(first, last):
-                if g[i] > 0.0:
-                    out[i] = -slip / square * x[i] / (g[i] * g[i])
-        first = last
+    g, b, e, half, A = room[0], room[_B], room[_E], room[_HALF], room[_FACTOR:]
+    first, n = rows[0], rows[1] - rows[0]
+    square = 0.0
+    for r in range(n):
+        b[r] = g[first + r] * u[first + r] - own[first + r, 0] * u[0]
+        for s in range(n):
+            if g[first + s] > 0.0 and g[first + r] > 0.0:
+                b[r] -= own[first + r, first + s] * x[first + s] / g[first + s]
+        square += b[r] * b[r]
+    beta, far = 0.0, math.sqrt(square)
+    if not radius > 0.0:
+        for r in range(n):
+            e[r] = -b[r] / far if far > 0.0 else 0.0
+        return far
+    if radius == np.inf or far == 0.0:
+        return -1.0
+    for _ in range(_ROOT_STEPS):
+        if not _shifted_answer(own[first:, first:], beta, n, room):
+            return -1.0
+        far = length(e, 0, n)
+        if far <= radius and beta == 0.0:
+            return -1.0
+        if abs(far - radius) <= _ROOT * radius:
+            break
+        # −2 times the derivative of ‖x‖² by β is ‖L⁻¹ x‖²
+        steep = 0.0
+        for r in range(n):
+            total = e[r]
+            for k in range(r):
+                total -= A[r, k] * half[k]
+            half[r] = total * A[r, r]
+            steep += half[r] * half[r]
+        beta += far * far / steep * (far - radius) / radius
+    for r in range(n):
+        e[r] /= far
+    return beta * far
+
+
+@part
+def _shifted_answer(S, beta, n, room):
+    """x of (S + β I) x = −b in the room of e, with Cholesky's factor, whose diagonal has the inverse pivots.
+
+    False where S is not positive definite.
+    """
+    b, e, A = room[_B], room[_E], room[_FACTOR:]
+    for r in range(n):
+        for s in range(r + 1):
+            total = S[r, s] + beta if r == s else S[r, s]
+            for k in range(s):
+                total -= A[r, k] * A[s, k]
+            if r > s:
+                A[r, s] = total * A[s, s]
+            elif total > 0.0:
+                A[r, r] = 1.0 / math.sqrt(total)
+            else:
+                return False
+    for r in range(n):
+        total = -b[r]
+        for k in range(r):
+            total -= A[r, k] * e[k]
+        e[r] = total * A[r, r]
+    for r in range(n - 1, -1, -1):
+        total = e[r]
+        for k in range(r + 1, n):
+            total -= A[k, r] * e[k]
+        e[r] = total * A[r, r]
     return True
 
 
 @part
-def _slip_factors(x, u, factors, lengths, rows, g):
-    """Of the slope of a slipping disc: the bend of e, and what impulses are divided by in the place of one e.
-
-    ‖y‖ F is linearised, not F: its slope has x over μ x_N in the place of one e. On the law both are the
-    same, off it this one is nearer to linear. Impulses beyond the disc are cut to it, and where they point
-    against e the bend is lowered, so that the slope by u keeps its sign (Hüeber, Stadler and Wohlmuth, 2008).
-    With large friction x is as good as 0 beside its limit, and e stays: the second number is then 0.
-    """
-    (t, mu), (radius, length) = factors, lengths
+def _recalled_slip(rows, x, u, radius, room):
+    """The same of the problem that impulses x are the answer of: slip against friction at its limit."""
+    g, e = room[0], room[_E]
     square = along = 0.0
     for i in range(rows[0], rows[1]):
-        if g[i] > 0.0:
-            square += (x[i] / g[i]) ** 2
-            along += x[i] / g[i] * (t * x[i] / g[i] - g[i] * u[i]) / length
-    reach = max(math.sqrt(square), radius)
-    if mu > _LARGE or not reach > 0.0:
-        return radius / length, 0.0
-    return radius / length / (1.0 - min(along / reach, 0.0)), reach
+        e[i - rows[0]] = x[i] / g[i] if g[i] > 0.0 else 0.0
+        square += e[i - rows[0]] ** 2
+        along -= x[i] * u[i] if g[i] > 0.0 else 0.0
+    far = math.sqrt(square)
+    if not (square > 0.0 and far >= _AT_LIMIT * radius and along > 0.0):
+        return -1.0
+    for r in range(rows[1] - rows[0]):
+        e[r] /= far
+    return along / far
 
 
 @part
-def linearise(kind, parameter, size, mobility, x, u, g, law):
+def closes(kind, parameter, size, mobility, x, u):
+    """y_N of a friction set over its weight, and the weight: the set is closed where that is positive."""
+    d = normal_weight(kind, parameter, size, mobility[0])
+    return x[0] + parameter[5] - u[0] / d, d
+
+
+@part
+def linearise(kind, parameter, size, mobility, x, u, own, room):
     """The law (F, B, C) with dF = B dx + C du of a friction set; OPEN, STICKING (all discs) or SLIPPING.
 
-    Off the law slipping discs have the slopes of `_slip_factors`.
+    It is the tangent plane at the point of the law that the set comes to by itself, with the block `own[0]`
+    of its tangential rows; where `own[1]`, at the point that impulses x are the answer for. A contact that
+    carries nothing has none such.
     """
+    g, F = room[0], room[1]
+    B, C = room[_TO_X:_TO_U, :MOST_ROWS], room[_TO_U:_B, :MOST_ROWS]
     if kind >= RELAXED:
-        return linearise_relaxed(kind, parameter, size, mobility, x, u, g, law)
-    F, B, C = law
-    d = normal_weight(kind, parameter, size, mobility[0])
+        return linearise_relaxed(kind, parameter, size, mobility, x, u, g, (F, B, C))
     for r in range(size):
         for s in range(size):
             B[r, s] = 0.0
             C[r, s] = 0.0
-    y0 = d * (x[0] + parameter[5]) - u[0]
-    if y0 <= 0.0:
+    push, d = closes(kind, parameter, size, mobility, x, u)
+    recalled = own[1] and x[0] + parameter[5] > 0.0
+    if push <= 0.0 and not recalled:
         for r in range(size):
             B[r, r] = mobility[row_group(r)]
             F[r] = B[r, r] * x[r]
@@ -320,41 +371,53 @@ def linearise(kind, parameter, size, mobility, x, u, g, law):
     state, first = STICKING, 1
     while first < size:
         last, mu = disc(kind, parameter, size, first, g)
-        radius = mu * (y0 / d)
-        t = slip_weight(mobility[1], radius, first, last, g, u)
-        length = 0.0
+        rows, radius = (first, last), mu * (x[0] + parameter[5] if recalled else push)
+        if recalled:
+            slip = _recalled_slip(rows, x, u, radius, room)
+        else:
+            slip = _answer_of_disc(own[0], rows, x, u, radius, room)
+        if slip >= 0.0:
+            _slide(rows, (mu, d, mu * push, radius, slip), mobility, x, u, room)
+            state = SLIPPING
         for i in range(first, last):
-            if g[i] > 0.0:
-                length += (t * x[i] / g[i] - g[i] * u[i]) ** 2
-        length = math.sqrt(length)
-        sticks = length <= t * radius
-        ratio, reach = 0.0, 0.0
-        if not sticks:
-            ratio, reach = _slip_factors(x, u, (t, mu), (radius, length), (first, last), g)
-        for i in range(first, last):
-            r = mobility[row_group(i)]
             if g[i] == 0.0:
-                F[i] = r * x[i]
-                B[i, i] = r
                 state = SLIPPING
-                continue
-            if sticks:
+                r = mobility[row_group(i)]
+                for j in range(size):
+                    B[i, j] = C[i, j] = 0.0
+                F[i], B[i, i] = r * x[i], r
+            elif slip < 0.0:
                 F[i] = u[i]
                 C[i, i] = 1.0
-                continue
-            state = SLIPPING
-            e = (t * x[i] / g[i] - g[i] * u[i]) / length
-            F[i] = r * (x[i] - g[i] * radius * e)
-            B[i, 0] = -r * g[i] * mu * e
-            C[i, 0] = r * g[i] * mu * e / d
-            own = x[i] / g[i] / reach if reach > 0.0 else e
-            for j in range(first, last):
-                if g[j] == 0.0:
-                    continue
-                other = (t * x[j] / g[j] - g[j] * u[j]) / length
-                bend = ratio * ((1.0 if i == j else 0.0) - own * other)
-                B[i, j] = -r * t * g[i] / g[j] * bend
-                C[i, j] = r * g[i] * g[j] * bend
-            B[i, i] += r
         first = last
     return state
+
+
+@part
+def _slide(rows, numbers, mobility, x, u, room):
+    """Equations of a slipping disc: slip (x⊥) + radius (u⊥) = 0 across e, and x along it at the limit."""
+    (mu, d, limit, radius, slip), t = numbers, mobility[1]
+    first, last = rows
+    g, e, F = room[0], room[_E], room[1]
+    B, C = room[_TO_X:_TO_U], room[_TO_U:_B]
+    total = t * radius + slip
+    ratio = radius / total if total > 0.0 else 0.0
+    along = 0.0
+    for i in range(first, last):
+        if g[i] > 0.0:
+            along += e[i - first] * (t * x[i] / g[i] - g[i] * u[i])
+    for i in range(first, last):
+        if g[i] == 0.0:
+            continue
+        r, own = mobility[row_group(i)], e[i - first]
+        across = t * x[i] / g[i] - g[i] * u[i] - own * along
+        F[i] = r * (x[i] - g[i] * (limit * own + ratio * across))
+        B[i, 0] = -r * g[i] * mu * own
+        C[i, 0] = r * g[i] * mu * own / d
+        for j in range(first, last):
+            if g[j] == 0.0:
+                continue
+            bend = ratio * ((1.0 if i == j else 0.0) - own * e[j - first])
+            B[i, j] = -r * t * g[i] / g[j] * bend
+            C[i, j] = r * g[i] * g[j] * bend
+        B[i, i] += r

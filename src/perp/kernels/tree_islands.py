@@ -179,6 +179,7 @@ def _measure(p, w):
     x, column, value, tree_start, mass_start = w.change, p.column, p.value, p.tree_start, p.mass_start
     alone = np.zeros(p.velocity.size)  # mobilities of single freedoms, which have several rows as a rule
     for c in range(p.count[0]):
+        w.which_block[c] = 0
         begin, end = p.start[c], p.start[c + 1]
         normal = tangent = turning = 0.0
         for i in range(begin, end):

@@ -78,7 +78,7 @@ def follow_path(p, w, k, plan, attempt, limit, small):
         plan: Of its elimination, see `tree_elimination.plan_of`.
         attempt: 0 in haste, 1 with care, 2 with care along the path of the convex relaxation first.
         limit: Iterations at most.
-        small: Room, shape (22, 16).
+        small: Room for one constraint, as in `friction_laws`.
     """
     care = min(attempt, 1)
     wide = care if p.count[2] else 0

@@ -9,7 +9,7 @@ from numba import types
 from numba.experimental import structref
 
 from perp.compilation.kernel import kernel, part
-from perp.kernels.friction_laws import MOST_ROWS
+from perp.kernels.friction_laws import MOST_ROWS, ROOM
 from perp.kernels.structs import StructType
 from perp.kernels.tree_problem import TreeProblem
 
@@ -67,6 +67,11 @@ WORKSPACE_FIELDS = [
     ("step", _F),
     ("dual_step", _F),
     ("upper_step", _F),
+    # block of each friction set by itself, which of the two it is (1, 2; 0 for none), and whether the second
+    # one is asked for, see `tree_blocks`
+    ("block", _F3),
+    ("which_block", _I),
+    ("closed", _I),
     # numbers of one constraint: its law and its equations
     ("room", _F2),
 ]
@@ -74,15 +79,15 @@ WorkspaceType = StructType(WORKSPACE_FIELDS)
 
 
 @kernel
-def _pack(integers, vectors, planes, A, K):
+def _pack(integers, vectors, planes, blocks):
     w = structref.new(WorkspaceType)  # pyright: ignore[reportCallIssue]
     w.tree_of, w.touch_start, w.touch, w.parent, w.island_of, w.island_tree = integers[:6]
     w.island_tree_start, w.island_constraint, w.island_constraint_start = integers[6:9]
-    w.own, w.own_end, w.place, w.spot, w.prepared = integers[9:]
+    w.own, w.own_end, w.place, w.spot, w.which_block, w.closed, w.prepared = integers[9:]
     w.factor, w.factored, w.diagonal, w.KL, w.f, w.change, w.centre, w.best, w.pulled = vectors[:9]
     w.before, w.kept, w.dual, w.upper, w.step, w.dual_step, w.upper_step = vectors[9:]
     w.mobility, w.outcome, w.panel, w.room = planes
-    w.A, w.K = A, K
+    w.A, w.K, w.block = blocks
     return w
 
 
@@ -99,7 +104,7 @@ def workspace_view(w):
         w.outcome, w.A, w.K, w.f, w.KL, w.diagonal,
         w.change, w.panel, w.place, w.spot, w.centre, w.best,
         w.pulled, w.before, w.kept, w.dual, w.upper,
-        w.step, w.dual_step, w.upper_step, w.room,
+        w.step, w.dual_step, w.upper_step, w.block, w.which_block, w.closed, w.room,
     )  # fmt: skip
 
 
@@ -112,7 +117,7 @@ def tree_workspace(problem: TreeProblem) -> object:
         np.zeros(count, np.int64)
         for count in (
             n, trees + 1, entries, trees, trees, trees, trees + 1, constraints, trees + 1, constraints,
-            constraints, n, entries, 1,
+            constraints, n, entries, constraints, 1, 1,
         )
     )  # fmt: skip
     integers[-1][0] = -1
@@ -120,8 +125,9 @@ def tree_workspace(problem: TreeProblem) -> object:
     masses = problem.mass.size
     vectors = tuple(np.zeros(count) for count in (masses, masses, masses, entries, rows, n, *(rows,) * 10))
     vectors[1][:] = np.nan
-    shapes = (constraints, 3), (trees, 2), (int(size.max(initial=0)), n), (22, 16)
+    shapes = (constraints, 3), (trees, 2), (int(size.max(initial=0)), n), ROOM
     planes = tuple(np.zeros(shape) for shape in shapes)
     A = np.zeros((constraints if problem.count[2] else 0, MOST_ROWS, MOST_ROWS))
     K = np.zeros((constraints, MOST_ROWS, MOST_ROWS))
-    return _pack(integers, vectors, planes, A, K)
+    block = np.zeros((constraints, MOST_ROWS, MOST_ROWS))
+    return _pack(integers, vectors, planes, (A, K, block))

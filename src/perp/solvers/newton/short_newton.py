@@ -10,7 +10,7 @@ import numpy as np
 
 from perp.compilation.kernel import kernel, part
 from perp.kernels.borrowed import borrowed
-from perp.kernels.friction_laws import MOST_ROWS
+from perp.kernels.friction_laws import MOST_ROWS, ROOM
 from perp.kernels.packed import PackedType, view
 from perp.kernels.packed_trees import _fill, _tree_of
 from perp.kernels.short_solve import GivenType, judge_given, structs_of, unpack
@@ -80,17 +80,21 @@ def _workspace(problem):
     integers = (
         tree_of, _integers(trees + 1), _integers(entries), _integers(trees), _integers(trees),
         _integers(trees), _integers(trees + 1), _integers(count), _integers(trees + 1), _integers(count),
-        _integers(count), _integers(n), _integers(entries), np.full(1, -1, np.int64),
+        _integers(count), _integers(n), _integers(entries), _integers(count), _integers(1),
+        np.full(1, -1, np.int64),
     )  # fmt: skip
     mass = p.mass.size
     vectors = (
-        np.zeros(mass), np.full(mass, np.nan), np.zeros(mass), np.zeros(entries), np.zeros(n), np.zeros(n), np.zeros(n),
+        np.zeros(mass), np.full(mass, np.nan), np.zeros(mass), np.zeros(entries), np.zeros(n), np.zeros(n),
         np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
-        np.zeros(n), np.zeros(n),
+        np.zeros(n), np.zeros(n), np.zeros(n),
     )  # fmt: skip
-    planes = np.zeros((count, 3)), np.zeros((trees, 2)), np.zeros((widest, n)), np.zeros((22, 16))
-    A, K = np.zeros((count, MOST_ROWS, MOST_ROWS)), np.zeros((count, MOST_ROWS, MOST_ROWS))
-    return _pack(integers, vectors, planes, A, K)
+    planes = np.zeros((count, 3)), np.zeros((trees, 2)), np.zeros((widest, n)), np.zeros(ROOM)
+    blocks = (
+        np.zeros((count, MOST_ROWS, MOST_ROWS)), np.zeros((count, MOST_ROWS, MOST_ROWS)),
+        np.zeros((count, MOST_ROWS, MOST_ROWS)),
+    )  # fmt: skip
+    return _pack(integers, vectors, planes, blocks)
 
 
 @kernel(nogil=True)
