@@ -328,9 +328,7 @@ def _recalled_slip(rows, x, u, radius, room):
         square += e[i - rows[0]] ** 2
         along -= x[i] * u[i] if g[i] > 0.0 else 0.0
     far = math.sqrt(square)
-    if not radius > 0.0:
-        return 0.0  # and x is zero, and so is e
-    if not (far >= _AT_LIMIT * radius and along > 0.0):
+    if not (square > 0.0 and far >= _AT_LIMIT * radius and along > 0.0):
         return -1.0
     for r in range(rows[1] - rows[0]):
         e[r] /= far

@@ -62,8 +62,7 @@ from perp.problems.set_kernels import COULOMB
 _WARM, _COLD, _LEAST, _HEAVIEST, _FAR = 1e-8, 1e-6, (1e-9, 1e-12), 1.0, 0.3
 # A proximal problem is solved when its merit has fallen to this share.
 _INNER = 0.1
-# Newton steps that a proximal problem may take, and those after which each has to lower its merit: with 3 and
-# 4 in place of 5 the dumped problems of three robots on casters take 9 and 3 % more.
+# Newton steps that a proximal problem may take, and those after which each lowers its merit (3: 9 % more).
 _PATIENCE, _DETOUR = 8, 5
 # A proximal problem that leaves more than this of the merit is on a ray; where that leaves it too the weight
 # of a large island is heavy. Newton steps of dumped problems of a drum of 500 spheres: 1228 -> 591.
@@ -355,8 +354,7 @@ def _solve_island(p, w, k, first, limit, goals, room):
     relaxation. From there on contacts have the blocks of those that are closed.
     """
     plan, (goal, enough, weight) = plan_of(p, w, k), goals
-    w.closed[0] = 0
-    first = first[1 if plan.tree.size > 1 else 0]
+    w.closed[0], first = 0, first[1 if plan.tree.size > 1 else 0]
     if is_convex(p, w, k):
         solved, steps, worst = _solve_convex(p, w, k, plan, limit, goal, room)
     else:
