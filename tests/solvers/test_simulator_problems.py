@@ -12,6 +12,7 @@ from perp.scenes.library import arch, box, card_house, plane, scene, stack
 
 STEP = 0.005
 QUADRUPED = Path(__file__).parents[2] / "examples" / "scenes" / "quadruped.xml"
+FILES = Path(__file__).parents[1] / "data" / "problems"
 GRAVITY = 9.81
 
 
@@ -90,8 +91,9 @@ def test_joints_of_a_falling_robot_have_no_velocity_but_round_off_and_are_solved
         sim.step()
 
 
-def test_newton_goes_on_by_sweeps_where_no_step_lowers_its_merit():
-    problem = first_step(stack(5))
+@pytest.mark.parametrize("name", ["fc3d__Capsules-i97-269", "fc3d__local_problem_test"])
+def test_newton_goes_on_by_sweeps_where_no_step_lowers_its_merit(name):
+    problem = perp.load(FILES / f"{name}.npz")
     assert perp.solve(problem, "newton", tol=1e-9).solved
     stuck = perp.solve(problem, "newton", throw=False, options={"restarts": 0})
     assert stuck.status is perp.Status.STALLED

@@ -146,7 +146,7 @@ def test_painleve_contacts_without_an_answer_are_never_called_solved():
         q, mu = rng.normal(size=2), float(rng.uniform(0.2, 3.0))
         problem = perp.ContactProblem.coulomb(W, q, mu, dimension=2)
         answers = planar_answers(W, q, mu)
-        solution = perp.solve(problem, throw=False, max_iterations=200)
+        solution = perp.solve(problem, throw=False, max_iterations=500)
         assert solution.solved == (perp.residual(problem, solution.z) <= 1e-8)
         assert np.isfinite(solution.z).all()
         if answers == 0:

@@ -72,8 +72,8 @@ GROUPS = (
     "yield",
     "rotor",
 )
-(TABLE, LOWER, UPPER, BALL, RUB, TENDON_LOWER, TENDON_UPPER, TENDON_RUB, ELASTIC, COUPLE, YIELD, ROTOR,
- MOTOR) = range(13)  # fmt: skip
+TABLE, LOWER, UPPER, BALL, RUB, TENDON_LOWER, TENDON_UPPER, TENDON_RUB, ELASTIC, COUPLE = range(10)
+YIELD, ROTOR, MOTOR = range(10, 13)
 
 
 def has_laws(m: Any) -> bool:

@@ -319,6 +319,12 @@ def _shifted_answer(S, beta, n, room):
 
 
 @part
+def is_definite(S, n, room):
+    """Whether S has a factor; of one that is not symmetric that is asked of its lower triangle."""
+    return _shifted_answer(S, 0.0, n, room)
+
+
+@part
 def _recalled_slip(rows, x, u, radius, room):
     """The same of the problem that impulses x are the answer of: slip against friction at its limit."""
     g, e = room[0], room[_E]

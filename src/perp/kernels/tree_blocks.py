@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from perp.compilation.kernel import part
-from perp.kernels.friction_laws import MOST_ROWS, closes, disc, row_group
+from perp.kernels.friction_laws import MOST_ROWS, closes, disc, is_definite, row_group
 from perp.kernels.tree_algebra import half_solve
 from perp.kernels.tree_state import own_mass
 
@@ -61,6 +61,12 @@ def _measure_block(p, w, c, g):
             block[r, s] -= block[r, 0] * block[s, 0] * block[0, 0]
         soft = g[r] * g[r] * (p.compliance[i + r] + _SOFT * w.mobility[c, row_group(r)])
         block[r, r] += soft if g[r] > 0.0 else 1.0
+    if p.count[2] and not is_definite(block[1:, 1:], size - 1, w.room):
+        # W of a sliding rod may be anything: by itself such a set comes to rest nowhere
+        for r in range(1, size):
+            for s in range(size):
+                block[r, s] = 0.0
+            block[r, r] = g[r] * g[r] * w.mobility[c, row_group(r)] if g[r] > 0.0 else 1.0
     w.which_block[c] = 1 + w.closed[0]
 
 
