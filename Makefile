@@ -46,7 +46,7 @@ test: $(READY) ## lint, check types and run the whole test suite
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@# Kernels are compiled meanwhile, each once: test workers would compile them side by side.
-	@$(BIN)/python -m perp.cli warm-up & $(BIN)/pyright; found=$$?; wait; exit $$found
+	@$(BIN)/python -m perp.cli warm-up & warm=$$!; $(BIN)/pyright; found=$$?; wait $$warm || found=1; exit $$found
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal $(TESTS)
 
 RUNS ?= 10

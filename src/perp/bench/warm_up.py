@@ -201,7 +201,7 @@ def _many_worlds() -> None:
 
 def _what_stands() -> None:
     """The stage of `auto` for towers, which small problems do not reach."""
-    perp.solve(build("stack").problem, "proximal-point", options={"sweeps": 0, "held": True}, throw=False)
+    perp.solve(build("stack").problem, "proximal-point", options={"sweeps": 0, "begin": "held"}, throw=False)
 
 
 def _many_problems() -> None:
